@@ -1,0 +1,51 @@
+# Two commands matter: `make demo` and `make test`. Both need python3 (3.11 or newer), git and make, and install the rest.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+# uv installs everything; where it is missing, it comes from PyPI into the project, checked by hash.
+UV = $$(command -v uv || echo $(VENV)/tool/bin/uv)
+
+.PHONY: demo test soak bench lock clean
+
+demo: $(VENV)/runtime  ## ingest the sample book and search it
+	@$(BIN)/bythebook demo
+
+test: $(VENV)/dev  ## everything CI checks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest
+
+soak: $(VENV)/dev  ## what `make test` repeats a few times, in full
+	$(BIN)/pytest -m soak -s
+
+bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/benchmarks.md
+	$(BIN)/python -m bench
+
+lock: $(VENV)/dev  ## resolve the requirements files anew
+	$(UV) pip compile pyproject.toml --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q -o requirements/runtime.txt
+	$(UV) pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q -o requirements/dev.txt
+	echo "uv" | $(UV) pip compile - --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q -o requirements/uv.txt
+
+clean:  ## forget what was installed and made
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+
+$(VENV)/created: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; set PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	@command -v uv > /dev/null || { $(PYTHON) -m venv $(VENV)/tool && $(VENV)/tool/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
+	@touch $@
+
+$(VENV)/runtime: $(VENV)/created requirements/runtime.txt pyproject.toml
+	@echo "Installing By the Book into $(VENV) …"
+	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements/runtime.txt
+	@$(UV) pip install -q --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/created requirements/dev.txt pyproject.toml
+	@echo "Installing By the Book and its tools into $(VENV) …"
+	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/runtime

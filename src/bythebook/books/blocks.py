@@ -1,0 +1,213 @@
+"""The block structure of a lesson: which lines are headings, paragraphs, fences, tables, lists. Knows nothing of sizes.
+
+markdown-it-py parses blocks only (no inline text), with three rules added for what books put between Markdown: JSX tags and
+ESM lines that span lines (MDX), comments, and display maths. Every rule consumes lines once, so the parse stays linear.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+from bythebook.books.jsx import ESM_LINE, tag_end
+
+Kind = Literal["heading", "paragraph", "fence", "table", "list", "item", "quote", "html"]
+KINDS: dict[str, Kind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "fence": "fence",
+    "code_block": "fence",
+    "math_block": "fence",
+    "table_open": "table",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "list_item_open": "item",
+    "blockquote_open": "quote",
+    "html_block": "html",
+    "hr": "paragraph",
+}
+LEAVES = frozenset({"heading", "paragraph", "fence", "table", "html"})
+NEWLINE = re.compile(r"\r\n?|\n")
+LONGEST_TAG_LINES = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading as the author wrote it. `section` is false for one inside a list or quote: it has an anchor, but opens no section."""
+
+    level: int
+    content: str
+    line: int
+    section: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Lines [first, end) of the source, counted from 0. `heading` is the heading's place in the page's list of them."""
+
+    kind: Kind
+    first: int
+    end: int
+    children: tuple[Block, ...] = ()
+    heading: int | None = None
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A lesson's source with its lines, headings and top-level blocks. Blocks cover every line of the body that is not blank."""
+
+    source: str
+    line_starts: Sequence[int]
+    headings: tuple[Heading, ...]
+    blocks: tuple[Block, ...]
+
+    def line_of(self, offset: int) -> int:
+        """The line an offset stands on, counted from 0."""
+        return bisect_right(self.line_starts, offset) - 1
+
+    def text(self, first: int, end: int) -> str:
+        return self.source[self.line_starts[first] : self.line_starts[end]]
+
+
+def read_page(source: str, *, body_start: int, mdx: bool = False) -> Page:
+    """Parses the body of `source`. `mdx`: indentation makes no code, and Markdown goes on inside tags, as MDX has it."""
+    line_starts = [0, *(match.end() for match in NEWLINE.finditer(source)), len(source)]
+    first_line = bisect_right(line_starts, body_start) - 1 if body_start < len(source) else len(line_starts) - 1
+    tokens = _parser(mdx).parse(source[body_start:]) if first_line < len(line_starts) - 1 else []
+    headings: list[Heading] = []
+    blocks = _blocks(iter(tokens), headings, first_line, depth=0)
+    page = Page(source=source, line_starts=line_starts, headings=tuple(headings), blocks=())
+    covered = tuple(_fill(page, blocks, first_line, len(line_starts) - 1))
+    return Page(source=source, line_starts=line_starts, headings=tuple(headings), blocks=covered)
+
+
+def _blocks(tokens: Iterator[Token], headings: list[Heading], offset: int, *, depth: int) -> list[Block]:
+    """Reads tokens up to the end of the container they are in."""
+    blocks: list[Block] = []
+    for token in tokens:
+        if token.nesting == -1:
+            break
+        kind = KINDS.get(token.type)
+        if kind is None or token.map is None:
+            continue
+        first, end = token.map[0] + offset, token.map[1] + offset
+        if kind == "heading":
+            content = next(tokens).content
+            next(tokens)
+            headings.append(Heading(level=int(token.tag[1]), content=content, line=first + 1, section=depth == 0))
+            blocks.append(Block(kind=kind, first=first, end=end, heading=len(headings) - 1))
+        elif kind in LEAVES:
+            if token.nesting == 1:
+                _skip(tokens)
+            blocks.append(Block(kind=kind, first=first, end=end, fenced=token.type == "fence"))
+        else:
+            children = _blocks(tokens, headings, offset, depth=depth + 1)
+            blocks.append(Block(kind=kind, first=first, end=end, children=tuple(children)))
+    return blocks
+
+
+def _skip(tokens: Iterator[Token]) -> None:
+    depth = 1
+    for token in tokens:
+        depth += token.nesting
+        if depth == 0:
+            return
+
+
+def _fill(page: Page, blocks: Sequence[Block], first: int, end: int) -> Iterator[Block]:
+    """The blocks, and a paragraph for each stretch of lines between them that the parser passed over."""
+    for block in blocks:
+        yield from _gap(page, first, block.first)
+        yield block
+        first = max(first, block.end)
+    yield from _gap(page, first, end)
+
+
+def _gap(page: Page, first: int, end: int) -> Iterator[Block]:
+    if first < end and page.text(first, end).strip():
+        yield Block(kind="paragraph", first=first, end=end)
+
+
+@cache
+def _parser(mdx: bool) -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("table").disable("reference")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    interrupts = {"alt": ["paragraph", "blockquote", "list"]}
+    parser.block.ruler.before("fence", "math_block", _math_block, interrupts)
+    if mdx:
+        parser.disable(["code", "html_block"])
+        parser.block.ruler.before("fence", "comment", _comment, interrupts)
+        parser.block.ruler.before("fence", "jsx_tag", _jsx_tag)
+        parser.block.ruler.before("fence", "esm", _esm)
+    return parser
+
+
+def _take(state: StateBlock, kind: str, first: int, end: int) -> bool:
+    state.line = end
+    token = state.push(kind, "", 0)
+    token.map = [first, end]
+    return True
+
+
+def _start(state: StateBlock, line: int) -> int:
+    return state.bMarks[line] + state.tShift[line]
+
+
+def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    if state.is_code_block(first) or not state.src.startswith("$$", _start(state, first)):
+        return False
+    begin = _start(state, first) + 2
+    for line in range(first, last):
+        if state.sCount[line] < state.blkIndent and not state.isEmpty(line):
+            break
+        if state.src[begin if line == first else state.bMarks[line] : state.eMarks[line]].rstrip().endswith("$$"):
+            return True if silent else _take(state, "math_block", first, line + 1)
+        if state.env.get("maths_open"):
+            break
+    # One search to the end of the page is enough to know that no closing mark is left for those that follow.
+    state.env["maths_open"] = True
+    return False
+
+
+def _comment(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    begin = _start(state, first)
+    close = next((end for mark, end in (("<!--", "-->"), ("{/*", "*/}")) if state.src.startswith(mark, begin)), None)
+    if close is None or close in state.env:
+        return False
+    at = state.src.find(close, begin)
+    if at < 0 or at > state.eMarks[last - 1]:
+        state.env[close] = "none left"
+        return False
+    end = bisect_right(state.bMarks, at, first, last)
+    return True if silent else _take(state, "html_block", first, end)
+
+
+def _jsx_tag(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    begin = _start(state, first)
+    if not state.src.startswith("<", begin) or begin >= state.eMarks[first]:
+        return False
+    limit = state.eMarks[min(last, first + LONGEST_TAG_LINES) - 1]
+    end = tag_end(state.src, begin, limit, braces="jsx_open" not in state.env)
+    if end is None and tag_end(state.src, begin, state.eMarks[first], braces=True) is None:
+        state.env["jsx_open"] = True
+    if end is None or end <= state.eMarks[first]:
+        return False
+    return True if silent else _take(state, "html_block", first, bisect_right(state.bMarks, end - 1, first, last))
+
+
+def _esm(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    if state.level or state.tShift[first] or not ESM_LINE.match(state.src, state.bMarks[first], state.eMarks[first]):
+        return False
+    line = first + 1
+    while line < last and not state.isEmpty(line):
+        line += 1
+    return True if silent else _take(state, "html_block", first, line)

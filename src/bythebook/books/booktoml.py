@@ -1,0 +1,152 @@
+"""Reads `book.toml`, the optional page on which an author says what the book is called and how its site is built."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from bythebook.books.markdown import first_heading
+from bythebook.books.model import SITE_STYLES, Book, BookWarning, SiteStyle
+from bythebook.errors import InvalidBook, NotFound
+
+FILE_NAME = "book.toml"
+BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+TEXT_KEYS = ("book_id", "title", "language", "base_url", "site")
+NUMBER_KEYS = ("max_chapter", "max_lesson")
+KEYS = (*TEXT_KEYS, *NUMBER_KEYS, "modules")
+FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", "index.markdown")
+
+
+def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[BookWarning, ...]]:
+    """The book in folder `root`. What `book.toml` does not say is taken from the folder itself."""
+    if not root.exists():
+        raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
+    if not root.is_dir():
+        raise InvalidBook(f"{root} is a file, not a folder; give the folder that holds the book's lessons.")
+    source = _source(root / FILE_NAME)
+    values = _Values(root / FILE_NAME, source) if source is not None else None
+    book = values.book(root) if values else Book(book_id=_slug(root), title=_front_title(root))
+    if book_id is not None:
+        book = replace(book, book_id=book_id)
+    if not BOOK_ID.fullmatch(book.book_id):
+        place = f"{root / FILE_NAME}{values.line('book_id')}" if values and book_id is None else "The book_id given"
+        raise InvalidBook(
+            f"{place}: book_id '{book.book_id}' must be 1 to 100 of a-z, 0-9, '.', '_' and '-', and start with a letter or digit."
+        )
+    return book, _missing_modules(root, book, values)
+
+
+def _source(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise InvalidBook(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
+    except OSError as error:
+        raise InvalidBook(f"{path} cannot be read ({error.strerror}); make it a readable file or remove it.") from error
+
+
+class _Values:
+    """The keys of one `book.toml`, each checked as it is taken."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        self.path = path
+        self.source = source
+        try:
+            self.values: Mapping[str, Any] = tomllib.loads(source)
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidBook(f"{path} is not valid TOML: {error}.") from error
+        unknown = sorted(set(self.values) - set(KEYS))
+        if unknown:
+            raise self.wrong(unknown[0], f"is not a key of a book; the keys are {', '.join(KEYS)}")
+
+    def line(self, key: str) -> str:
+        match = re.search(rf"^[ \t]*\[?[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*[\]=.]", self.source, re.MULTILINE)
+        return f", line {self.source.count(chr(10), 0, match.start()) + 1}" if match else ""
+
+    def wrong(self, key: str, what: str) -> InvalidBook:
+        return InvalidBook(f"{self.path}{self.line(key)}: '{key}' {what}.")
+
+    def text(self, key: str, default: str) -> str:
+        value = self.values.get(key, default)
+        if not isinstance(value, str):
+            raise self.wrong(key, f"must be text in quotes, not {value!r}")
+        return value.strip()
+
+    def number(self, key: str) -> int | None:
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise self.wrong(key, f"must be a whole number from 0, not {value!r}")
+        return value
+
+    def site(self) -> SiteStyle:
+        value = self.text("site", "plain")
+        if value not in SITE_STYLES:
+            raise self.wrong("site", f"must be one of {', '.join(SITE_STYLES)}, not '{value}'")
+        return cast(SiteStyle, value)
+
+    def base_url(self) -> str:
+        value = self.text("base_url", "")
+        if value and not re.match(r"(https?://[^\s/]|/)[^\s?#]*$", value):
+            raise self.wrong("base_url", f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'")
+        return value.rstrip("/") if value != "/" else value
+
+    def modules(self) -> Mapping[str, str]:
+        value = self.values.get("modules", {})
+        if not isinstance(value, dict):
+            raise self.wrong("modules", "must be a table of folder = module")
+        for folder, module in value.items():
+            if not isinstance(module, str) or not BOOK_ID.fullmatch(module):
+                raise self.wrong(folder, f"must name a module (a-z, 0-9, '.', '_', '-'), not {module!r}")
+        return value
+
+    def book(self, root: Path) -> Book:
+        return Book(
+            book_id=self.text("book_id", "") or _slug(root),
+            title=self.text("title", "") or _front_title(root),
+            language=self.text("language", "en") or "en",
+            base_url=self.base_url(),
+            site=self.site(),
+            modules=self.modules(),
+            max_chapter=self.number("max_chapter"),
+            max_lesson=self.number("max_lesson"),
+        )
+
+
+def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[BookWarning, ...]:
+    if values is None:
+        return ()
+    missing = [folder for folder in book.modules if not (root / folder).is_dir()]
+    lines = {folder: int(values.line(folder).rpartition(" ")[2] or 0) for folder in missing}
+    return tuple(
+        BookWarning(
+            source_file=FILE_NAME,
+            line=lines[folder],
+            field="modules",
+            message=f"There is no folder '{folder}' for module '{book.modules[folder]}'.",
+        )
+        for folder in missing
+    )
+
+
+def _slug(root: Path) -> str:
+    name = unicodedata.normalize("NFKD", root.resolve().name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9._-]+", "-", name).strip("._-")[:100] or "book"
+
+
+def _front_title(root: Path) -> str:
+    for name in FRONT_PAGES:
+        path = root / name
+        if path.is_file():
+            title = first_heading(path.read_bytes()[:200_000].decode("utf-8-sig", "replace"))
+            if title:
+                return title
+    return root.resolve().name or "Book"

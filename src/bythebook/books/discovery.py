@@ -1,0 +1,120 @@
+"""Finds and reads the lessons of a book's folder. The only module of `books` that touches the disk besides `booktoml`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bythebook.books.model import BookWarning
+from bythebook.errors import InvalidBook, NotFound
+
+SUFFIXES = (".md", ".mdx", ".markdown")
+SKIPPED_FOLDERS = frozenset({"node_modules", "build", "dist", "_build", "site-packages"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A lesson's file: its path from the book's root, with forward slashes, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:
+    """Every lesson below `root`, sorted by path, and what was passed over that an author may have meant as one."""
+    if not root.exists():
+        raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
+    if not root.is_dir():
+        raise InvalidBook(f"{root} is a file, not a folder; give the folder that holds the book's lessons.")
+    walk = _Walk(root)
+    files = sorted(walk.files(str(root), ""), key=lambda file: file.path)
+    if not files:
+        raise InvalidBook(f"{root} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
+    return tuple(files), tuple(walk.warnings)
+
+
+class _Walk:
+    """One pass over the folder. Real folders are walked once; a folder reached by a link too, unless it leads back or out."""
+
+    def __init__(self, root: Path) -> None:
+        self.real_root = os.path.realpath(root)
+        self.warnings: list[BookWarning] = []
+        self.linked: set[str] = set()
+
+    def files(self, folder: str, prefix: str) -> Iterator[SourceFile]:
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            if not prefix:
+                raise InvalidBook(f"{folder} cannot be read ({error.strerror}); check its permissions.") from error
+            self._warn(prefix.rstrip("/"), "folder", f"This folder cannot be read ({error.strerror}) and was skipped.")
+            return
+        for entry in found:
+            if entry.name.startswith("."):
+                continue
+            yield from self._entry(entry, prefix + entry.name)
+
+    def _entry(self, entry: os.DirEntry[str], path: str) -> Iterator[SourceFile]:
+        lesson = entry.name.lower().endswith(SUFFIXES)
+        if entry.is_symlink() and not self._follow(entry, path, lesson):
+            return
+        if entry.is_dir():
+            if entry.name not in SKIPPED_FOLDERS:
+                yield from self.files(entry.path, path + "/")
+        elif lesson and entry.is_file():
+            if _writable_as_text(path):
+                yield SourceFile(path=path, size=entry.stat().st_size)
+            else:
+                shown = path.encode("utf-8", "replace").decode()
+                self._warn(shown, "path", "This file's name is not valid UTF-8; rename it to have it read.")
+
+    def _follow(self, entry: os.DirEntry[str], path: str, lesson: bool) -> bool:
+        target = os.path.realpath(entry.path)
+        if not os.path.exists(target):
+            if lesson:
+                self._warn(path, "link", "This link leads nowhere (or in a circle) and was skipped.")
+            return False
+        if not entry.is_dir() and not lesson:
+            return False
+        if target != self.real_root and not target.startswith(self.real_root + os.sep):
+            self._warn(path, "link", "This link leaves the book and was skipped.")
+            return False
+        here = os.path.realpath(os.path.dirname(entry.path))
+        if entry.is_dir() and (here == target or here.startswith(target + os.sep) or target in self.linked):
+            self._warn(path, "link", "This link leads back to a folder that is read already and was skipped.")
+            return False
+        self.linked.add(target)
+        return True
+
+    def _warn(self, path: str, field: str, message: str) -> None:
+        self.warnings.append(BookWarning(source_file=path, line=0, field=field, message=message))
+
+
+def _writable_as_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> bytes:
+    """The bytes of one lesson."""
+    try:
+        with open(root / path, "rb") as file:
+            raw = file.read(limit_bytes + 1)
+    except FileNotFoundError as error:
+        raise InvalidBook(f"{path} vanished while the book was read; run the ingestion again.") from error
+    except OSError as error:
+        raise InvalidBook(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
+    if len(raw) > limit_bytes:
+        raise InvalidBook(f"{path} is larger than {limit_bytes:,} bytes; split it into several lessons.")
+    return raw
+
+
+def file_hash(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()

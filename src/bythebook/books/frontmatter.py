@@ -1,0 +1,87 @@
+"""Splits a lesson's source into frontmatter and body. All values are text, as written: `module: 01` stays "01"."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
+KEY = re.compile(r"^[ \t]*([A-Za-z_][\w-]*)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frontmatter:
+    """`values` as text (or lists and maps of it), `lines` says where each key stands, `body_start` where the lesson begins.
+
+    `problem` is why the block did not parse, with its line; then `values` holds what could be read line by line.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    body_start: int = 0
+    problem: tuple[int, str] | None = None
+
+    def text(self, key: str) -> str | None:
+        value = self.values.get(key)
+        return value.strip() if isinstance(value, str) and value.strip() else None
+
+
+def read_frontmatter(source: str) -> Frontmatter:
+    """Reads `---` YAML and `+++` TOML. A block that is never closed is no frontmatter but a thematic break."""
+    opening = FENCE.match(source)
+    if not opening:
+        return Frontmatter()
+    mark = opening[1]
+    closing = re.compile(rf"^{re.escape(mark)}[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE).search(source, opening.end())
+    if not closing:
+        return Frontmatter()
+    block = source[opening.end() : closing.start()]
+    values, problem = _parse(block, mark)
+    if values is None:
+        if problem is None:
+            return Frontmatter()
+        values = {match[1]: match[2].strip("\"'") for match in KEY.finditer(block)}
+    lines = {match[1]: block.count("\n", 0, match.start()) + 2 for match in reversed(list(KEY.finditer(block)))}
+    return Frontmatter(values=values, lines=lines, body_start=closing.end(), problem=problem)
+
+
+def _parse(block: str, mark: str) -> tuple[dict[str, Any] | None, tuple[int, str] | None]:
+    """None and no problem: two thematic breaks around prose, not frontmatter at all."""
+    try:
+        parsed = yaml.load(block, Loader=LOADER) if mark == "---" else _texts(tomllib.loads(block))
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        return (None, (_line(error), _reason(error))) if KEY.search(block) else (None, None)
+    if parsed is None or parsed == "":
+        return {}, None
+    if isinstance(parsed, dict):
+        return {str(key): value for key, value in parsed.items()}, None
+    return (None, (2, "it is not a list of 'key: value' lines")) if KEY.search(block) else (None, None)
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _texts(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_texts(inner) for inner in value]
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def _line(error: Exception) -> int:
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return int(mark.line) + 2
+    match = re.search(r"line (\d+)", str(error))
+    return int(match[1]) + 1 if match else 1
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    return str(reason).split("\n")[0][:120]

@@ -1,0 +1,44 @@
+"""Where a JSX or HTML tag ends, and which lines are ESM. A tag may span lines and hold braces, quotes and other tags."""
+
+from __future__ import annotations
+
+import re
+
+TAG_START = re.compile(r"</?[A-Za-z][\w.:-]*(?=[\s/>{])|</?>")
+ESM_LINE = re.compile(
+    r"""import\s+(?:[\w$*{][^\n]*?\sfrom\s+)?["'][^"'\n]+["'];?\s*$ | import\s+(?:\w+\s*,\s*)?\{[^\n}]*$ | import\s+\*\s+as\s
+    | export\s+(?:default\b|const\s|let\s|var\s|function\b|class\s|async\s|type\s|interface\s|\{|\*\s+from\b)""",
+    re.VERBOSE,
+)
+_STOP = re.compile(r"""["'`{}<>]""")
+
+
+def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int | None:
+    """The offset after the tag that begins at `start`, or None where none does or it does not end before `limit`.
+
+    Without `braces` an attribute in braces may not hold further ones: for text in which one was found never to close.
+    """
+    opening = TAG_START.match(text, start, limit)
+    if not opening:
+        return None
+    if opening[0].endswith(">"):
+        return opening.end()
+    at, depth = opening.end(), 0
+    while match := _STOP.search(text, at, limit):
+        at, mark = match.end(), match[0]
+        if mark == "{":
+            depth += 1
+            if depth > 1 and not braces:
+                return None
+        elif mark == "}":
+            depth -= 1
+        elif mark == ">" and depth <= 0:
+            return at
+        elif mark == "<" and depth <= 0:
+            return None
+        elif mark in "\"'`" and not (depth and mark == "'" and text[match.start() - 1].isalnum()):
+            close = text.find(mark, at, limit)
+            if close < 0:
+                return None
+            at = close + 1
+    return None

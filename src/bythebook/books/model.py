@@ -1,0 +1,154 @@
+"""The values a book is made of. Document D's DocumentChunk and DocumentMetadata are one flat `Chunk` here."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+Proficiency = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
+Layer = Literal["L1", "L2", "L3", "L4"]
+SiteStyle = Literal["docusaurus", "mkdocs", "mdbook", "plain"]
+
+PROFICIENCIES: tuple[Proficiency, ...] = get_args(Proficiency)
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+SITE_STYLES: tuple[SiteStyle, ...] = get_args(SiteStyle)
+HARDWARE_TIERS = (1, 2, 3, 4)
+DEFAULT_TIER = 1
+DEFAULT_PROFICIENCY: Proficiency = "A2"
+DEFAULT_LAYER: Layer = "L1"
+
+ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+TOKENS_PER_WORD = 1.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookWarning:
+    """Something an author should look at. Never stops an ingestion."""
+
+    source_file: str
+    line: int
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """What `book.toml` says, or its defaults."""
+
+    book_id: str
+    title: str
+    language: str = "en"
+    base_url: str = ""
+    site: SiteStyle = "plain"
+    modules: Mapping[str, str] = field(default_factory=dict)
+    max_chapter: int | None = None
+    max_lesson: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of the source file: characters [start, end), lines counted from 1, both ends included."""
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a lesson stands in the book and for whom it is written."""
+
+    module: str = ""
+    chapter: int = 0
+    lesson: int = 0
+    hardware_tier: int = DEFAULT_TIER
+    proficiency_level: Proficiency = DEFAULT_PROFICIENCY
+    layer: Layer = DEFAULT_LAYER
+
+    @property
+    def numbers(self) -> str:
+        return f"{self.module}:{self.chapter}:{self.lesson}"
+
+    @property
+    def in_hierarchy(self) -> bool:
+        return bool(self.module) or self.chapter > 0 or self.lesson > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A stretch of a lesson, exactly as the author wrote it, with all that a reader or a filter may ask of it.
+
+    `text` is the slice `source[span.start:span.end]`. `preface` is what has to be repeated before it to read it alone:
+    the header rows of a split table, the opening line of a split code fence.
+    """
+
+    id: str
+    text: str
+    preface: str
+    book_id: str
+    module: str
+    chapter: int
+    lesson: int
+    section_title: str | None
+    hardware_tier: int
+    proficiency_level: Proficiency
+    layer: Layer
+    source_file: str
+    parent_doc_id: str
+    chunk_index: int
+    total_chunks: int
+    prev_chunk_id: str | None
+    next_chunk_id: str | None
+    content_hash: str
+    source_file_hash: str
+    page_title: str
+    chapter_title: str
+    heading_path: tuple[str, ...]
+    anchor: str
+    source_url: str
+    span: Span
+
+    @property
+    def word_count(self) -> int:
+        return max(1, len(self.text.split()))
+
+    @property
+    def token_count(self) -> int:
+        """Document D's estimate. What the chunker measures by is `chunking.size`, which also fits code and scripts without spaces."""
+        return max(1, round(self.word_count * TOKENS_PER_WORD))
+
+    @property
+    def char_count(self) -> int:
+        return len(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One source file, read, placed and cut into chunks."""
+
+    source_file: str
+    file_hash: str
+    place: Place
+    title: str
+    chapter_title: str
+    parent_doc_id: str
+    chunks: tuple[Chunk, ...]
+    warnings: tuple[BookWarning, ...] = ()
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def chunk_id(book_id: str, base: str, content_hash: str, occurrence: int = 1) -> str:
+    """D's formula; `base` is "module:chapter:lesson", or the path where those numbers do not name one lesson."""
+    name = f"{book_id}:{base}:{content_hash[:16]}"
+    return str(uuid.uuid5(ID_NAMESPACE, name if occurrence == 1 else f"{name}:{occurrence}"))
+
+
+def parent_id(book_id: str, base: str) -> str:
+    return str(uuid.uuid5(ID_NAMESPACE, f"{book_id}:{base}:parent"))

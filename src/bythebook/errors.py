@@ -1,0 +1,64 @@
+"""Everything that can go wrong in a way a person can act on.
+
+    BookError                     the root: a sentence that says what is wrong, where, and what to do
+    ├── InvalidInput              what was asked cannot be asked like that      (exit 2, HTTP 422)
+    ├── NotFound                  no such book, lesson, chunk or file           (exit 1, HTTP 404)
+    ├── InvalidBook               the book's folder cannot be read as a book    (exit 1, HTTP 422)
+    ├── InvalidSettings           a setting is out of range or missing          (exit 2)
+    ├── Mismatch                  the index was made by another embedder        (exit 1, HTTP 409)
+    ├── Locked                    another process holds the index               (exit 1, HTTP 503)
+    ├── StorageFailure            disk full, index damaged, database gone       (exit 1, HTTP 503)
+    └── Unavailable               a remote server does not answer as it should  (exit 1, HTTP 503)
+        ├── Rejected              it says no, and asking again will not help
+        └── RateLimited           it says later; `retry_after_seconds` when it said when
+
+A refusal to answer is a result, never an error.
+"""
+
+
+class BookError(Exception):
+    """Root of all errors meant for a person. Its text is one clear sentence with a remedy."""
+
+
+class InvalidInput(BookError):
+    """What was asked cannot be asked like that."""
+
+
+class NotFound(BookError):
+    """No such book, lesson, chunk or file."""
+
+
+class InvalidBook(BookError):
+    """The book's folder cannot be read as a book."""
+
+
+class InvalidSettings(BookError):
+    """A setting is out of range or missing."""
+
+
+class Mismatch(BookError):
+    """The index was made by another embedder or an older chunker."""
+
+
+class Locked(BookError):
+    """Another process holds the index."""
+
+
+class StorageFailure(BookError):
+    """The disk is full, the index is damaged, the database is gone."""
+
+
+class Unavailable(BookError):
+    """A remote server does not answer as it should."""
+
+
+class Rejected(Unavailable):
+    """The server says no, and asking again will not help."""
+
+
+class RateLimited(Unavailable):
+    """The server says later."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds

@@ -1,0 +1,276 @@
+"""Ingestion: the index made to say what the book says, lesson by lesson, each wholly old or wholly new at any moment.
+
+The order is what makes it safe. A lesson is parsed and embedded first, then replaced in the index in one step, then
+recorded. Killed before the record, it is found changed again and replaced by the same chunks, at the cost of a look-up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.books.booktoml import read_book
+from bythebook.books.chunking import CHUNKER_VERSION, embedded_text
+from bythebook.books.discovery import file_hash, read_source
+from bythebook.books.lesson import decode, read_lesson
+from bythebook.books.model import Book, Chunk, Lesson
+from bythebook.errors import InvalidBook
+from bythebook.index.cache import EmbeddingCache, cache_key
+from bythebook.index.embedding import Embedder
+from bythebook.index.lexical import LEXICAL_VERSION, document_terms
+from bythebook.index.manifest import Manifest
+from bythebook.index.plan import Failure, Page, Plan, make_plan
+from bythebook.index.progress import IngestionEvent, Mode, Planned, Tally
+from bythebook.index.records import IngestionRecord, IngestionState, Records
+from bythebook.index.shelf import Shelf
+from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
+
+WINDOW_CHUNKS = 256
+"""Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""
+BATCH_CHUNKS = 32
+"""Chunks embedded between two signs of life; also what a kill can cost."""
+
+Parsed = tuple[Page, Lesson]
+
+
+class Ingestion:
+    """Keeps books and index in step."""
+
+    def __init__(
+        self,
+        *,
+        index: VectorIndex,
+        records: Records,
+        cache: EmbeddingCache,
+        embedder: Embedder,
+        collection_name: str,
+        max_file_bytes: int = 10_000_000,
+    ) -> None:
+        self._index = index
+        self._records = records
+        self._cache = cache
+        self._embedder = embedder
+        self._shelf = Shelf(index, records, collection_name=collection_name)
+        self._max_file_bytes = max_file_bytes
+
+    async def run(
+        self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False
+    ) -> AsyncIterator[IngestionEvent]:
+        """Planned, then Advanced as it goes, then the Report."""
+        started, tally = datetime.now(UTC), Tally()
+        book, book_warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
+        state = await self._records.book(book.book_id)
+        collection = await self._shelf.place(book, state, self.manifest(), mode, dry_run=dry_run)
+        fresh = mode == "recreate" or state is None
+        known = {} if fresh else await self._records.records(book.book_id, collection)
+        plan = await asyncio.to_thread(
+            make_plan, root, book, known, book_warnings=book_warnings, limit_bytes=self._max_file_bytes
+        )
+        if not dry_run:
+            plan = await self._healed(plan, collection, known)
+        work = plan.changed() if mode == "incremental" else list(plan.pages)
+        tally.failures.extend(plan.failures)
+        tally.warnings.extend(plan.warnings)
+        yield Planned(plan=plan, mode=mode, files_total=len(work), bytes_total=sum(page.size for page in work))
+        if dry_run:
+            await self._rehearse(root, book, work, known, tally)
+        else:
+            async for _ in self._carry_out(root, plan, work, known, collection, tally):
+                yield tally.advanced()
+            await self._conclude(book, state, collection, root, mode)
+        total = 0 if dry_run else await self._index.count(collection, Filters(book_id=book.book_id))
+        yield tally.report(plan, mode, collection, dry_run=dry_run, total_chunks=total, started=started)
+
+    def manifest(self) -> Manifest:
+        return Manifest(
+            embedder=self._embedder.name,
+            dimension=self._embedder.dimension,
+            chunker_version=CHUNKER_VERSION,
+            lexical_version=LEXICAL_VERSION,
+        )
+
+    async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
+        """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""
+        book_id = plan.book.book_id
+        if await self._index.count(collection, Filters(book_id=book_id)) == sum(record.chunk_count for record in known.values()):
+            return plan
+        held = await self._index.source_files(collection, book_id)
+        on_disk = {page.path for page in plan.pages}
+        apart = {path for path in on_disk if path in known and held.get(path, 0) != known[path].chunk_count}
+        failed = {failure.source_file for failure in plan.failures}
+        orphans = {path for path in held if path not in on_disk and path not in failed}
+        return replace(
+            plan,
+            modified=tuple(sorted({*plan.modified, *(apart - set(plan.new))})),
+            deleted=tuple(sorted({*plan.deleted, *orphans})),
+        )
+
+    async def _carry_out(
+        self,
+        root: Path,
+        plan: Plan,
+        work: Sequence[Page],
+        known: Mapping[str, IngestionRecord],
+        collection: str,
+        tally: Tally,
+    ) -> AsyncIterator[None]:
+        """Lessons whose ids came from or go to another lesson are swapped in one step, together with those that go."""
+        bases = {record.id_base: path for path, record in known.items()}
+        moved = [page for page in work if bases.get(page.id_base, page.path) != page.path]
+        moved += [page for page in work if page.path in known and known[page.path].id_base != page.id_base and page not in moved]
+        gone = plan.deleted
+        if moved or gone:
+            lessons = await asyncio.to_thread(self._parse, root, plan.book, moved, tally)
+            async for _ in self._swap(plan.book, collection, lessons, known, tally, gone=gone):
+                yield
+        rest = iter([page for page in work if page not in moved] if moved else work)
+        while window := await asyncio.to_thread(self._window, root, plan.book, rest, tally):
+            async for _ in self._swap(plan.book, collection, window, known, tally):
+                yield
+
+    def _window(self, root: Path, book: Book, pages: Iterator[Page], tally: Tally) -> list[Parsed]:
+        window: list[Parsed] = []
+        chunks = 0
+        for page in pages:
+            for parsed in self._parse(root, book, [page], tally):
+                window.append(parsed)
+                chunks += max(1, len(parsed[1].chunks))
+            if chunks >= WINDOW_CHUNKS:
+                break
+        return window
+
+    def _parse(self, root: Path, book: Book, pages: Iterable[Page], tally: Tally) -> list[Parsed]:
+        lessons = []
+        for page in pages:
+            try:
+                raw = read_source(root, page.path, limit_bytes=self._max_file_bytes)
+                source, warnings = decode(raw, page.path)
+            except InvalidBook as error:
+                tally.failures.append(Failure(source_file=page.path, reason=str(error)))
+                continue
+            lesson = read_lesson(
+                book,
+                page.path,
+                source,
+                file_hash=file_hash(raw),
+                claim=page.claim,
+                id_base=page.id_base,
+                chapter_title=page.chapter_title,
+            )
+            lessons.append((page, replace(lesson, warnings=(*warnings, *lesson.warnings))))
+        return lessons
+
+    async def _swap(
+        self,
+        book: Book,
+        collection: str,
+        parsed: Sequence[Parsed],
+        known: Mapping[str, IngestionRecord],
+        tally: Tally,
+        *,
+        gone: Sequence[str] = (),
+    ) -> AsyncIterator[None]:
+        """Embed what is not known, replace the lessons in the index, record them."""
+        texts = {chunk.id: embedded_text(chunk) for _, lesson in parsed for chunk in lesson.chunks}
+        keys = {id: cache_key(self._embedder.name, text) for id, text in texts.items()}
+        vectors = await self._cache.get(list(dict.fromkeys(keys.values())))
+        missing = {keys[id]: text for id, text in texts.items() if keys[id] not in vectors}
+        before, size = tally.bytes, sum(page.size for page, _ in parsed)
+        in_order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
+        new_keys = set(in_order)
+        for start in range(0, len(in_order), BATCH_CHUNKS):
+            some = in_order[start : start + BATCH_CHUNKS]
+            rows = await self._embedder.embed_lessons([missing[key] for key in some])
+            embedded = dict(zip(some, rows, strict=True))
+            await self._cache.put(embedded)
+            vectors.update(embedded)
+            tally.embedded += len(some)
+            tally.bytes = before + size * (start + len(some)) // (len(in_order) + 1)
+            yield
+        now = datetime.now(UTC)
+        old = {held.chunk.id: held for held in await self._index.chunks(collection, book.book_id, list(texts))}
+        replacements = [Replacement(source_file=path, chunks=()) for path in gone]
+        for _, lesson in parsed:
+            chunks = tuple(
+                self._indexed(chunk, texts[chunk.id], vectors[keys[chunk.id]], old.get(chunk.id), book, now, keys[chunk.id] in new_keys)
+                for chunk in lesson.chunks
+            )
+            replacements.append(Replacement(source_file=lesson.source_file, chunks=chunks))
+        await self._index.replace(collection, book.book_id, replacements)
+        await self._records.save_records(
+            book.book_id, collection, [_record(book, page, lesson, now) for page, lesson in parsed], gone=gone
+        )
+        tally.count(parsed, gone, known)
+        tally.bytes = before + size
+        yield
+
+    def _indexed(
+        self,
+        chunk: Chunk,
+        text: str,
+        vector: NDArray[np.float32],
+        old: IndexedChunk | None,
+        book: Book,
+        now: datetime,
+        embedded_now: bool,
+    ) -> IndexedChunk:
+        """A chunk that says what it said keeps its version and times; one that only moved gets the next version."""
+        same = old is not None and old.chunk == chunk and old.embedding_model == self._embedder.name
+        return IndexedChunk(
+            chunk=chunk,
+            version=1 if old is None else old.version + (not same),
+            created_at=old.created_at if old else now,
+            updated_at=old.updated_at if old and same else now,
+            embedding_model=self._embedder.name,
+            embedded_at=old.embedded_at if old and not embedded_now else now,
+            embedding=vector,
+            terms=document_terms(text, book.language),
+        )
+
+    async def _rehearse(
+        self, root: Path, book: Book, work: Sequence[Page], known: Mapping[str, IngestionRecord], tally: Tally
+    ) -> None:
+        """A dry run: everything but the embedding and the writing."""
+        pages = iter(work)
+        while window := await asyncio.to_thread(self._window, root, book, pages, tally):
+            keys = {cache_key(self._embedder.name, embedded_text(chunk)) for _, lesson in window for chunk in lesson.chunks}
+            tally.embedded += len(keys) - len(await self._cache.get(sorted(keys)))
+            tally.count(window, (), known)
+
+    async def _conclude(self, book: Book, state: IngestionState | None, collection: str, root: Path, mode: Mode) -> None:
+        """The book is served from where this run wrote; what an earlier place held of it goes."""
+        await self._index.settle(collection)
+        now = datetime.now(UTC)
+        full = mode != "incremental" or state is None
+        serving = IngestionState(
+            book_id=book.book_id,
+            title=book.title,
+            language=book.language,
+            collection_name=collection,
+            source_root=str(root.resolve()),
+            total_chunks=await self._index.count(collection, Filters(book_id=book.book_id)),
+            last_full_ingest=now if full or state is None else state.last_full_ingest,
+            last_incremental_update=(state.last_incremental_update if state else None) if full else now,
+        )
+        await self._shelf.serve(serving, state)
+
+
+def _record(book: Book, page: Page, lesson: Lesson, now: datetime) -> IngestionRecord:
+    return IngestionRecord(
+        book_id=book.book_id,
+        source_file=page.path,
+        file_hash=lesson.file_hash,
+        fingerprint=page.fingerprint if lesson.file_hash == page.file_hash else "",
+        id_base=page.id_base,
+        place=page.claim.place,
+        title=page.claim.title,
+        chunk_ids=tuple(chunk.id for chunk in lesson.chunks),
+        ingested_at=now,
+        warnings=lesson.warnings,
+    )

@@ -1,0 +1,96 @@
+"""A chunk as a flat record and back: document D's QdrantPayload, plus what our own readers need to cite a chunk.
+Also which fields an engine must index. Knows nothing of any engine; id and vectors travel beside the payload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.books.model import Chunk, Span
+from bythebook.index.vectors import IndexedChunk, Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldIndex:
+    """How a field is looked up. `tenant`: points of one value lie together. `prefix`: beginnings can be asked for."""
+
+    kind: Literal["keyword", "integer"]
+    tenant: bool = False
+    prefix: bool = False
+
+
+_KEYWORD = FieldIndex(kind="keyword")
+_INTEGER = FieldIndex(kind="integer")
+_PATH = FieldIndex(kind="keyword", prefix=True)
+
+INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
+    {
+        "book_id": FieldIndex(kind="keyword", tenant=True),
+        "module": _KEYWORD,
+        "chapter": _INTEGER,
+        "lesson": _INTEGER,
+        "hardware_tier": _INTEGER,
+        "proficiency_level": _KEYWORD,
+        "layer": _KEYWORD,
+        "parent_doc_id": _KEYWORD,
+        "content_hash": _KEYWORD,
+        "source_file_hash": _KEYWORD,
+        "source_file": _PATH,
+        "source_url": _PATH,
+    }
+)
+
+# What a chunk holds as it is; its id is the point's own, its span and heading path are flattened below.
+_PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path"})
+_TIMES = ("created_at", "updated_at", "embedded_at")
+
+
+def to_payload(indexed: IndexedChunk) -> dict[str, Any]:
+    chunk = indexed.chunk
+    payload: dict[str, Any] = {name: getattr(chunk, name) for name in _PLAIN}
+    payload |= {
+        "heading_path": list(chunk.heading_path),
+        "span_start": chunk.span.start,
+        "span_end": chunk.span.end,
+        "first_line": chunk.span.first_line,
+        "last_line": chunk.span.last_line,
+        "word_count": chunk.word_count,
+        "token_count": chunk.token_count,
+        "char_count": chunk.char_count,
+        "version": indexed.version,
+        "embedding_model": indexed.embedding_model,
+    }
+    payload |= {name: getattr(indexed, name).isoformat() for name in _TIMES}
+    return payload
+
+
+def from_payload(
+    point_id: str,
+    payload: Mapping[str, Any],
+    *,
+    embedding: NDArray[np.float32] | None = None,
+    terms: Terms | None = None,
+) -> IndexedChunk:
+    """Counts are worked out from the text again. A record that lacks a field raises KeyError: the engines map it."""
+    span = Span(
+        start=payload["span_start"],
+        end=payload["span_end"],
+        first_line=payload["first_line"],
+        last_line=payload["last_line"],
+    )
+    plain = {name: payload[name] for name in _PLAIN}
+    times = {name: datetime.fromisoformat(payload[name]) for name in _TIMES}
+    return IndexedChunk(
+        chunk=Chunk(id=point_id, span=span, heading_path=tuple(payload["heading_path"]), **plain),
+        version=payload["version"],
+        embedding_model=payload["embedding_model"],
+        embedding=embedding,
+        terms=terms,
+        **times,
+    )

@@ -1,0 +1,127 @@
+"""The vector index inside the process: a folder with one folder for each collection, held by one process at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from bythebook.errors import InvalidInput, Locked, NotFound
+from bythebook.index.manifest import Manifest
+from bythebook.index.qdrant_edge_shard import MANIFEST, EdgeShard, read_manifest
+from bythebook.index.qdrant_edge_values import storage
+from bythebook.index.replacements import check
+from bythebook.index.vectors import Candidate, Filters, IndexedChunk, Replacement, Terms
+
+LOCK = "lock"
+OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file
+DROPPED = ".dropped-"
+POINTS_PER_PAGE = 512
+
+
+class EdgeIndex:
+    """A `VectorIndex`. Open it with `EdgeIndex.open`, and close it: others wait for the folder."""
+
+    def __init__(self, folder: Path, lock: FileLock) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._shards: dict[str, EdgeShard] = {}
+        self._opening = threading.Lock()
+
+    @classmethod
+    async def open(cls, folder: Path) -> EdgeIndex:
+        return await asyncio.to_thread(cls._open, folder)
+
+    @classmethod
+    def _open(cls, folder: Path) -> EdgeIndex:
+        lock = FileLock(folder / LOCK, thread_local=False)
+        with storage(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise Locked(_held(folder)) from error
+            (folder / OWNER).write_text(str(os.getpid()), encoding="ascii")
+            for leftover in folder.glob(f"{DROPPED}*"):
+                shutil.rmtree(leftover)
+        return cls(folder, lock)
+
+    async def collections(self) -> Mapping[str, Manifest]:
+        return await asyncio.to_thread(self._collections)
+
+    async def create(self, collection: str, manifest: Manifest) -> None:
+        await asyncio.to_thread(self._create, collection, manifest)
+
+    async def save_manifest(self, collection: str, manifest: Manifest) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).save_manifest(manifest))
+
+    async def drop(self, collection: str) -> None:
+        await asyncio.to_thread(self._drop, collection)
+
+    async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
+        if replacements:
+            await asyncio.to_thread(self._replace, collection, book_id, replacements)
+
+    async def remove_book(self, collection: str, book_id: str) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).remove_book(book_id))
+
+    async def candidates(
+        self,
+        collection: str,
+        *,
+        embedding: NDArray[np.float32] | None,
+        terms: Terms | None,
+        filters: Filters,
+        depth: int,
+        exact: bool = False,
+    ) -> list[Candidate]:
+        def search() -> list[Candidate]:
+            shard = self._shard(collection)
+            return shard.candidates(embedding=embedding, terms=terms, filters=filters, depth=depth, exact=exact)
+
+        return await asyncio.to_thread(search)
+
+    async def chunks(self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False) -> list[IndexedChunk]:
+        return await asyncio.to_thread(lambda: self._shard(collection).chunks(book_id, ids, with_vectors=with_vectors))
+
+    async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
+        """Lesson by lesson, in order of path; a lesson that is replaced meanwhile is seen as it was or as it will be."""
+        shard = await asyncio.to_thread(self._shard, collection)
+        files = await asyncio.to_thread(shard.source_files, filters)
+        for lessons in pages(files):
+            for indexed in await asyncio.to_thread(shard.lessons, filters, lessons, with_vectors=with_vectors):
+                yield indexed
+
+    async def count(self, collection: str, filters: Filters) -> int:
+        return await asyncio.to_thread(lambda: self._shard(collection).count(filters))
+
+    async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
+        return await asyncio.to_thread(lambda: self._shard(collection).source_files(Filters(book_id=book_id)))
+
+    async def settle(self, collection: str) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).settle())
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _collections(self) -> dict[str, Manifest]:
+        with storage(self._folder):
+            names = sorted(entry.parent.name for entry in self._folder.glob(f"*/{MANIFEST}"))
+        return {name: read_manifest(self._folder / name) for name in names if not name.startswith(DROPPED)}
+
+    def _create(self, collection: str, manifest: Manifest) -> None:
+        folder = self._path(collection)
+        with self._opening:
+            if (folder / MANIFEST).exists():
+                raise InvalidInput(f"The index in {self._folder} has a collection '{collection}' already. Drop it first.")
+            with storage(folder):
+                shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
+            self._shards[collection] = EdgeShard.create(folder, manifest)

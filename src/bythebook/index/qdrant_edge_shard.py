@@ -1,0 +1,227 @@
+"""One collection of the embedded engine: a shard, its manifest and its journal in one folder. Blocking calls only;
+`qdrant_edge` runs them in threads."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import qdrant_edge as edge
+from numpy.typing import NDArray
+
+from bythebook.errors import StorageFailure
+from bythebook.index.journal import Redo, read_journal, redo, remove_whole, write_journal, write_whole
+from bythebook.index.manifest import Manifest
+from bythebook.index.payload import INDEXES
+from bythebook.index.qdrant_edge_values import (
+    condition,
+    index_params,
+    indexed_chunk,
+    is_any,
+    is_value,
+    point,
+    point_ids,
+    storage,
+)
+from bythebook.index.turns import Turns
+from bythebook.index.vectors import DENSE, LEXICAL, Candidate, Filters, IndexedChunk, Replacement, Terms
+
+MANIFEST = "manifest.json"
+JOURNAL = "journal"
+SHARD = "shard"
+POINTS_PER_WRITE = 256
+FACET_LIMIT = 1_000_000
+
+HNSW_LINKS = 16
+HNSW_CONSTRUCTION = 100
+HNSW_BREADTH = 256
+SCAN_UP_TO = 20_000
+"""Points that a plain scan searches fast enough. Beyond it `settle` builds a graph."""
+
+Scores = dict[UUID, float]
+
+
+class EdgeShard:
+    """All reading methods may run in parallel; a write waits for them and they for it."""
+
+    def __init__(self, folder: Path, manifest: Manifest, shard: edge.EdgeShard) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self._shard = shard
+        self._turns = Turns()
+        self._settling = threading.Lock()
+        self._unfinished = (folder / JOURNAL).exists()
+
+    @classmethod
+    def create(cls, folder: Path, manifest: Manifest) -> EdgeShard:
+        """The manifest comes last: a folder without one was never finished."""
+        with storage(folder):
+            (folder / SHARD).mkdir(parents=True)
+            shard = edge.EdgeShard.create(str(folder / SHARD), _config(manifest.dimension))
+            for name, index in INDEXES.items():
+                shard.update(edge.UpdateOperation.create_field_index(name, index_params(index)))
+            shard.flush()
+            write_whole(folder / MANIFEST, manifest.to_json())
+        return cls(folder, manifest, shard)
+
+    @classmethod
+    def open(cls, folder: Path) -> EdgeShard:
+        manifest = read_manifest(folder)
+        with storage(folder):
+            shard = edge.EdgeShard.load(str(folder / SHARD), _config(manifest.dimension))
+        opened = cls(folder, manifest, shard)
+        try:
+            opened._finish()
+        except StorageFailure:
+            shard.close()
+            raise
+        return opened
+
+    def save_manifest(self, manifest: Manifest) -> None:
+        with self._turns.writing(), storage(self.folder):
+            write_whole(self.folder / MANIFEST, manifest.to_json())
+            self.manifest = manifest
+
+    def replace(self, book_id: str, replacements: Sequence[Replacement]) -> None:
+        planned = redo(book_id, replacements)
+        points = [point(stored) for stored in planned.points]  # what the engine cannot take must not reach the journal
+        self._finish()
+        with self._turns.writing(), storage(self.folder):
+            write_journal(self.folder / JOURNAL, planned)
+            self._unfinished = True
+            self._apply(planned, points)
+
+    def remove_book(self, book_id: str) -> None:
+        self._finish()
+        with self._turns.writing(), storage(self.folder):
+            everything = edge.Filter(must=[is_value("book_id", book_id)])
+            self._shard.update(edge.UpdateOperation.delete_points_by_filter(everything))
+
+    def candidates(
+        self, *, embedding: NDArray[np.float32] | None, terms: Terms | None, filters: Filters, depth: int, exact: bool
+    ) -> list[Candidate]:
+        """Two searches, then each one's score for what only the other found: both scores are exact for all."""
+        queries: dict[str, edge.Query] = {}
+        if embedding is not None:
+            queries[DENSE] = edge.Query.Nearest(np.asarray(embedding, dtype=np.float32).tolist(), using=DENSE)
+        if terms is not None and terms.ids:
+            sparse = edge.SparseVector(indices=list(terms.ids), values=list(terms.weights))
+            queries[LEXICAL] = edge.Query.Nearest(sparse, using=LEXICAL)
+        wanted = condition(filters)
+        params = _params(filters.book_id, exact=exact)
+        with self._reading():
+            found = self._search({name: edge.QueryRequest(
+                limit=depth, query=query, filter=wanted, params=params) for name, query in queries.items()})
+            union = set(itertools.chain.from_iterable(found.values()))
+            missing = {name: union - scores.keys() for name, scores in found.items()}
+            rest = self._search({name: edge.QueryRequest(
+                limit=len(ids), query=queries[name], filter=edge.Filter(must=[edge.HasIdCondition(ids)]),
+                params=_params(filters.book_id, exact=True)) for name, ids in missing.items() if ids})
+        cosines = found.get(DENSE, {}) | rest.get(DENSE, {})
+        lexical = found.get(LEXICAL, {}) | rest.get(LEXICAL, {})
+        return [Candidate(id=str(one), cosine=cosines.get(one, 0.0), lexical=lexical.get(one, 0.0)) for one in sorted(union)]
+
+    def chunks(self, book_id: str, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
+        with self._reading():
+            records = self._shard.retrieve(point_ids(ids), True, with_vectors)
+            mine = {str(record.id): record for record in records if (record.payload or {}).get("book_id") == book_id}
+            return [indexed_chunk(mine[name]) for name in ids if name in mine]
+
+    def lessons(self, filters: Filters, source_files: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
+        """All chunks of some lessons that pass the filters, in order. Each lesson as it stood at one moment."""
+        wanted = edge.Filter(must=[condition(filters), is_any("source_file", list(source_files))])
+        found: list[IndexedChunk] = []
+        offset = None
+        with self._reading():
+            while True:
+                page = edge.ScrollRequest(
+                    offset=offset, limit=POINTS_PER_WRITE, filter=wanted, with_payload=True, with_vector=with_vectors
+                )
+                records, offset = self._shard.scroll(page)
+                found += map(indexed_chunk, records)
+                if offset is None:
+                    break
+        return sorted(found, key=lambda indexed: (indexed.chunk.source_file, indexed.chunk.chunk_index))
+
+    def count(self, filters: Filters) -> int:
+        with self._reading():
+            return self._shard.count(edge.CountRequest(exact=True, filter=condition(filters)))
+
+    def source_files(self, filters: Filters) -> dict[str, int]:
+        with self._reading():
+            hits = self._shard.facet(
+                edge.FacetRequest(key="source_file", limit=FACET_LIMIT, exact=True, filter=condition(filters))
+            ).hits
+        return {str(hit.value): hit.count for hit in sorted(hits, key=lambda hit: str(hit.value))}
+
+    def settle(self) -> None:
+        """Readers and writers go on meanwhile: the engine swaps in what it built."""
+        with self._settling, storage(self.folder):
+            self._shard.flush()
+            if self._shard.info().points_count > SCAN_UP_TO:
+                self._shard.optimize()
+
+    def close(self) -> None:
+        with self._settling, self._turns.writing(), storage(self.folder):
+            self._shard.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        self._finish()
+        with self._turns.reading(), storage(self.folder):
+            yield
+
+    def _finish(self) -> None:
+        """Do again what a journal says was begun: by a process that died, or by this one when the disk was full."""
+        if not self._unfinished:
+            return
+        with self._turns.writing(), storage(self.folder):
+            if self._unfinished:
+                planned = read_journal(self.folder / JOURNAL)
+                self._apply(planned, [point(stored) for stored in planned.points])
+
+    def _apply(self, planned: Redo, points: Sequence[edge.Point]) -> None:
+        """New points first. A chunk that moved to another lesson keeps its id and has its new place by the time that
+        the old lesson's leftovers go."""
+        for start in range(0, len(points), POINTS_PER_WRITE):
+            self._shard.update(edge.UpdateOperation.upsert_points(list(points[start : start + POINTS_PER_WRITE])))
+        leftovers = edge.Filter(
+            must=[is_value("book_id", planned.book_id), is_any("source_file", planned.source_files)],
+            must_not=[edge.HasIdCondition({UUID(stored.id) for stored in planned.points})],
+        )
+        self._shard.update(edge.UpdateOperation.delete_points_by_filter(leftovers))
+        remove_whole(self.folder / JOURNAL)
+        self._unfinished = False
+
+    def _search(self, requests: dict[str, edge.QueryRequest]) -> dict[str, Scores]:
+        if not requests:
+            return {}
+        answers = self._shard.query_batch(edge.QueryBatchRequest(queries=list(requests.values())))
+        return {name: {UUID(str(hit.id)): hit.score for hit in hits} for name, hits in zip(requests, answers, strict=True)}
+
+
+def read_manifest(folder: Path) -> Manifest:
+    with storage(folder):
+        try:
+            return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
+        except TypeError as error:  # fields of another version
+            raise ValueError(f"{MANIFEST} is not one of this version") from error
+
+
+def _config(dimension: int) -> edge.EdgeConfig:
+    return edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
+        sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        wal_enabled=True,
+    )
+
+
+def _params(book_id: str, *, exact: bool) -> edge.SearchParams:
+    """How rare a term is, is asked of this book alone: what other books hold must not change an answer."""
+    corpus = edge.Filter(must=[is_value("book_id", book_id)])
+    return edge.SearchParams(hnsw_ef=HNSW_BREADTH, exact=exact, idf=edge.IdfParams(corpus=corpus))

@@ -1,0 +1,158 @@
+"""What is ingested: document D's IngestionState and IngestionRecord. SQL and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, delete, select
+
+from bythebook.books.model import BookWarning, Place
+from bythebook.database.engine import Database
+from bythebook.database.statements import slices, upsert
+from bythebook.database.tables import books, ingestion_records
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionRecord:
+    """What the index holds of one lesson. `fingerprint` covers all that its chunks depend on, not only the file."""
+
+    book_id: str
+    source_file: str
+    file_hash: str
+    fingerprint: str
+    id_base: str
+    place: Place
+    title: str | None
+    chunk_ids: tuple[str, ...]
+    ingested_at: datetime
+    warnings: tuple[BookWarning, ...]
+
+    @property
+    def chunk_count(self) -> int:
+        return len(self.chunk_ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionState:
+    """What the index holds of one book."""
+
+    book_id: str
+    title: str
+    language: str
+    collection_name: str
+    source_root: str
+    total_chunks: int
+    last_full_ingest: datetime | None = None
+    last_incremental_update: datetime | None = None
+
+
+class Records:
+    """Reads and writes both. Every change is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def books(self) -> list[IngestionState]:
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(books).order_by(books.c.book_id))
+            return [IngestionState(**row._mapping) for row in rows]
+
+    async def book(self, book_id: str) -> IngestionState | None:
+        async with self._database.transaction() as connection:
+            row = (await connection.execute(select(books).where(books.c.book_id == book_id))).first()
+            return IngestionState(**row._mapping) if row else None
+
+    async def save_book(self, state: IngestionState) -> None:
+        async with self._database.transaction() as connection:
+            await upsert(connection, books, [asdict(state)], keys=("book_id",))
+
+    async def forget_book(self, book_id: str) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(delete(ingestion_records).where(ingestion_records.c.book_id == book_id))
+            await connection.execute(delete(books).where(books.c.book_id == book_id))
+
+    async def records(self, book_id: str, collection: str) -> dict[str, IngestionRecord]:
+        condition = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(ingestion_records).where(condition))
+            return {row.source_file: _record(row) for row in rows}
+
+    async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
+        """Other collections that hold some of this book: a `recreate` that did not finish."""
+        other = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name != collection)
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(ingestion_records.c.collection_name).where(other).distinct())
+            return [row.collection_name for row in rows]
+
+    async def in_use(self, collection: str) -> bool:
+        """Whether any book is, or is being, put into this collection."""
+        async with self._database.transaction() as connection:
+            served = await connection.execute(select(books.c.book_id).where(books.c.collection_name == collection).limit(1))
+            if served.first():
+                return True
+            filled = select(ingestion_records.c.book_id).where(ingestion_records.c.collection_name == collection).limit(1)
+            return (await connection.execute(filled)).first() is not None
+
+    async def save_records(
+        self, book_id: str, collection: str, records: Sequence[IngestionRecord], *, gone: Iterable[str] = ()
+    ) -> None:
+        """Replace the records of these lessons and forget those of lessons that are gone."""
+        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            for some in slices(sorted(gone)):
+                await connection.execute(delete(ingestion_records).where(here & ingestion_records.c.source_file.in_(some)))
+            rows = [_row(record, collection) for record in records]
+            await upsert(connection, ingestion_records, rows, keys=("book_id", "collection_name", "source_file"))
+
+    async def forget_records(self, book_id: str, collection: str) -> None:
+        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            await connection.execute(delete(ingestion_records).where(here))
+
+    async def switch(self, state: IngestionState) -> None:
+        """The book is served from `state.collection_name` from here on; records of its other collections go."""
+        others = (ingestion_records.c.book_id == state.book_id) & (
+            ingestion_records.c.collection_name != state.collection_name
+        )
+        async with self._database.transaction() as connection:
+            await connection.execute(delete(ingestion_records).where(others))
+            await upsert(connection, books, [asdict(state)], keys=("book_id",))
+
+
+def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:
+    place = record.place
+    return {
+        "book_id": record.book_id,
+        "collection_name": collection,
+        "source_file": record.source_file,
+        "file_hash": record.file_hash,
+        "fingerprint": record.fingerprint,
+        "id_base": record.id_base,
+        "claim": {"place": asdict(place), "title": record.title},
+        "chunk_ids": list(record.chunk_ids),
+        "chunk_count": record.chunk_count,
+        "ingested_at": record.ingested_at,
+        "module": place.module,
+        "chapter": place.chapter,
+        "lesson": place.lesson,
+        "warnings": [asdict(warning) for warning in record.warnings],
+    }
+
+
+def _record(row: Row[Any]) -> IngestionRecord:
+    return IngestionRecord(
+        book_id=row.book_id,
+        source_file=row.source_file,
+        file_hash=row.file_hash,
+        fingerprint=row.fingerprint,
+        id_base=row.id_base,
+        place=Place(**row.claim["place"]),
+        title=row.claim["title"],
+        chunk_ids=tuple(row.chunk_ids),
+        ingested_at=row.ingested_at,
+        warnings=tuple(BookWarning(**warning) for warning in row.warnings),
+    )
+
+

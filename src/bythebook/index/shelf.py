@@ -1,0 +1,60 @@
+"""Which collection holds which book. A book is served from one; `recreate` fills another beside it and then switches."""
+
+from __future__ import annotations
+
+from bythebook.books.model import Book
+from bythebook.errors import StorageFailure
+from bythebook.index.manifest import Manifest
+from bythebook.index.progress import Mode
+from bythebook.index.records import IngestionState, Records
+from bythebook.index.vectors import VectorIndex
+
+
+class Shelf:
+    def __init__(self, index: VectorIndex, records: Records, *, collection_name: str) -> None:
+        self._index = index
+        self._records = records
+        self._collection_name = collection_name
+
+    async def place(
+        self, book: Book, state: IngestionState | None, wanted: Manifest, mode: Mode, *, dry_run: bool
+    ) -> str:
+        """The collection this run writes to, made ready for it."""
+        collections = await self._index.collections()
+        if state and mode != "recreate":
+            if state.collection_name in collections:
+                collections[state.collection_name].require(wanted, book_id=book.book_id)
+                return state.collection_name
+            raise StorageFailure(
+                f"The index of '{book.book_id}' (collection {state.collection_name}) is gone. "
+                "Bring it back from a backup, or build it anew: bythebook ingest FOLDER --mode recreate"
+            )
+        served = state.collection_name if state else None
+        for name, manifest in sorted(collections.items()):
+            if name != served and manifest.same_index(wanted):
+                if not dry_run:  # what an interrupted run left there goes first
+                    await self._index.remove_book(name, book.book_id)
+                    await self._records.forget_records(book.book_id, name)
+                return name
+        name = self._free_name({*collections, served})
+        if not dry_run:
+            await self._index.create(name, wanted)
+        return name
+
+    async def serve(self, state: IngestionState, before: IngestionState | None) -> None:
+        """From here on the book is served from `state.collection_name`, and nowhere else holds any of it."""
+        left = set(await self._records.leftover_collections(state.book_id, state.collection_name))
+        if before and before.collection_name != state.collection_name:
+            left.add(before.collection_name)
+        await self._records.switch(state)
+        for name in sorted(left & set(await self._index.collections())):
+            await self._index.remove_book(name, state.book_id)
+            if not await self._records.in_use(name):
+                await self._index.drop(name)
+
+    def _free_name(self, taken: set[str | None]) -> str:
+        name, number = self._collection_name, 1
+        while name in taken:
+            number += 1
+            name = f"{self._collection_name}_{number}"
+        return name

@@ -1,0 +1,119 @@
+"""The seam to the vector engine: what is stored, what is filtered, what is asked. Two engines speak it:
+`qdrant_edge` (in process, the default) and `qdrant_server` (a Qdrant server or cluster)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.books.model import Chunk
+from bythebook.index.manifest import Manifest
+
+DENSE = "dense"
+LEXICAL = "lexical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """A sparse vector: term ids and their weights, ids ascending and unique."""
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedChunk:
+    """A chunk as the index holds it."""
+
+    chunk: Chunk
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    embedding_model: str
+    embedded_at: datetime
+    embedding: NDArray[np.float32] | None = None
+    terms: Terms | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """Everything the index holds of one lesson is replaced by `chunks`, in one step. No chunks: the lesson goes."""
+
+    source_file: str
+    chunks: tuple[IndexedChunk, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which chunks may be seen. All conditions must hold; `book_id` always does."""
+
+    book_id: str
+    hardware_tier_max: int | None = None
+    module: str | None = None
+    chapter_min: int | None = None
+    chapter_max: int | None = None
+    lesson: int | None = None
+    proficiency_levels: tuple[str, ...] | None = None
+    layer: str | None = None
+    parent_doc_id: str | None = None
+    source_file: str | None = None
+    prefix: str | None = None
+    """Path prefix (`source_file`) or URL prefix (`source_url`); either may match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A chunk that one of the two retrievals found, with the raw score of both."""
+
+    id: str
+    cosine: float
+    lexical: float
+
+
+class VectorIndex(Protocol):
+    """Every method that takes a `book_id` or `Filters` sees that book and no other."""
+
+    async def collections(self) -> Mapping[str, Manifest]: ...
+
+    async def create(self, collection: str, manifest: Manifest) -> None: ...
+
+    async def save_manifest(self, collection: str, manifest: Manifest) -> None: ...
+
+    async def drop(self, collection: str) -> None: ...
+
+    async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
+        """All of it or nothing of it per lesson, whatever kills the process."""
+
+    async def remove_book(self, collection: str, book_id: str) -> None: ...
+
+    async def candidates(
+        self,
+        collection: str,
+        *,
+        embedding: NDArray[np.float32] | None,
+        terms: Terms | None,
+        filters: Filters,
+        depth: int,
+        exact: bool = False,
+    ) -> list[Candidate]:
+        """The best `depth` by each retrieval, united; both raw scores known for all of them. Ordered by id."""
+
+    async def chunks(self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False) -> list[IndexedChunk]:
+        """In the order of `ids`; those that are not there, or are another book's, are left out."""
+
+    def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]: ...
+
+    async def count(self, collection: str, filters: Filters) -> int: ...
+
+    async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
+        """How many chunks of each lesson the index holds."""
+
+    async def settle(self, collection: str) -> None:
+        """After much writing: make it durable, and build what makes search fast."""
+
+    async def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""Finding the passage: filters, hybrid search, and the surroundings of a hit."""
