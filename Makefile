@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 # uv installs everything; where it is missing, it comes from PyPI into the project, checked by hash.
 UV = $$(command -v uv || echo $(VENV)/tool/bin/uv)
+COMPILE_OPTIONS = --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q
+COMPILE = $(UV) pip compile pyproject.toml $(COMPILE_OPTIONS)
+INSTALL = $(UV) pip install -q --python $(BIN)/python
 
 .PHONY: demo test soak bench lock clean
 
@@ -25,9 +28,9 @@ bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/be
 	$(BIN)/python -m bench
 
 lock: $(VENV)/dev  ## resolve the requirements files anew
-	$(UV) pip compile pyproject.toml --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q -o requirements/runtime.txt
-	$(UV) pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q -o requirements/dev.txt
-	echo "uv" | $(UV) pip compile - --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q -o requirements/uv.txt
+	$(COMPILE) --group build -o requirements/runtime.txt
+	$(COMPILE) --group build --group dev -o requirements/dev.txt
+	echo "uv" | $(UV) pip compile - $(COMPILE_OPTIONS) -o requirements/uv.txt
 
 clean:  ## forget what was installed and made
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
@@ -40,12 +43,12 @@ $(VENV)/created: requirements/uv.txt
 
 $(VENV)/runtime: $(VENV)/created requirements/runtime.txt pyproject.toml
 	@echo "Installing By the Book into $(VENV) …"
-	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements/runtime.txt
-	@$(UV) pip install -q --python $(BIN)/python --no-deps --editable .
+	@$(INSTALL) --require-hashes -r requirements/runtime.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/dev: $(VENV)/created requirements/dev.txt pyproject.toml
 	@echo "Installing By the Book and its tools into $(VENV) …"
-	@$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
-	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/runtime

@@ -14,10 +14,11 @@ from functools import cache
 from typing import Literal
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from bythebook.books.jsx import ESM_LINE, tag_end
+from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
 
 Kind = Literal["heading", "paragraph", "fence", "table", "list", "item", "quote", "html"]
 KINDS: dict[str, Kind] = {
@@ -41,7 +42,7 @@ LONGEST_TAG_LINES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A heading as the author wrote it. `section` is false for one inside a list or quote: it has an anchor, but opens no section."""
+    """A heading as written. `section` is false for one inside a list or quote: it has an anchor, but opens no section."""
 
     level: int
     content: str
@@ -141,12 +142,12 @@ def _gap(page: Page, first: int, end: int) -> Iterator[Block]:
 def _parser(mdx: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("table").disable("reference")
     parser.core.ruler.enableOnly(["normalize", "block"])
-    interrupts = {"alt": ["paragraph", "blockquote", "list"]}
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "blockquote", "list"]}
     parser.block.ruler.before("fence", "math_block", _math_block, interrupts)
     if mdx:
         parser.disable(["code", "html_block"])
         parser.block.ruler.before("fence", "comment", _comment, interrupts)
-        parser.block.ruler.before("fence", "jsx_tag", _jsx_tag)
+        parser.block.ruler.before("fence", "jsx_tag", _jsx_tag, interrupts)
         parser.block.ruler.before("fence", "esm", _esm)
     return parser
 
@@ -196,10 +197,10 @@ def _jsx_tag(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if not state.src.startswith("<", begin) or begin >= state.eMarks[first]:
         return False
     limit = state.eMarks[min(last, first + LONGEST_TAG_LINES) - 1]
-    end = tag_end(state.src, begin, limit, braces="jsx_open" not in state.env)
-    if end is None and tag_end(state.src, begin, state.eMarks[first], braces=True) is None:
-        state.env["jsx_open"] = True
-    if end is None or end <= state.eMarks[first]:
+    end = tag_end(state.src, begin, limit, braces="tag_never_ends" not in state.env)
+    if end == NEVER_ENDS:
+        state.env["tag_never_ends"] = True
+    if end <= state.eMarks[first]:
         return False
     return True if silent else _take(state, "html_block", first, bisect_right(state.bMarks, end - 1, first, last))
 

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bythebook.books.markdown import first_heading
 from bythebook.books.model import SITE_STYLES, Book, BookWarning, SiteStyle
@@ -61,7 +61,9 @@ class _Values:
         try:
             self.values: Mapping[str, Any] = tomllib.loads(source)
         except tomllib.TOMLDecodeError as error:
-            raise InvalidBook(f"{path} is not valid TOML: {error}.") from error
+            last_line = f"at line {source.rstrip().count(chr(10)) + 1}"
+            reason = str(error).replace("at end of document", last_line)
+            raise InvalidBook(f"{path} is not valid TOML: {reason}.") from error
         unknown = sorted(set(self.values) - set(KEYS))
         if unknown:
             raise self.wrong(unknown[0], f"is not a key of a book; the keys are {', '.join(KEYS)}")
@@ -91,12 +93,14 @@ class _Values:
         value = self.text("site", "plain")
         if value not in SITE_STYLES:
             raise self.wrong("site", f"must be one of {', '.join(SITE_STYLES)}, not '{value}'")
-        return cast(SiteStyle, value)
+        return value
 
     def base_url(self) -> str:
         value = self.text("base_url", "")
         if value and not re.match(r"(https?://[^\s/]|/)[^\s?#]*$", value):
-            raise self.wrong("base_url", f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'")
+            raise self.wrong(
+                "base_url", f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'"
+            )
         return value.rstrip("/") if value != "/" else value
 
     def modules(self) -> Mapping[str, str]:

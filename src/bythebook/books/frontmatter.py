@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
-KEY = re.compile(r"^[ \t]*([A-Za-z_][\w-]*)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+KEY = re.compile(r"[ \t]*([A-Za-z_][\w-]*)[ \t]*[:=](.*)")
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
@@ -38,7 +38,7 @@ def read_frontmatter(source: str) -> Frontmatter:
     if not opening:
         return Frontmatter()
     mark = opening[1]
-    closing = re.compile(rf"^{re.escape(mark)}[ \t]*(?:\r\n?|\n|\Z)", re.MULTILINE).search(source, opening.end())
+    closing = re.compile(rf"(?<=[\r\n]){re.escape(mark)}[ \t]*(?:\r\n?|\n|\Z)").search(source, opening.end())
     if not closing:
         return Frontmatter()
     block = source[opening.end() : closing.start()]
@@ -46,8 +46,8 @@ def read_frontmatter(source: str) -> Frontmatter:
     if values is None:
         if problem is None:
             return Frontmatter()
-        values = {match[1]: match[2].strip("\"'") for match in KEY.finditer(block)}
-    lines = {match[1]: block.count("\n", 0, match.start()) + 2 for match in reversed(list(KEY.finditer(block)))}
+        values = {key: value for _, key, value in reversed(list(_keys(block)))}
+    lines = {key: line for line, key, _ in reversed(list(_keys(block)))}
     return Frontmatter(values=values, lines=lines, body_start=closing.end(), problem=problem)
 
 
@@ -56,12 +56,20 @@ def _parse(block: str, mark: str) -> tuple[dict[str, Any] | None, tuple[int, str
     try:
         parsed = yaml.load(block, Loader=LOADER) if mark == "---" else _texts(tomllib.loads(block))
     except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        return (None, (_line(error), _reason(error))) if KEY.search(block) else (None, None)
+        return (None, (_line(error), _reason(error))) if any(_keys(block)) else (None, None)
     if parsed is None or parsed == "":
         return {}, None
     if isinstance(parsed, dict):
         return {str(key): value for key, value in parsed.items()}, None
-    return (None, (2, "it is not a list of 'key: value' lines")) if KEY.search(block) else (None, None)
+    return (None, (2, "it is not a list of 'key: value' lines")) if any(_keys(block)) else (None, None)
+
+
+def _keys(block: str) -> Iterator[tuple[int, str, str]]:
+    """The line, key and value of each line that reads like `key: value`."""
+    for number, line in enumerate(re.split(r"\r\n?|\n", block), start=2):
+        match = KEY.match(line)
+        if match:
+            yield number, match[1], match[2].strip().strip("\"'")
 
 
 def _texts(value: Any) -> Any:

@@ -10,17 +10,19 @@ ESM_LINE = re.compile(
     | export\s+(?:default\b|const\s|let\s|var\s|function\b|class\s|async\s|type\s|interface\s|\{|\*\s+from\b)""",
     re.VERBOSE,
 )
+NO_TAG = -1
+NEVER_ENDS = -2
 _STOP = re.compile(r"""["'`{}<>]""")
 
 
-def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int | None:
-    """The offset after the tag that begins at `start`, or None where none does or it does not end before `limit`.
+def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int:
+    """The offset after the tag that begins at `start`; NO_TAG where none does; NEVER_ENDS where it runs past `limit`.
 
-    Without `braces` an attribute in braces may not hold further ones: for text in which one was found never to close.
+    Without `braces` an attribute in braces may not hold further ones: for text in which one was found never to end.
     """
     opening = TAG_START.match(text, start, limit)
     if not opening:
-        return None
+        return NO_TAG
     if opening[0].endswith(">"):
         return opening.end()
     at, depth = opening.end(), 0
@@ -29,16 +31,15 @@ def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int | 
         if mark == "{":
             depth += 1
             if depth > 1 and not braces:
-                return None
+                return NO_TAG
         elif mark == "}":
             depth -= 1
         elif mark == ">" and depth <= 0:
             return at
         elif mark == "<" and depth <= 0:
-            return None
+            return NO_TAG
         elif mark in "\"'`" and not (depth and mark == "'" and text[match.start() - 1].isalnum()):
-            close = text.find(mark, at, limit)
-            if close < 0:
-                return None
-            at = close + 1
-    return None
+            at = text.find(mark, at, limit) + 1
+            if at == 0:
+                return NEVER_ENDS
+    return NEVER_ENDS

@@ -118,7 +118,7 @@ class Chunk:
 
     @property
     def token_count(self) -> int:
-        """Document D's estimate. What the chunker measures by is `chunking.size`, which also fits code and scripts without spaces."""
+        """Document D's estimate. The chunker measures by `chunking.size`, which also fits code and scripts without spaces."""
         return max(1, round(self.word_count * TOKENS_PER_WORD))
 
     @property

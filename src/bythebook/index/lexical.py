@@ -37,12 +37,14 @@ STEMMERS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 
-STOP_WORDS = frozenset(
-    """a about am an and any are as at be been being but by can could did do does doing for from had has have having he her
-    hers him his how i if in into is it its itself me my of on or our ours shall she should so some such than that the their
-    theirs them then there these they this those to too us was we were what when where which while who whom whose why will
-    with would you your yours""".split()
-)
+STOP_WORDS = frozenset({
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could",
+    "did", "do", "does", "doing", "for", "from", "had", "has", "have", "having", "he", "her", "hers", "him", "his",
+    "how", "i", "if", "in", "into", "is", "it", "its", "itself", "me", "my", "of", "on", "or", "our", "ours",
+    "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "then",
+    "there", "these", "they", "this", "those", "to", "too", "us", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "yours",
+})  # fmt: skip
 
 ELIDING = frozenset({"ca", "fr", "it", "tr"})
 """Languages where an apostrophe parts two words."""
@@ -185,7 +187,9 @@ def _pattern(code: str) -> re.Pattern[str]:
     letters, marks = rf"[^\W{PAIRED}]", f"[{_marks()}\u200c\u200d]"
     word = f"{letters}+(?:{marks}+{letters}*)*"
     joined = word if code in ELIDING else rf"{word}(?:['\u2019]{word})*"
-    return re.compile(rf"(?P<sign>[A-Za-z](?:\+\+|\#)(?![\w+\#])|[vV]?\d+(?:\.\d+)+)|(?P<paired>[{PAIRED}]+)|(?P<word>{joined})")
+    return re.compile(
+        rf"(?P<sign>[A-Za-z](?:\+\+|\#)(?![\w+\#])|[vV]?\d+(?:\.\d+)+)|(?P<paired>[{PAIRED}]+)|(?P<word>{joined})"
+    )
 
 
 def _marks() -> str:

@@ -74,17 +74,22 @@ def make_plan(
             claims[file.path] = _claim(root, book, file, known.get(file.path), limit_bytes)
         except InvalidBook as error:
             failures.append(Failure(source_file=file.path, reason=str(error)))
-    pages, clashes = _pages(root, book, claims, known)
-    failed = {failure.source_file for failure in failures}
+    kept = {path: known[path].place for path in known if path not in claims and _within(path, failures)}
+    pages, clashes = _pages(root, book, claims, kept)
     return Plan(
         book=book,
         pages=pages,
         new=tuple(page.path for page in pages if page.path not in known),
         modified=tuple(page.path for page in pages if page.path in known and known[page.path].fingerprint != page.fingerprint),
-        deleted=tuple(sorted(path for path in known if path not in claims and path not in failed)),
+        deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
         failures=tuple(failures),
         warnings=(*book_warnings, *clashes),
     )
+
+
+def _within(path: str, failures: Sequence[Failure]) -> bool:
+    """Whether a lesson could not be read, or a folder it lies in."""
+    return any(path == failure.source_file or path.startswith(failure.source_file + "/") for failure in failures)
 
 
 def _claim(
@@ -99,9 +104,10 @@ def _claim(
 
 
 def _pages(
-    root: Path, book: Book, claims: Mapping[str, tuple[SourceFile, str, Claim]], known: Mapping[str, IngestionRecord]
+    root: Path, book: Book, claims: Mapping[str, tuple[SourceFile, str, Claim]], kept: Mapping[str, Place]
 ) -> tuple[tuple[Page, ...], list[BookWarning]]:
-    places = {path: claim.place for path, (_, _, claim) in claims.items()}
+    """`kept`: lessons that cannot be read now but stay in the index, and keep their numbers."""
+    places = {**kept, **{path: claim.place for path, (_, _, claim) in claims.items()}}
     claimed = Counter(place.numbers for place in places.values() if place.in_hierarchy)
     titles = chapter_titles(book, {path: claim for path, (_, _, claim) in claims.items()}, read_categories(root))
     pages, clashes = [], []

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from bythebook.errors import InvalidInput, Locked, NotFound
+from bythebook.errors import InvalidInput, Locked, NotFound, StorageFailure
 from bythebook.index.manifest import Manifest
 from bythebook.index.qdrant_edge_shard import MANIFEST, EdgeShard, read_manifest
 from bythebook.index.qdrant_edge_values import storage
-from bythebook.index.replacements import check
+from bythebook.index.storing import check_name, pages
 from bythebook.index.vectors import Candidate, Filters, IndexedChunk, Replacement, Terms
 
 LOCK = "lock"
 OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file
 DROPPED = ".dropped-"
-POINTS_PER_PAGE = 512
 
 
 class EdgeIndex:
@@ -68,7 +67,7 @@ class EdgeIndex:
 
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
         if replacements:
-            await asyncio.to_thread(self._replace, collection, book_id, replacements)
+            await asyncio.to_thread(lambda: self._shard(collection).replace(book_id, replacements))
 
     async def remove_book(self, collection: str, book_id: str) -> None:
         await asyncio.to_thread(lambda: self._shard(collection).remove_book(book_id))
@@ -89,10 +88,14 @@ class EdgeIndex:
 
         return await asyncio.to_thread(search)
 
-    async def chunks(self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False) -> list[IndexedChunk]:
+    async def chunks(
+        self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
+    ) -> list[IndexedChunk]:
         return await asyncio.to_thread(lambda: self._shard(collection).chunks(book_id, ids, with_vectors=with_vectors))
 
-    async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
+    async def scan(
+        self, collection: str, filters: Filters, *, with_vectors: bool = False
+    ) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path; a lesson that is replaced meanwhile is seen as it was or as it will be."""
         shard = await asyncio.to_thread(self._shard, collection)
         files = await asyncio.to_thread(shard.source_files, filters)
@@ -121,7 +124,49 @@ class EdgeIndex:
         folder = self._path(collection)
         with self._opening:
             if (folder / MANIFEST).exists():
-                raise InvalidInput(f"The index in {self._folder} has a collection '{collection}' already. Drop it first.")
+                raise InvalidInput(
+                    f"The index in {self._folder} has a collection '{collection}' already. Drop it first."
+                )
             with storage(folder):
                 shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
             self._shards[collection] = EdgeShard.create(folder, manifest)
+
+    def _drop(self, collection: str) -> None:
+        """Renamed first: a folder half deleted must not look like a collection."""
+        shard = self._shard(collection)
+        with self._opening, storage(shard.folder):
+            del self._shards[collection]
+            shard.close()
+            doomed = self._folder / f"{DROPPED}{uuid4().hex}"
+            shard.folder.rename(doomed)
+            shutil.rmtree(doomed)
+
+    def _shard(self, collection: str) -> EdgeShard:
+        folder = self._path(collection)
+        with self._opening:
+            if not self._lock.is_locked:
+                raise StorageFailure(f"The index in {self._folder} has been closed. Open it again.")
+            if collection not in self._shards:
+                if not (folder / MANIFEST).exists():
+                    raise NotFound(
+                        f"The index in {self._folder} has no collection '{collection}'. Run: bythebook ingest"
+                    )
+                self._shards[collection] = EdgeShard.open(folder)
+            return self._shards[collection]
+
+    def _path(self, collection: str) -> Path:
+        return self._folder / check_name(collection)
+
+    def _close(self) -> None:
+        with self._opening:
+            while self._shards:
+                self._shards.popitem()[1].close()
+            self._lock.release()
+
+
+def _held(folder: Path) -> str:
+    try:
+        owner = f"process {int((folder / OWNER).read_text(encoding='ascii'))}"
+    except (OSError, ValueError):
+        owner = "another process"
+    return f"The index in {folder} is held by {owner}. Stop it, or set QDRANT_URL so that several can share a Qdrant server."

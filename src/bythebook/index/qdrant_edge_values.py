@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ from uuid import UUID
 import numpy as np
 import qdrant_edge as edge
 
-from bythebook.errors import BookError, InvalidInput, StorageFailure
-from bythebook.index.journal import StoredPoint
+from bythebook.errors import InvalidInput, StorageFailure
 from bythebook.index.payload import FieldIndex, from_payload
+from bythebook.index.storing import StoredPoint
 from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
 
 NO_TERMS = Terms(ids=(), weights=())
@@ -26,7 +26,9 @@ def storage(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageFailure(_sentence(folder, error.strerror or str(error), full=error.errno == errno.ENOSPC)) from error
+        raise StorageFailure(
+            _sentence(folder, error.strerror or str(error), full=error.errno == errno.ENOSPC)
+        ) from error
     except (KeyError, ValueError) as error:
         raise StorageFailure(_sentence(folder, f"a record in it cannot be read: {error}")) from error
     except Exception as error:
@@ -43,14 +45,15 @@ def _sentence(folder: Path, reason: str, *, full: bool = False) -> str:
 
 
 def index_params(index: FieldIndex) -> edge.KeywordIndexParams | edge.IntegerIndexParams:
-    """Only the tenant gets links of its own in the graph: links for all twelve fields make building it many times slower."""
+    """Cold: mapped from disk, so that opening an index does not read them."""
+    cold = edge.Memory.Cold
     if index.kind == "integer":
-        return edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False)
-    return edge.KeywordIndexParams(is_tenant=index.tenant, prefix=index.prefix, enable_hnsw=index.tenant)
+        return edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False, memory=cold)
+    return edge.KeywordIndexParams(is_tenant=index.tenant, prefix=index.prefix, enable_hnsw=False, memory=cold)
 
 
 def point(stored: StoredPoint) -> edge.Point:
-    vector: dict[str, Any] = {DENSE: stored.embedding.tolist()}
+    vector: dict[str, Any] = {DENSE: stored.dense}
     if stored.term_ids:
         vector[LEXICAL] = edge.SparseVector(indices=stored.term_ids, values=stored.term_weights)
     try:
@@ -61,13 +64,14 @@ def point(stored: StoredPoint) -> edge.Point:
         ) from error
 
 
-def indexed_chunk(record: edge.Record | edge.ScoredPoint) -> IndexedChunk:
-    if record.vector is None:
-        return from_payload(str(record.id), record.payload or {})
-    sparse = record.vector.get(LEXICAL)
-    terms = Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values)) if sparse else NO_TERMS
-    dense = np.array(record.vector[DENSE], dtype=np.float32)
-    return from_payload(str(record.id), record.payload or {}, embedding=dense, terms=terms)
+def indexed_chunk(record: edge.Record) -> IndexedChunk:
+    payload, vectors = record.payload or {}, record.vector
+    if not isinstance(vectors, dict):
+        return from_payload(str(record.id), payload)
+    terms, sparse = NO_TERMS, vectors.get(LEXICAL)
+    if isinstance(sparse, edge.SparseVector):
+        terms = Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
+    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=terms)
 
 
 def is_value(key: str, value: str | int) -> edge.FieldCondition:
@@ -100,18 +104,10 @@ def condition(filters: Filters) -> edge.Filter:
     if filters.proficiency_levels is not None:
         must.append(is_any("proficiency_level", list(filters.proficiency_levels)))
     if filters.prefix is not None:
-        either = [begins(key, filters.prefix) for key in ("source_file", "source_url")]
+        either: list[Any] = [begins(key, filters.prefix) for key in ("source_file", "source_url")]
         must.append(edge.Filter(should=either))
     return edge.Filter(must=must)
 
 
-def point_ids(ids: list[str] | tuple[str, ...]) -> list[UUID]:
-    """Those that can be an id at all, as the engine spells them."""
-    return [UUID(name) for name in ids if is_point_id(name)]
-
-
-def is_point_id(name: str) -> bool:
-    try:
-        return str(UUID(name)) == name
-    except ValueError:
-        return False
+def has_id(ids: Iterable[UUID]) -> edge.Filter:
+    return edge.Filter(must=[edge.HasIdCondition(set(ids))])

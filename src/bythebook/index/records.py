@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, delete, select
+from sqlalchemy import Row, delete, select, update
 
 from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database
@@ -65,6 +65,7 @@ class Records:
             return IngestionState(**row._mapping) if row else None
 
     async def save_book(self, state: IngestionState) -> None:
+        """The book is served from `state.collection_name` from here on."""
         async with self._database.transaction() as connection:
             await upsert(connection, books, [asdict(state)], keys=("book_id",))
 
@@ -86,14 +87,14 @@ class Records:
             rows = await connection.execute(select(ingestion_records.c.collection_name).where(other).distinct())
             return [row.collection_name for row in rows]
 
-    async def in_use(self, collection: str) -> bool:
-        """Whether any book is, or is being, put into this collection."""
+    async def used_by_others(self, collection: str, book_id: str) -> bool:
+        """Whether any other book is, or is being, put into this collection."""
         async with self._database.transaction() as connection:
-            served = await connection.execute(select(books.c.book_id).where(books.c.collection_name == collection).limit(1))
-            if served.first():
-                return True
-            filled = select(ingestion_records.c.book_id).where(ingestion_records.c.collection_name == collection).limit(1)
-            return (await connection.execute(filled)).first() is not None
+            for table in (books, ingestion_records):
+                other = (table.c.collection_name == collection) & (table.c.book_id != book_id)
+                if (await connection.execute(select(table.c.book_id).where(other).limit(1))).first():
+                    return True
+        return False
 
     async def save_records(
         self, book_id: str, collection: str, records: Sequence[IngestionRecord], *, gone: Iterable[str] = ()
@@ -106,19 +107,18 @@ class Records:
             rows = [_row(record, collection) for record in records]
             await upsert(connection, ingestion_records, rows, keys=("book_id", "collection_name", "source_file"))
 
+    async def doubt(self, book_id: str, collection: str, source_files: Iterable[str]) -> None:
+        """These lessons are about to be replaced. Until they are recorded again they count as changed, whatever the files say."""
+        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            for some in slices(sorted(source_files)):
+                doubted = update(ingestion_records).where(here & ingestion_records.c.source_file.in_(some))
+                await connection.execute(doubted.values(fingerprint=""))
+
     async def forget_records(self, book_id: str, collection: str) -> None:
         here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
         async with self._database.transaction() as connection:
             await connection.execute(delete(ingestion_records).where(here))
-
-    async def switch(self, state: IngestionState) -> None:
-        """The book is served from `state.collection_name` from here on; records of its other collections go."""
-        others = (ingestion_records.c.book_id == state.book_id) & (
-            ingestion_records.c.collection_name != state.collection_name
-        )
-        async with self._database.transaction() as connection:
-            await connection.execute(delete(ingestion_records).where(others))
-            await upsert(connection, books, [asdict(state)], keys=("book_id",))
 
 
 def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:
@@ -154,5 +154,3 @@ def _record(row: Row[Any]) -> IngestionRecord:
         ingested_at=row.ingested_at,
         warnings=tuple(BookWarning(**warning) for warning in row.warnings),
     )
-
-

@@ -16,10 +16,8 @@ class Shelf:
         self._records = records
         self._collection_name = collection_name
 
-    async def place(
-        self, book: Book, state: IngestionState | None, wanted: Manifest, mode: Mode, *, dry_run: bool
-    ) -> str:
-        """The collection this run writes to, made ready for it."""
+    async def choose(self, book: Book, state: IngestionState | None, wanted: Manifest, mode: Mode) -> str:
+        """The collection this run writes to. It may not exist yet."""
         collections = await self._index.collections()
         if state and mode != "recreate":
             if state.collection_name in collections:
@@ -32,25 +30,30 @@ class Shelf:
         served = state.collection_name if state else None
         for name, manifest in sorted(collections.items()):
             if name != served and manifest.same_index(wanted):
-                if not dry_run:  # what an interrupted run left there goes first
-                    await self._index.remove_book(name, book.book_id)
-                    await self._records.forget_records(book.book_id, name)
                 return name
-        name = self._free_name({*collections, served})
-        if not dry_run:
-            await self._index.create(name, wanted)
-        return name
+        return self._free_name({*collections, served})
+
+    async def prepare(self, collection: str, book: Book, wanted: Manifest) -> None:
+        """Make the collection ready for a book that is not served from it: what an interrupted run left there goes."""
+        if collection in await self._index.collections():
+            await self._index.remove_book(collection, book.book_id)
+        else:
+            await self._index.create(collection, wanted)
+        await self._records.forget_records(book.book_id, collection)
 
     async def serve(self, state: IngestionState, before: IngestionState | None) -> None:
         """From here on the book is served from `state.collection_name`, and nowhere else holds any of it."""
         left = set(await self._records.leftover_collections(state.book_id, state.collection_name))
         if before and before.collection_name != state.collection_name:
             left.add(before.collection_name)
-        await self._records.switch(state)
-        for name in sorted(left & set(await self._index.collections())):
-            await self._index.remove_book(name, state.book_id)
-            if not await self._records.in_use(name):
-                await self._index.drop(name)
+        await self._records.save_book(state)
+        there = await self._index.collections()
+        for name in sorted(left):  # the records go last: as long as they are there, a run that was killed is known of
+            if name in there:
+                await self._index.remove_book(name, state.book_id)
+                if not await self._records.used_by_others(name, state.book_id):
+                    await self._index.drop(name)
+            await self._records.forget_records(state.book_id, name)
 
     def _free_name(self, taken: set[str | None]) -> str:
         name, number = self._collection_name, 1

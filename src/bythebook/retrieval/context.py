@@ -26,9 +26,7 @@ async def read_context(index: VectorIndex, state: IngestionState, chunk_id: str)
     chunk = found[0].chunk
     ids = [id for id in (chunk.prev_chunk_id, chunk.next_chunk_id) if id]
     neighbours = {held.chunk.id: held.chunk for held in await index.chunks(state.collection_name, state.book_id, ids)}
-    return Context(
-        prev=neighbours.get(chunk.prev_chunk_id or ""), chunk=chunk, next=neighbours.get(chunk.next_chunk_id or "")
-    )
+    return Context(prev=neighbours.get(chunk.prev_chunk_id or ""), chunk=chunk, next=neighbours.get(chunk.next_chunk_id or ""))
 
 
 async def read_lesson_chunks(index: VectorIndex, state: IngestionState, parent_doc_id: str) -> list[Chunk]:

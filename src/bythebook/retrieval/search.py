@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,13 +13,13 @@ from bythebook.index.lexical import query_terms
 from bythebook.index.manifest import Manifest
 from bythebook.index.records import IngestionState, Records
 from bythebook.index.vectors import IndexedChunk, VectorIndex
-from bythebook.retrieval.fusion import fuse
+from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 
 DEPTH = 50
 """Candidates asked of each retrieval."""
-SPARE = 3
-"""How many times the limit is fetched, so that dropped duplicates leave no gap."""
+LOOKED_AT = 20
+"""How many of them are read closely. Twice the limit at least, so that dropped duplicates leave no gap."""
 
 
 class Search:
@@ -37,9 +39,7 @@ class Search:
         embedding = await self._embedder.embed_question(query.text)
         return await self.search_embedded(query, state, embedding)
 
-    async def search_embedded(
-        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32]
-    ) -> SearchResponse:
+    async def search_embedded(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32]) -> SearchResponse:
         """The same when the question's embedding is known already."""
         collection = state.collection_name
         candidates = await self._index.candidates(
@@ -50,14 +50,13 @@ class Search:
             depth=DEPTH,
             exact=self._exact,
         )
-        best = [candidate for candidate, _ in fuse(candidates)][: query.limit * SPARE]
-        cosines = {candidate.id: candidate.cosine for candidate in best}
-        held = await self._index.chunks(collection, query.book_id, [candidate.id for candidate in best])
-        unique = {one.chunk.content_hash: one for one in reversed(held)}
-        kept = [one for one in held if unique[one.chunk.content_hash] is one][: query.limit]
+        best = fuse(candidates)[: max(LOOKED_AT, 2 * query.limit)]
+        scores = {candidate.id: (candidate.cosine, fused) for candidate, fused in best}
+        held = await self._index.chunks(collection, query.book_id, list(scores))
+        kept = _by_closeness(query.text, state.language, held, {id: fused for id, (_, fused) in scores.items()})
         return SearchResponse(
             query=query.text,
-            results=tuple(_result(rank, one, cosines[one.chunk.id]) for rank, one in enumerate(kept, start=1)),
+            results=tuple(_result(rank, one, scores[one.chunk.id][0]) for rank, one in enumerate(kept[: query.limit], start=1)),
             total_found=await self._index.count(collection, query.filters),
             hardware_tier_filter=query.hardware_tier_filter,
             module_filter=query.module_filter,
@@ -85,6 +84,24 @@ async def _no_such_book(records: Records, book_id: str) -> str:
     if not there:
         return f"There is no book '{book_id}' yet. Bring one in: bythebook ingest FOLDER"
     return f"There is no book '{book_id}'. There is: {', '.join(there)}."
+
+
+def _by_closeness(question: str, language: str, held: Sequence[IndexedChunk], fused: Mapping[str, float]) -> list[IndexedChunk]:
+    """Best first, each text once: of two chunks that say the same, the better one stays."""
+    closeness = Closeness(question, language)
+    rated = {
+        one.chunk.id: fused[one.chunk.id] + CLOSENESS_WEIGHT * closeness.of("\n".join((*_headings(one), one.chunk.text)))
+        for one in held
+    }
+    ordered = sorted(held, key=lambda one: (-rated[one.chunk.id], one.chunk.id))
+    first: dict[str, IndexedChunk] = {}
+    for one in ordered:
+        first.setdefault(one.chunk.content_hash, one)
+    return list(first.values())
+
+
+def _headings(held: IndexedChunk) -> tuple[str, ...]:
+    return held.chunk.page_title, *held.chunk.heading_path
 
 
 def _result(rank: int, held: IndexedChunk, cosine: float) -> SearchResult:

@@ -1,0 +1,130 @@
+"""How long a search takes, and how much of what an exact search finds it finds."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.alone import opened
+from bench.large_index import BOOK, fill, real_chunks
+from bench.material import CURRICULUM_QUESTIONS, curriculum_questions, sample_questions
+from bench.table import Table, verdict
+from bench.timing import milliseconds, percentile
+from bench.workshop import Workshop
+from bythebook.index.records import IngestionState
+from bythebook.index.vectors import IndexedChunk
+from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.search import DEPTH
+from bythebook.settings import read_settings
+from bythebook.wiring import Resources
+
+SMALL_TARGET_SECONDS, LARGE_TARGET_SECONDS, EMBEDDING_TARGET_SECONDS = 0.005, 0.015, 0.030
+WARM_UP = 20
+RESULTS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    query: SearchQuery
+    embedding: NDArray[np.float32]
+
+
+def latency(workshop: Workshop) -> Table:
+    chunks = real_chunks(workshop)
+    small, large = workshop.sizes.index_chunks
+    rows = asyncio.run(_measured(workshop, chunks, small, SMALL_TARGET_SECONDS, EMBEDDING_TARGET_SECONDS))
+    rows += asyncio.run(_measured(workshop, chunks, large, LARGE_TARGET_SECONDS, None))
+    return Table(
+        title="Search",
+        columns=("chunks", "what", "p50", "p95", "target", ""),
+        rows=tuple(rows),
+        note=f"{workshop.sizes.searches} real questions one after another, {RESULTS} results each, tier 2 and one of four "
+        f"modules: an eighth of the chunks pass. {len(chunks):,} chunks are of real books with granite's embeddings; the others "
+        "are copies, each embedding pushed aside at random to a cosine of about 0.89. Hybrid: candidates, fusion, passages and the "
+        "count of what passes. Recall is the mean share of an exact search's results that the default search has too.",
+    )
+
+
+async def _measured(
+    workshop: Workshop, chunks: Sequence[IndexedChunk], size: int, target: float, embedding_target: float | None
+) -> list[tuple[str, ...]]:
+    async with opened(workshop.data_dir(f"large-{size}")) as resources:
+        state = await fill(resources, chunks, size)
+        asked = [await _asked(resources, text) for text in _questions(workshop.sizes.searches)]
+        rows = [_row(size, "filtered hybrid, question embedded before", await _embedded_times(resources, state, asked), target)]
+        times = await _whole_times(resources, asked)
+        rows.append(_row(size, "filtered hybrid, with embedding the question", times, embedding_target))
+        for what, filtered in (("filtered", True), ("unfiltered", False)):
+            recall = await _recall(resources, state, asked, filtered=filtered)
+            rows.append((f"{size:,}", f"recall of the {RESULTS} results, {what}", f"{recall:.3f}", "", "", ""))
+        recall = await _dense_recall(resources, state, asked)
+        rows.append((f"{size:,}", f"recall of the {DEPTH} dense candidates, unfiltered", f"{recall:.3f}", "", "", ""))
+    return rows
+
+
+def _row(size: int, what: str, times: Sequence[float], target: float | None) -> tuple[str, ...]:
+    middle, slow = percentile(times, 0.5), percentile(times, 0.95)
+    held = (f"p95 <= {milliseconds(target)}", verdict(slow <= target)) if target else ("", "")
+    return f"{size:,}", what, milliseconds(middle), milliseconds(slow), *held
+
+
+def _questions(count: int) -> list[str]:
+    questions = sample_questions() + (curriculum_questions() if CURRICULUM_QUESTIONS.exists() else [])
+    texts = [question.text for question in questions]
+    return [*texts * (count // len(texts)), *random.Random(0).sample(texts, count % len(texts))]
+
+
+async def _asked(resources: Resources, text: str) -> Asked:
+    query = SearchQuery(text=text, book_id=BOOK, hardware_tier_filter=2, module_filter="module-1", limit=RESULTS)
+    return Asked(query=query, embedding=await resources.embedder.embed_question(text))
+
+
+async def _embedded_times(resources: Resources, state: IngestionState, asked: Sequence[Asked]) -> list[float]:
+    search, times = resources.search, []
+    for one in [*asked[:WARM_UP], *asked]:
+        started = time.perf_counter()
+        await search.search_embedded(one.query, state, one.embedding)
+        times.append(time.perf_counter() - started)
+    return times[WARM_UP:]
+
+
+async def _whole_times(resources: Resources, asked: Sequence[Asked]) -> list[float]:
+    search, times = resources.search, []
+    for one in asked:
+        started = time.perf_counter()
+        await search.search(one.query)
+        times.append(time.perf_counter() - started)
+    return times
+
+
+async def _recall(resources: Resources, state: IngestionState, asked: Sequence[Asked], *, filtered: bool) -> float:
+    exact = replace(resources, settings=read_settings(data_dir=resources.settings.data_dir, exact_search=True))
+    shares = []
+    for one in asked:
+        query = one.query if filtered else replace(one.query, hardware_tier_filter=None, module_filter=None)
+        wanted = await _found(exact, query, state, one)
+        shares.append(len(wanted & await _found(resources, query, state, one)) / len(wanted))
+    return sum(shares) / len(shares)
+
+
+async def _found(resources: Resources, query: SearchQuery, state: IngestionState, one: Asked) -> set[str]:
+    response = await resources.search.search_embedded(query, state, one.embedding)
+    return {result.id for result in response.results}
+
+
+async def _dense_recall(resources: Resources, state: IngestionState, asked: Sequence[Asked]) -> float:
+    shares = []
+    for one in asked:
+        everything = replace(one.query, hardware_tier_filter=None, module_filter=None).filters
+        ask = partial(resources.index.candidates, state.collection_name, embedding=one.embedding, terms=None, depth=DEPTH)
+        wanted = {candidate.id for candidate in await ask(filters=everything, exact=True)}
+        found = {candidate.id for candidate in await ask(filters=everything, exact=False)}
+        shares.append(len(wanted & found) / len(wanted))
+    return sum(shares) / len(shares)

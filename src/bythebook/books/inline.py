@@ -1,0 +1,208 @@
+"""Inline Markdown, HTML, JSX and shortcodes to plain text. One pass over the marks, each looked at a bounded number of times."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from bythebook.books.jsx import NEVER_ENDS, tag_end
+
+MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{[\"'`]|\n[ \t]*\n|&[#\w]+;", re.DOTALL)
+TARGET = re.compile(
+    r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)"""
+)
+REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
+ATTRIBUTES = re.compile(r"\{:?[ \t]*[.#\w][^{}\n]{0,200}\}")
+AUTOLINK = re.compile(r"<((?:https?://|mailto:|ftp://)[^<>\s]*|[\w.+-]+@[\w-]+\.[\w.-]+)>")
+KEPT = re.compile(r"""\b(label|title|alt|caption|summary)\s*+[=:]\s*+\{?\s*+(?:"([^"]*)"|'([^']*)'|`([^`]*)`)""")
+INLINE_TAGS = re.compile(
+    r"a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr"
+)
+CELLS = frozenset({"td", "th"})
+LONGEST = 2000
+"""Characters a formula, a shortcode or a string in braces may have."""
+
+
+def readable_inline(text: str) -> str:
+    """`text` without its marks. Never raises; what is not well formed stays as it is."""
+    return _Reader(text).read()
+
+
+@dataclass(slots=True)
+class _Reader:
+    text: str
+    out: list[str] = field(default_factory=list)
+    brackets: list[int] = field(default_factory=list)
+    emphasis: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    ticks: dict[int, list[int]] = field(default_factory=dict)
+    cells: bool = False
+    closed: dict[str, bool] = field(default_factory=lambda: defaultdict(lambda: True))
+
+    def read(self) -> str:
+        for run in reversed(list(re.finditer(r"`+", self.text))):
+            self.ticks.setdefault(len(run[0]), []).append(run.start())
+        at = 0
+        while match := MARK.search(self.text, at):
+            self.out.append(self.text[at : match.start()])
+            at = self._mark(match)
+        self.out.append(self.text[at:])
+        text = "".join(self.out)
+        return "\n".join(line.strip(" \t|") for line in text.split("\n")) if self.cells else text
+
+    def _mark(self, match: re.Match[str]) -> int:
+        """Writes what the mark stands for and returns where to go on."""
+        mark, start, end = match[0], match.start(), match.end()
+        first = mark[0]
+        if first == "\\":
+            self.out.append(mark[1] if not mark[1].isalnum() and not mark[1].isspace() else mark)
+            return end
+        if first == "`":
+            return self._code(start, len(mark))
+        if first == "$":
+            return self._maths(start, mark)
+        if first == "<":
+            return self._tag(start)
+        if first == "{":
+            return self._braces(start, mark)
+        if first in "*_~":
+            self._emphasis(mark, start, end)
+            return end
+        if first == "\n":
+            self.brackets.clear()
+            self.emphasis.clear()
+        elif first == "&":
+            self.out.append(html.unescape(mark))
+            return end
+        elif first == "]":
+            return self._close_bracket(end)
+        else:
+            return self._open_bracket(mark, start, end)
+        self.out.append(mark)
+        return end
+
+    def _until(self, closing: str, start: int) -> int:
+        """Where `closing` stands next, or -1; a mark found to be missing is not looked for again."""
+        if not self.closed[closing]:
+            return -1
+        at = self.text.find(closing, start)
+        self.closed[closing] = at >= 0
+        return at
+
+    def _code(self, start: int, length: int) -> int:
+        places = self.ticks[length]
+        while places and places[-1] <= start:
+            places.pop()
+        if not places:
+            self.out.append("`" * length)
+            return start + length
+        code = self.text[start + length : places[-1]].replace("\n", " ")
+        self.out.append(code[1:-1] if code.strip() and code[0] == code[-1] == " " else code)
+        return places[-1] + length
+
+    def _maths(self, start: int, mark: str) -> int:
+        end = start + len(mark)
+        close = self._until(mark, end) if len(mark) <= 2 else -1
+        source = self.text[end:close] if 0 <= close <= end + LONGEST else ""
+        inline = source and not source[0].isspace() and not source[-1].isspace() and "\n\n" not in source
+        if source.strip() and (len(mark) == 2 or (inline and not self.text[close + 1 : close + 2].isdigit())):
+            self.out.append(source.strip() if len(mark) == 2 else source)
+            return close + len(mark)
+        self.out.append(mark)
+        return end
+
+    def _tag(self, start: int) -> int:
+        if self.text.startswith("<!--", start):
+            close = self._until("-->", start)
+            if close >= 0:
+                return close + 3
+        link = AUTOLINK.match(self.text, start)
+        if link:
+            self.out.append(link[1])
+            return link.end()
+        end = tag_end(self.text, start, len(self.text), braces=self.closed["tag"])
+        if end < 0:
+            self.closed["tag"] = self.closed["tag"] and end != NEVER_ENDS
+            self.out.append("<")
+            return start + 1
+        self._tag_words(self.text[start:end])
+        return end
+
+    def _tag_words(self, tag: str) -> None:
+        name = re.match(r"</?([\w.:-]*)", tag)
+        word = name[1] if name else ""
+        if tag.startswith("</") and word in CELLS:
+            self.cells = True
+            self.out.append(" | ")
+        elif word == "br":
+            self.out.append("\n")
+        elif (
+            not INLINE_TAGS.fullmatch(word)
+            and word not in CELLS
+            and self.out
+            and not self.out[-1].endswith(("\n", " "))
+        ):
+            self.out.append("\n" if word[:1].islower() else " ")
+        kept = _kept(tag)
+        if kept:
+            self.out.append(" ".join(kept) + ("" if word == "img" else "\n"))
+
+    def _braces(self, start: int, mark: str) -> int:
+        if mark == "{/*":
+            close = self._until("*/}", start)
+            if close >= 0:
+                return close + 3
+        elif mark == "{{":
+            close = self._until("}}", start)
+            if 0 <= close <= start + LONGEST and "\n\n" not in self.text[start:close]:
+                self.out.append(" ".join(_kept(self.text[start:close])))
+                return close + 2
+        else:
+            close = self._until(mark[1] + "}", start + 2)
+            if 0 <= close <= start + LONGEST and "\n" not in self.text[start:close]:
+                self.out.append(self.text[start + 2 : close])
+                return close + 2
+        self.out.append(mark)
+        return start + len(mark)
+
+    def _emphasis(self, mark: str, start: int, end: int) -> None:
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        opens, closes = bool(after.strip()), bool(before.strip())
+        if mark[0] == "_":
+            opens, closes = opens and not before.isalnum(), closes and not after.isalnum()
+        openers = self.emphasis[mark]
+        self.out.append(mark)
+        if closes and openers:
+            self.out[openers.pop()] = ""
+            self.out[-1] = ""
+        elif opens:
+            openers.append(len(self.out) - 1)
+
+    def _open_bracket(self, mark: str, start: int, end: int) -> int:
+        if mark == "[" and self.text.startswith("^", end):
+            note = REFERENCE.match(self.text, start)
+            if note and " " not in note[0]:
+                return note.end()
+        self.out.append(mark)
+        self.brackets.append(len(self.out) - 1)
+        return end
+
+    def _close_bracket(self, end: int) -> int:
+        opener = self.brackets.pop() if self.brackets else None
+        if opener is not None:
+            target = TARGET.match(self.text, end)
+            inside = self.out[opener - 1][-1:] if opener else ""
+            if not target and not inside.isalnum():
+                target = REFERENCE.match(self.text, end)
+            if target:
+                self.out[opener] = ""
+                attributes = ATTRIBUTES.match(self.text, target.end())
+                return attributes.end() if attributes else target.end()
+        self.out.append("]")
+        return end
+
+
+def _kept(tag: str) -> list[str]:
+    """The words a tag or shortcode shows: labels, titles, alternative texts."""
+    return [match[2] or match[3] or match[4] or "" for match in KEPT.finditer(tag)]

@@ -1,0 +1,205 @@
+"""From the bytes of a file to a lesson: decoded, placed, cut, linked. Decides what a lesson is called."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import yaml
+
+from bythebook.books.blocks import Page, read_page
+from bythebook.books.chunking import Piece, cut_page
+from bythebook.books.discovery import SKIPPED_FOLDERS
+from bythebook.books.frontmatter import LOADER, read_frontmatter
+from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
+from bythebook.books.markdown import first_heading
+from bythebook.books.model import Book, BookWarning, Chunk, Lesson, Place, chunk_id, parent_id, sha256
+from bythebook.books.place import PlaceReader, is_index, read_path
+from bythebook.errors import InvalidBook
+
+SHORTEST_TEXT = 10
+CATEGORY_FILES = ("_category_.json", "_category_.yml", "_category_.yaml")
+NAME_NUMBER = re.compile(r"^(?:(?:lesson|chapter|module|ch|les|mod)[-_ ]?)?\d{1,3}(?:[-_ .]+|$)", re.IGNORECASE)
+BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What path and frontmatter say of a lesson, before it is cut: cheap enough to read for a whole book."""
+
+    place: Place
+    title: str | None
+    warnings: tuple[BookWarning, ...] = ()
+
+
+def decode(raw: bytes, path: str) -> tuple[str, tuple[BookWarning, ...]]:
+    """The text of a file: UTF-8, or UTF-16 by its mark. Bytes that are no UTF-8 are replaced, with a warning."""
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if raw.startswith(mark):
+            return raw[len(mark) :].decode(encoding, "replace").replace("\x00", "\ufffd"), ()
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    if b"\x00" in raw:
+        raise InvalidBook(f"{path} looks binary (it holds NUL bytes); save it as UTF-8 text or rename it.")
+    try:
+        return raw.decode("utf-8"), ()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        message = f"{path}, line {line}: not UTF-8; the bytes that are not were replaced. Save the file as UTF-8."
+        return raw.decode("utf-8", "replace"), (
+            BookWarning(source_file=path, line=line, field="encoding", message=message),
+        )
+
+
+def read_claim(book: Book, path: str, source: str) -> Claim:
+    front = read_frontmatter(source)
+    reader = PlaceReader(book, path, front)
+    if front.problem:
+        line, reason = front.problem
+        reader.warn("frontmatter", f"the frontmatter does not parse ({reason}); it was read line by line", line)
+    place = reader.read()
+    title = front.text("title") or first_heading(source[front.body_start :]) or front.text("sidebar_label")
+    return Claim(place=place, title=title, warnings=tuple(reader.warnings))
+
+
+def read_lesson(
+    book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str
+) -> Lesson:
+    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone."""
+    front = read_frontmatter(source)
+    page = read_page(
+        source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx")
+    )
+    title = claim.title or humanised(path.rpartition("/")[2])
+    url = page_url(book, path, front.values)
+    lesson = Lesson(
+        source_file=path,
+        file_hash=file_hash,
+        place=claim.place,
+        title=title,
+        chapter_title=chapter_title,
+        parent_doc_id=parent_id(book.book_id, id_base),
+        chunks=(),
+        warnings=claim.warnings,
+    )
+    lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url))
+    if len(lesson.chunks) == 1 and len(lesson.chunks[0].text) < SHORTEST_TEXT:
+        message = f"{path}: the lesson holds fewer than {SHORTEST_TEXT} characters of text."
+        line = lesson.chunks[0].span.first_line
+        short = BookWarning(source_file=path, line=line, field="text", message=message)
+        lesson = replace(lesson, warnings=(*lesson.warnings, short))
+    return lesson
+
+
+def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> tuple[Chunk, ...]:
+    pieces = cut_page(page)
+    texts = [page.source[piece.span.start : piece.span.end] for piece in pieces]
+    hashes = [sha256(text) for text in texts]
+    seen: Counter[str] = Counter()
+    ids: list[str] = []
+    for content_hash in hashes:
+        seen[content_hash] += 1
+        ids.append(chunk_id(book.book_id, id_base, content_hash, seen[content_hash]))
+    anchors = _anchors(book, page)
+    chunks = []
+    for index, (piece, text, content_hash) in enumerate(zip(pieces, texts, hashes, strict=True)):
+        path, anchor = _section(lesson.title, piece, anchors)
+        chunks.append(
+            Chunk(
+                id=ids[index],
+                text=text,
+                preface=piece.preface,
+                book_id=book.book_id,
+                module=lesson.place.module,
+                chapter=lesson.place.chapter,
+                lesson=lesson.place.lesson,
+                section_title=path[-1] if path else None,
+                hardware_tier=lesson.place.hardware_tier,
+                proficiency_level=lesson.place.proficiency_level,
+                layer=lesson.place.layer,
+                source_file=lesson.source_file,
+                parent_doc_id=lesson.parent_doc_id,
+                chunk_index=index,
+                total_chunks=len(ids),
+                prev_chunk_id=ids[index - 1] if index else None,
+                next_chunk_id=ids[index + 1] if index + 1 < len(ids) else None,
+                content_hash=content_hash,
+                source_file_hash=lesson.file_hash,
+                page_title=lesson.title,
+                chapter_title=lesson.chapter_title,
+                heading_path=path,
+                anchor=anchor,
+                source_url=f"{url}#{quote(anchor, safe=UNRESERVED)}" if anchor else url,
+                span=piece.span,
+            )
+        )
+    return tuple(chunks)
+
+
+def _anchors(book: Book, page: Page) -> list[str]:
+    anchors = Anchors(book.site, [heading.content for heading in page.headings])
+    return [anchors.take(heading.content, heading.level) for heading in page.headings]
+
+
+def _section(title: str, piece: Piece, anchors: list[str]) -> tuple[tuple[str, ...], str]:
+    """The heading path without the page's own title, and the anchor of the innermost heading that has one."""
+    path, headings = piece.heading_path, piece.headings
+    if path and path[0] == title:
+        path, headings = path[1:], headings[1:]
+    anchor = next((anchors[index] for index in reversed(headings) if anchors[index]), "")
+    return tuple(part for part in path if part), anchor
+
+
+def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[str, str]) -> Mapping[str, str]:
+    """For each page the title of the chapter it belongs to, "" where it belongs to none."""
+    places = {path: read_path(book, path) for path in pages}
+    titles: dict[str, str] = {}
+    for path, place in places.items():
+        folder = place.chapter_folder
+        if folder is None or path.rpartition("/")[0] != folder:
+            continue
+        if is_index(path) or (pages[path].place.lesson == 0 and folder not in titles):
+            titles[folder] = pages[path].title or ""
+    for folder in {place.chapter_folder for place in places.values() if place.chapter_folder is not None}:
+        titles[folder] = titles.get(folder) or categories.get(folder) or humanised(folder.rpartition("/")[2])
+    return {
+        path: titles[place.chapter_folder] if place.chapter_folder is not None else "" for path, place in places.items()
+    }
+
+
+def read_categories(root: Path) -> dict[str, str]:
+    """The label of each folder that has a `_category_.json` or `_category_.yml`. A broken one says nothing."""
+    labels: dict[str, str] = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
+        for name in sorted(set(names) & set(CATEGORY_FILES)):
+            label = _label(Path(folder, name))
+            if label:
+                labels[Path(folder).relative_to(root).as_posix()] = label
+    return labels
+
+
+def _label(path: Path) -> str | None:
+    try:
+        source = path.read_text("utf-8-sig")
+        value = json.loads(source) if path.suffix == ".json" else yaml.load(source, Loader=LOADER)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return None
+    label = value.get("label") if isinstance(value, dict) else None
+    return label.strip() if isinstance(label, str) else None
+
+
+def humanised(name: str) -> str:
+    """ "chapter-3-robot-arms" is "Robot arms"; a name that is only a number keeps its kind: "Chapter 3"."""
+    stem = EXTENSION.sub("", name)
+    words = re.sub(r"[-_ ]+", " ", NAME_NUMBER.sub("", stem)).strip()
+    kind = re.fullmatch(r"([A-Za-z]+?)[-_ ]?0*(\d+)", stem)
+    if not words and kind:
+        words = f"{kind[1]} {kind[2]}"
+    words = words or stem.strip("-_ ") or "Untitled"
+    return words[0].upper() + words[1:]

@@ -1,0 +1,138 @@
+"""Where the real site shows a lesson and its sections: page addresses and heading anchors, by each site builder's own rules."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, unquote
+
+from bythebook.books.markdown import heading_text
+from bythebook.books.model import Book, SiteStyle
+
+UNRESERVED = "!$&'()*+,;=:@~"
+EXTENSION = re.compile(r"\.(?:md|mdx|markdown)$", re.IGNORECASE)
+VERSION_OR_DATE = re.compile(r"\d+[-_.]\d+")
+NUMBER_PREFIX = re.compile(r"\d+\s*[-_.]+\s*([^-_.\s].*)")
+EXPLICIT_ID = re.compile(r"\{(?::?[ \t]*+#([^{}\s]++)[^{}]*+|/\*[ \t]*+#([^{}\s]++)[ \t]*+\*/)\}\Z")
+PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
+
+
+def page_url(book: Book, path: str, frontmatter: Mapping[str, Any]) -> str:
+    """The lesson's address. Without a base_url it is relative to the site's root."""
+    stem = EXTENSION.sub("", path)
+    folder, _, name = stem.rpartition("/")
+    index = name.lower() in ("index", "readme")
+    if book.site == "docusaurus":
+        return _join(book, _docusaurus(folder, name, frontmatter))
+    if book.site == "mkdocs":
+        return _join(book, (f"{folder}/" if folder else "") if index else f"{stem}/")
+    if book.site == "mdbook":
+        return _join(book, posixpath.join(folder, "index" if name.lower() == "readme" else name) + ".html")
+    return _join(book, path)
+
+
+def _join(book: Book, path: str) -> str:
+    encoded = quote(path, safe=f"/{UNRESERVED}")
+    if not book.base_url:
+        return encoded or "./"
+    base = book.base_url.rstrip("/")
+    return f"{base}/{encoded}" if encoded or book.site != "docusaurus" or base.count("/") == 2 else base
+
+
+def _docusaurus(folder: str, name: str, frontmatter: Mapping[str, Any]) -> str:
+    """Never with a slash at the end: that form is served whatever the site's `trailingSlash` says."""
+    slug = _value(frontmatter, "slug")
+    if slug is not None and slug.startswith("/"):
+        return unquote(slug).strip("/")
+    folders = [_without_number(part) for part in folder.split("/") if part]
+    own_folder = folder.rpartition("/")[2].lower()
+    if slug is None and name.lower() in ("index", "readme", own_folder):
+        return "/".join(folders)
+    last = unquote(slug) if slug is not None else _value(frontmatter, "id") or _without_number(name)
+    return posixpath.normpath(posixpath.join("/", *folders, last)).strip("/")
+
+
+def _without_number(name: str) -> str:
+    if VERSION_OR_DATE.match(name):
+        return name
+    match = NUMBER_PREFIX.fullmatch(name)
+    return match[1] if match else name
+
+
+def _value(frontmatter: Mapping[str, Any], key: str) -> str | None:
+    value = frontmatter.get(key)
+    return value.strip() if isinstance(value, str) and value.strip() else None
+
+
+def explicit_id(heading: str) -> str | None:
+    """The id an author gave a heading: `{#id}`, `{: #id }`, `{/* #id */}`."""
+    match = EXPLICIT_ID.search(heading.rstrip())
+    return (match[1] or match[2]) if match else None
+
+
+def slugify(site: SiteStyle, heading: str) -> str:
+    """The anchor of a heading's words, before any counting of repeats."""
+    if site == "mkdocs":
+        ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode()
+        return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
+    if site == "mdbook":
+        kept = (char for char in heading if _alphanumeric(char) or char in "_-" or char.isspace())
+        return "".join("-" if char.isspace() else char.lower() if char.isascii() else char for char in kept)
+    return "".join(char for char in heading.lower() if char in "- " or _github_keeps(char)).replace(" ", "-")
+
+
+def _github_keeps(char: str) -> bool:
+    """Letters, marks, decimal digits, letter numbers, connectors such as `_`, and circled letters."""
+    category = unicodedata.category(char)
+    return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or _circled_letter(ord(char))
+
+
+def _circled_letter(code: int) -> bool:
+    return 0x24B6 <= code <= 0x24E9 or (0x1F130 <= code <= 0x1F189 and code not in range(0x1F14A, 0x1F150))
+
+
+def _alphanumeric(char: str) -> bool:
+    """Rust's `is_alphanumeric`, which counts vowel signs as letters but no accent, virama or variation selector."""
+    if char.isalnum() or _circled_letter(ord(char)):
+        return True
+    if unicodedata.category(char) not in ("Mn", "Mc"):
+        return False
+    order = unicodedata.combining(char)
+    return (order == 0 and not 0xFE00 <= ord(char) <= 0xFE0F) or 10 <= order <= 35
+
+
+class Anchors:
+    """Hands out the anchors of one page, heading by heading, in order. An anchor of "" is the page itself."""
+
+    def __init__(self, site: SiteStyle, headings: Iterable[str] = ()) -> None:
+        """`headings`: all of the page's, as written. MkDocs sets aside every explicit id before it counts."""
+        self.site = site
+        self.counts: dict[str, int] = {}
+        self.used = {given for heading in headings if (given := explicit_id(heading))} if site == "mkdocs" else set()
+
+    def take(self, heading: str, level: int) -> str:
+        """The anchor of the next heading. Docusaurus renders a level-one heading without its id, but counts it."""
+        given = explicit_id(heading)
+        if given is not None:
+            return "" if self.site == "docusaurus" and level == 1 else given
+        slug = slugify(self.site, heading_text(heading))
+        anchor = self._python(slug) if self.site == "mkdocs" else self._counted(slug)
+        return "" if self.site == "docusaurus" and level == 1 else anchor
+
+    def _counted(self, slug: str) -> str:
+        anchor = slug
+        while anchor in self.counts:
+            self.counts[slug] += 1
+            anchor = f"{slug}-{self.counts[slug]}"
+        self.counts[anchor] = 0
+        return anchor
+
+    def _python(self, slug: str) -> str:
+        while slug in self.used or not slug:
+            match = PYTHON_COUNT.fullmatch(slug)
+            slug = f"{match[1]}_{int(match[2]) + 1}" if match else f"{slug}_1"
+        self.used.add(slug)
+        return slug

@@ -1,0 +1,170 @@
+"""From Markdown and MDX to text a person can read. Works on a whole lesson or on one chunk of it, in linear time.
+
+Marks go, words stay: text inside components, tab labels, titles of admonitions, alternative texts, code and maths.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from bythebook.books.inline import readable_inline
+from bythebook.books.jsx import ESM_LINE
+from bythebook.books.sentences import sentences
+
+__all__ = ["first_heading", "readable", "sentences"]
+
+FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)$")
+QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
+HEADING = re.compile(r"([ \t]*(?:[-*+][ \t]+)?)(#{1,6})(?=[ \t]|$)")
+HEADING_ID = re.compile(r"\{(?::?[ \t]*+#[^{}\s]++[^{}]*+|:[^{}]*+|/\*[ \t]*+#[^{}\s]++[ \t]*+\*/)\}\Z")
+DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n^][^\]\n]*\]:[ \t]*\S+(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\Z")
+FOOTNOTE = re.compile(r"[ \t]{0,3}\[\^[^\]\s]+\]:[ \t]*")
+COLONS = re.compile(r"[ \t]*:{3,}")
+CONTAINER = re.compile(r"([\w-]*)(?:\[(.*)\]|[ \t](.*))?")
+BANGS = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?=[\w\"])")
+ALERT = re.compile(r"[ \t]*\[!(\w+)\][ \t]*")
+TITLE = re.compile(r"""\b(?:title|label)=(?:"([^"]*)"|'([^']*)')""")
+MATHS = re.compile(r"[ \t]*\$\$")
+
+
+def readable(markdown: str) -> str:
+    """`markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " | "."""
+    parts: list[str] = []
+    prose: list[str] = []
+    for is_code, line in _lines(markdown):
+        if is_code:
+            _flush(prose, parts)
+            parts.append(line)
+        else:
+            prose.append(line)
+    _flush(prose, parts)
+    return _tidy("\n".join(parts))
+
+
+def _tidy(text: str) -> str:
+    """No space at the end of a line, no more than one blank line in a row, none at either end."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        line = line.rstrip()
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).rstrip()
+
+
+def first_heading(source: str) -> str | None:
+    """The text of the first level-one heading outside code, or None."""
+    previous, comment_end = "", ""
+    for is_code, line in _raw_lines(source):
+        opening = line.lstrip()[:4]
+        if not comment_end and not is_code:
+            comment_end = "-->" if opening == "<!--" else "*/}" if opening[:3] == "{/*" else ""
+        if is_code or comment_end:
+            comment_end = "" if comment_end in line else comment_end
+            previous = ""
+            continue
+        heading = _heading(line, level=1) if "#" in opening else None
+        if heading is None and previous.strip() and set(line.rstrip()) == {"="}:
+            heading = previous
+        if heading:
+            return heading_text(heading) or None
+        previous = line
+    return None
+
+
+def heading_text(content: str) -> str:
+    """A heading's words: no marks, no `{#id}`."""
+    return " ".join(readable_inline(HEADING_ID.sub("", content.rstrip())).split())
+
+
+def _heading(line: str, *, level: int | None = None) -> str | None:
+    """What stands between the marks of an ATX heading; None where the line is none."""
+    match = HEADING.match(line)
+    if not match or (level is not None and (len(match[2]) != level or match[1].strip() or len(match[1]) > 3)):
+        return None
+    content = line[match.end() :].strip()
+    closed = content.rstrip("#")
+    return closed.rstrip() if closed[-1:] in ("", " ", "\t") else content
+
+
+def _flush(prose: list[str], parts: list[str]) -> None:
+    if prose:
+        parts.append(readable_inline("\n".join(prose)))
+        prose.clear()
+
+
+def _raw_lines(markdown: str) -> Iterator[tuple[bool, str]]:
+    """Each line, and whether it is code. The lines that open and close a fence are not given, but the title on one is."""
+    mark = ""
+    for line in re.split(r"\r\n?|\n", markdown):
+        fence = FENCE.match(line)
+        if mark:
+            bare = line.strip(" \t>")
+            if fence and bare and set(bare) == {mark[0]} and len(bare) >= len(mark):
+                mark = ""
+            else:
+                yield True, line
+        elif fence:
+            mark = fence[1]
+            title = TITLE.search(fence[2])
+            yield False, html.escape((title[1] or title[2] or "") if title else "", quote=False)
+        else:
+            yield False, line
+
+
+def _lines(markdown: str) -> Iterator[tuple[bool, str]]:
+    previous, in_esm, in_maths, in_quote = "", False, False, False
+    for is_code, line in _raw_lines(markdown):
+        if is_code:
+            quoted = QUOTE.match(line)
+            yield True, line[quoted.end() :] if quoted and in_quote else line
+            previous = ""
+            continue
+        in_quote = line.lstrip().startswith(">")
+        if MATHS.match(line):
+            in_maths = not in_maths and line.count("$$") % 2 == 1
+        in_esm = bool(line.strip()) and (in_esm or (not previous.strip() and ESM_LINE.match(line) is not None))
+        if not in_esm:
+            shown = line if in_maths else _line(line, previous)
+            if shown is not None:
+                yield False, shown
+        previous = "" if in_esm else line
+
+
+def _line(line: str, previous: str) -> str | None:
+    """One line of prose without its block marks; None where it was nothing but one."""
+    quoted = QUOTE.match(line)
+    line = (line[quoted.end() :] if quoted else line).rstrip()
+    marks = set(line.replace(" ", "").replace("\t", ""))
+    if marks and marks <= set("|:-=*_") and (len(marks) == 1 or (previous.strip() and marks <= set("|:-"))):
+        return None
+    if DEFINITION.match(line):
+        return ""
+    heading = _heading(line)
+    if heading is not None:
+        return f"\n{HEADING_ID.sub('', heading)}\n"
+    colons = COLONS.match(line)
+    if colons:
+        return _container_title(line[colons.end() :].strip(" \t{}"))
+    bangs = BANGS.match(line)
+    if bangs:
+        titles = re.findall(r'"([^"]*)"', line[bangs.end() :])
+        return titles[0] if titles else ""
+    alert = ALERT.match(line) or FOOTNOTE.match(line)
+    line = HEADING_ID.sub("", line[alert.end() :] if alert else line)
+    return _row(line) if line.lstrip().startswith("|") else line
+
+
+def _container_title(opening: str) -> str:
+    """Of ":::note[Title]", ":::note Title" and `:::{note title="Title"}`, without the colons and outer braces."""
+    given = TITLE.search(opening)
+    if given:
+        return given[1] or given[2] or ""
+    match = CONTAINER.match(opening)
+    return (match[2] or match[3] or "").strip() if match else ""
+
+
+def _row(line: str) -> str:
+    cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
+    return " | ".join(cell.strip() for cell in cells)

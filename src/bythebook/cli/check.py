@@ -1,0 +1,60 @@
+"""`bythebook check`: is the index what it should be?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from bythebook.cli.options import AsJson, BookId, DataDir, run_with_resources, to_json
+
+if TYPE_CHECKING:
+    from bythebook.index.integrity import Inspection
+    from bythebook.wiring import Resources
+
+PROBLEMS_SHOWN = 5
+
+
+def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Verify every invariant of the index, for all books or one, and name what is broken."""
+
+    async def inspect(resources: Resources) -> list[Inspection]:
+        from bythebook.errors import NotFound
+        from bythebook.index.integrity import inspect_book
+
+        ids = [book] if book else [state.book_id for state in await resources.records.books()]
+        if not ids:
+            raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+        states = [await resources.search.book(book_id) for book_id in ids]
+        manifest = resources.ingestion.manifest()
+        return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
+
+    inspections = run_with_resources(inspect, data_dir=data_dir)
+    if json:
+        typer.echo(to_json(inspections))
+    else:
+        for inspection in inspections:
+            _print(inspection)
+    if any(inspection.problems for inspection in inspections):
+        raise typer.Exit(1)
+
+
+def _print(inspection: Inspection) -> None:
+    from itertools import groupby
+
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    size = f"{inspection.lessons:,} lessons, {inspection.chunks:,} chunks"
+    if not inspection.problems:
+        console.print(f"[green]✓[/] [bold]{inspection.book_id}[/]  {size}: every invariant holds")
+        return
+    console.print(f"[red]✗[/] [bold]{inspection.book_id}[/]  {size}: {len(inspection.problems):,} problems")
+    for rule, group in groupby(inspection.problems, key=lambda problem: problem.rule):
+        problems = list(group)
+        console.print(f"\n  {len(problems):,} × not so: [bold]{rule}[/]")
+        for problem in problems[:PROBLEMS_SHOWN]:
+            console.print(f"    {problem.source_file or 'the book'}: {problem.detail}", soft_wrap=True)
+        if len(problems) > PROBLEMS_SHOWN:
+            console.print(f"    [dim]and {len(problems) - PROBLEMS_SHOWN:,} more; --json lists them all[/]")
+    console.print("\n  Mend it with: bythebook ingest FOLDER --mode full")

@@ -1,0 +1,46 @@
+"""`bythebook context`: what stands before and after a chunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_resources, to_json
+
+if TYPE_CHECKING:
+    from bythebook.retrieval.context import Context
+    from bythebook.wiring import Resources
+
+
+def run(
+    chunk_id: Annotated[str, typer.Argument(help="A chunk's id, as 'search --json' shows it.", show_default=False)],
+    book: BookId = None,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show a chunk with its neighbours in the lesson."""
+
+    async def read(resources: Resources) -> Context:
+        from bythebook.retrieval.context import read_context
+
+        state = await resources.search.book(await choose_book(resources, book))
+        return await read_context(resources.index, state, chunk_id)
+
+    context = run_with_resources(read, data_dir=data_dir)
+    if json:
+        typer.echo(to_json(context))
+        return
+    from rich.console import Console
+
+    from bythebook.cli.passage import course, where
+
+    console = Console(highlight=False)
+    console.print()
+    console.print(where(context.chunk))
+    console.print(course(context.chunk))
+    console.print(f"[dim]{context.chunk.source_file}, lines {context.chunk.span.first_line}-{context.chunk.span.last_line}[/]\n")
+    for name, chunk in (("before", context.prev), ("this chunk", context.chunk), ("after", context.next)):
+        console.rule(f"[dim]{name}[/]", align="left")
+        style = "" if chunk is context.chunk else "dim"
+        console.print(chunk.text if chunk else "(the lesson ends here)", style=style, markup=False)

@@ -1,0 +1,143 @@
+"""`bythebook ingest`: a book goes in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, DataDir, run_with_resources, to_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bythebook.index.progress import Report
+    from bythebook.wiring import Resources
+
+WARNINGS_SHOWN = 5
+
+
+class IngestMode(StrEnum):
+    incremental = "incremental"
+    full = "full"
+    recreate = "recreate"
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(help="The book: a folder of Markdown or MDX lessons.", show_default=False)],
+    mode: Annotated[
+        IngestMode,
+        typer.Option(help="incremental: what changed. full: every lesson again. recreate: a new index beside the old, then switch."),
+    ] = IngestMode.incremental,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and touch nothing.")] = False,
+    book: Annotated[
+        str | None, typer.Option("--book", "-b", help="The book's id, over what book.toml says.", show_default=False)
+    ] = None,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Bring a book into the index, or bring the index up to date with it."""
+    report = run_with_resources(
+        lambda resources: ingest(resources, folder, mode=mode, dry_run=dry_run, book=book, quiet=json),
+        data_dir=data_dir,
+        rehearsal=dry_run,
+    )
+    if json:
+        typer.echo(to_json({**_fields(report), "duration_seconds": report.duration_seconds}))
+    else:
+        print_report(report)
+    if report.failures:
+        raise typer.Exit(1)
+
+
+async def ingest(
+    resources: Resources, folder: Path, *, mode: IngestMode, dry_run: bool = False, book: str | None = None, quiet: bool = False
+) -> Report:
+    """Run it with a progress bar, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    from bythebook.index.progress import Advanced, Planned, Report
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=32),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet or not Console(stderr=True).is_terminal,
+    )
+    with bar:
+        task = bar.add_task("Reading", total=None, done="")
+        async for event in resources.ingestion.run(folder, book_id=book, mode=mode.value, dry_run=dry_run):
+            match event:
+                case Planned():
+                    bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)
+                case Advanced():
+                    elapsed = bar.tasks[0].elapsed or 0.0
+                    rate = f" · {event.chunks_embedded / elapsed:.0f} chunks/s" if elapsed > 1 and event.chunks_embedded else ""
+                    files = f"{event.files_done:,}/{bar.tasks[0].fields['files']:,} lessons"
+                    bar.update(task, completed=event.bytes_done, done=f"{files}{rate}")
+                case Report():
+                    return event
+    raise AssertionError("an ingestion ends with its report")
+
+
+def print_report(report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    verb = "would be " if report.dry_run else ""
+    console.print(f"\n[bold]{report.title}[/]  [dim]{report.book_id} · {report.mode}{' · dry run' if report.dry_run else ''}[/]\n")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} gone"
+    table.add_row(f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} as they were)[/]")
+    table.add_row(f"{report.chunks_created:,}", f"chunks {verb}new, {report.chunks_deleted:,} {verb}gone")
+    table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest was known)[/]")
+    if not report.dry_run:
+        table.add_row(f"{report.total_chunks:,}", f"chunks in the index [dim]({report.duration_seconds:.1f} s)[/]")
+    console.print(table)
+    _print_warnings(console, report)
+    _print_failures(console, report)
+
+
+def _print_warnings(console: Console, report: Report) -> None:
+    """Grouped by field, the first few of each with file and line."""
+    by_field: dict[str, list[str]] = {}
+    for warning in report.warnings:
+        place = f"{warning.source_file}:{warning.line}" if warning.line else warning.source_file
+        by_field.setdefault(warning.field, []).append(f"{place}  [dim]{_escape(warning.message)}[/]")
+    for field, lines in by_field.items():
+        console.print(f"\n  [yellow]{len(lines):,} warning{'s' if len(lines) != 1 else ''}[/] about [bold]{field}[/]")
+        for line in lines[:WARNINGS_SHOWN]:
+            console.print(f"    {line}", soft_wrap=True)
+        if len(lines) > WARNINGS_SHOWN:
+            console.print(f"    [dim]and {len(lines) - WARNINGS_SHOWN:,} more; --json lists them all[/]")
+
+
+def _print_failures(console: Console, report: Report) -> None:
+    if not report.failures:
+        return
+    count = len(report.failures)
+    console.print(f"\n  [red]{count:,} lesson{'s' if count != 1 else ''} could not be read[/]; what was known of them is kept")
+    for failure in report.failures:
+        console.print(f"    {_escape(failure.reason)}", soft_wrap=True)
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _fields(report: Report) -> dict[str, object]:
+    import dataclasses
+
+    return {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}

@@ -1,0 +1,44 @@
+"""`bythebook lesson`: a whole lesson, as the index holds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_resources, to_json
+
+if TYPE_CHECKING:
+    from bythebook.books.model import Chunk
+    from bythebook.wiring import Resources
+
+
+def run(
+    name: Annotated[str, typer.Argument(help="The lesson's path in the book, or its parent_doc_id.", show_default=False)],
+    book: BookId = None,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Print a whole lesson, all its chunks in order."""
+
+    async def read(resources: Resources) -> list[Chunk]:
+        from bythebook.retrieval.context import find_lesson, read_lesson_chunks
+
+        state = await resources.search.book(await choose_book(resources, book))
+        return await read_lesson_chunks(resources.index, state, await find_lesson(resources.index, state, name))
+
+    chunks = run_with_resources(read, data_dir=data_dir)
+    if json:
+        typer.echo(to_json(chunks))
+        return
+    from rich.console import Console
+
+    from bythebook.cli.passage import course
+
+    console = Console(highlight=False)
+    first = chunks[0]
+    console.print(f"\n[bold]{first.page_title}[/]")
+    console.print(course(first))
+    console.print(f"[dim]{first.source_file} · {len(chunks)} chunks · {first.source_url.partition('#')[0]}[/]\n")
+    for chunk in chunks:
+        console.print(chunk.text + "\n", markup=False)

@@ -1,0 +1,66 @@
+"""Options that several commands share, and the way from them to opened resources."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from bythebook.wiring import Resources
+
+T = TypeVar("T")
+
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Where index and database live. Default: the system's data folder.", show_default=False)
+]
+BookId = Annotated[str | None, typer.Option("--book", "-b", help="The book's id. Default: the only book there is.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def run_with_resources(
+    work: Callable[[Resources], Coroutine[Any, Any, T]], *, data_dir: Path | None, rehearsal: bool = False
+) -> T:
+    """Open everything, do the work, close everything."""
+    import asyncio
+
+    from bythebook.settings import read_settings
+    from bythebook.wiring import open_resources
+
+    async def opened() -> T:
+        async with open_resources(read_settings(data_dir=data_dir), rehearsal=rehearsal) as resources:
+            return await work(resources)
+
+    return asyncio.run(opened())
+
+
+async def choose_book(resources: Resources, wanted: str | None) -> str:
+    """The book that was named; else the configured one; else the only one; else the documents' default."""
+    from bythebook.errors import InvalidInput, NotFound
+    from bythebook.retrieval.query import DEFAULT_BOOK
+
+    if chosen := wanted or resources.settings.book:
+        return chosen
+    there = [state.book_id for state in await resources.records.books()]
+    if not there:
+        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+    if len(there) > 1 and DEFAULT_BOOK not in there:
+        raise InvalidInput(f"There are several books: say which with --book ({', '.join(there)}).")
+    return there[0] if len(there) == 1 else DEFAULT_BOOK
+
+
+def to_json(value: object) -> str:
+    return json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,93 @@
+"""How a passage of the book looks in a terminal: where it stands, the words that matched, the link to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.text import Text
+
+from bythebook.books.markdown import readable, sentences
+from bythebook.index.lexical import words
+
+if TYPE_CHECKING:
+    from bythebook.books.model import Chunk
+    from bythebook.retrieval.query import SearchResult
+
+SNIPPET = 420
+"""Characters of a passage shown in a list of results: about four lines."""
+MARK = "bold yellow"
+
+
+def where(passage: SearchResult | Chunk) -> Text:
+    """The place in the book, broadest first: lesson, then headings."""
+    text = Text(passage.page_title, style="bold")
+    for heading in passage.heading_path:
+        text.append(" › ", style="dim").append(heading)
+    return text
+
+
+def course(passage: SearchResult | Chunk) -> Text:
+    """The place in the course and for whom it is written."""
+    parts = [passage.module] if passage.module else []
+    if passage.chapter:
+        parts.append(f"chapter {passage.chapter}" + (f": {passage.chapter_title}" if passage.chapter_title else ""))
+    if passage.lesson:
+        parts.append(f"lesson {passage.lesson}")
+    parts += [f"tier {passage.hardware_tier}", passage.proficiency_level, passage.layer]
+    return Text(" · ".join(parts), style="dim")
+
+
+def marked(text: str, question: str, language: str) -> Text:
+    """The text with the question's words marked in it."""
+    wanted = {stem for _, _, stem in words(question, language)}
+    shown = Text(text)
+    for start, end, stem in words(text, language):
+        if stem in wanted:
+            shown.stylize(MARK, start, end)
+    return shown
+
+
+def snippet(text: str, question: str, language: str) -> str:
+    """The stretch of whole sentences that holds most of the question's words."""
+    wanted = {stem for _, _, stem in words(question, language)}
+    spans = sentences(text)
+    if not spans or len(text) <= SNIPPET:
+        return text
+    best_start, best_end, best = 0, spans[0][1], -1
+    for first, (start, _) in enumerate(spans):
+        end = start
+        for _, stop in spans[first:]:
+            if stop - start > SNIPPET and end > start:
+                break
+            end = stop
+        found = len({stem for _, _, stem in words(text[start:end], language)} & wanted)
+        if found > best:
+            best_start, best_end, best = start, end, found
+    cut = text[best_start:best_end]
+    shortened = cut if len(cut) <= SNIPPET * 1.5 else cut[: int(SNIPPET * 1.5)].rsplit(None, 1)[0] + " …"
+    return ("… " if best_start else "") + shortened + (" …" if best_end < len(text.rstrip()) and not shortened.endswith("…") else "")
+
+
+class Hit:
+    """One search result, as it prints."""
+
+    def __init__(self, result: SearchResult, question: str, language: str) -> None:
+        self._result = result
+        self._question = question
+        self._language = language
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        result = self._result
+        headline = Text(f"{result.rank:>2}  ", style="bold cyan") + where(result)
+        headline.append(f"  {result.score:.2f}", style="cyan")
+        yield headline
+        body = readable(result.preface + result.text)
+        for part in (
+            course(result),
+            marked(snippet(" ".join(body.split()), self._question, self._language), self._question, self._language),
+            Text(result.source_url, style="blue", overflow="fold", no_wrap=not console.is_terminal),
+        ):
+            yield Padding(part, (0, 0, 0, 4))
+        yield ""

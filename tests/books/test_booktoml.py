@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bythebook.books.booktoml import read_book
+from bythebook.books.model import Book
+from bythebook.errors import InvalidBook, NotFound
+
+
+def written(root: Path, toml: str) -> Path:
+    root.mkdir(exist_ok=True)
+    (root / "book.toml").write_text(toml, "utf-8")
+    return root
+
+
+def test_a_folder_without_book_toml_is_named_after_itself(tmp_path: Path) -> None:
+    root = tmp_path / "Robot Arms (2nd édition)"
+    root.mkdir()
+    assert read_book(root) == (Book(book_id="robot-arms-2nd-edition", title=root.name), ())
+
+
+def test_the_title_comes_from_the_front_page(tmp_path: Path) -> None:
+    (tmp_path / "index.md").write_text("---\nslug: /\n---\n```\n# code\n```\n# Robot *arms* {#top}\n", "utf-8")
+    assert read_book(tmp_path)[0].title == "Robot arms"
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    root = written(
+        tmp_path,
+        '\ufeffbook_id = "arms"\ntitle = "Arms"\nlanguage = "de"\nbase_url = "https://a.example/docs/"\nsite = "mkdocs"\n'
+        'max_chapter = 20\nmax_lesson = 15\n[modules]\n"module-1-ros2" = "ros2"\n',
+    )
+    (root / "module-1-ros2").mkdir()
+    book, warnings = read_book(root)
+    assert warnings == ()
+    assert book == Book(
+        book_id="arms",
+        title="Arms",
+        language="de",
+        base_url="https://a.example/docs",
+        site="mkdocs",
+        modules={"module-1-ros2": "ros2"},
+        max_chapter=20,
+        max_lesson=15,
+    )
+
+
+def test_a_declared_module_without_folder_is_a_warning(tmp_path: Path) -> None:
+    _, (warning,) = read_book(written(tmp_path, '\n[modules]\n"gone" = "ros2"\n'))
+    assert (warning.source_file, warning.line, warning.field) == ("book.toml", 3, "modules")
+
+
+def test_the_book_id_given_wins(tmp_path: Path) -> None:
+    assert read_book(written(tmp_path, 'book_id = "NOT VALID"'), book_id="arms")[0].book_id == "arms"
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ("book_id = ", "line 1"),
+        ("title = 5", "line 1: 'title' must be text"),
+        ("\nsite = 'sphinx'", "line 2: 'site' must be one of docusaurus, mkdocs, mdbook, plain"),
+        ("titel = 'x'", "line 1: 'titel' is not a key"),
+        ("max_chapter = -1", "line 1: 'max_chapter' must be a whole number"),
+        ("max_lesson = true", "'max_lesson' must be a whole number"),
+        ("base_url = 'a.example'", "line 1: 'base_url' must begin"),
+        ("modules = 3", "'modules' must be a table"),
+        ("[modules]\n'a' = 'Not a slug'", "line 2: 'a' must name a module"),
+        ("book_id = 'No Good'", "line 1: book_id 'No Good' must be"),
+        ("book_id = '" + "a" * 101 + "'", "must be 1 to 100"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, toml: str, says: str) -> None:
+    with pytest.raises(InvalidBook) as caught:
+        read_book(written(tmp_path, toml))
+    assert "book.toml" in str(caught.value)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_book_id_given_is_checked_too(tmp_path: Path) -> None:
+    with pytest.raises(InvalidBook, match="book_id given"):
+        read_book(tmp_path, book_id="../x")
+
+
+def test_book_toml_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "book.toml").write_bytes(b'title = "\xff"')
+    with pytest.raises(InvalidBook, match="not UTF-8"):
+        read_book(tmp_path)
+
+
+def test_no_folder_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        read_book(tmp_path / "none")
+    (tmp_path / "a.md").write_text("x")
+    with pytest.raises(InvalidBook, match="is a file"):
+        read_book(tmp_path / "a.md")

@@ -1,0 +1,127 @@
+"""Each site builder's own rules. The expected values are what the real builders give."""
+
+from __future__ import annotations
+
+import pytest
+
+from bythebook.books.links import Anchors, explicit_id, page_url, slugify
+from bythebook.books.model import Book, SiteStyle
+
+
+def url(site: SiteStyle, path: str, base: str = "https://b.example/docs", **front: str) -> str:
+    return page_url(Book(book_id="b", title="B", site=site, base_url=base), path, front)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("index.md", ""),
+        ("intro.md", "/intro"),
+        ("01-guides/02_start.mdx", "/guides/start"),
+        ("1. Setup/03 - my doc.md", "/Setup/my%20doc"),
+        ("2021-11-05-news.md", "/2021-11-05-news"),
+        ("7.0-release/1.2-notes.md", "/7.0-release/1.2-notes"),
+        ("module-1-ros2/chapter-2-x/01-nodes.md", "/module-1-ros2/chapter-2-x/nodes"),
+        ("guides/README.md", "/guides"),
+        ("01-guides/Index.mdx", "/guides"),
+        ("guides/Guides.md", "/guides"),
+        ("01-guides/01-guides.md", "/guides"),
+        ("01-guides/guides.md", "/guides/guides"),
+        ("folder with space/beginner's guide.mdx", "/folder%20with%20space/beginner's%20guide"),
+        ("機械/腕.md", "/%E6%A9%9F%E6%A2%B0/%E8%85%95"),
+        ("01-.md", "/01-"),
+    ],
+)
+def test_docusaurus_pages(path: str, expected: str) -> None:
+    assert url("docusaurus", path) == f"https://b.example/docs{expected}"
+
+
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ({"slug": "/tabs/"}, "/tabs"),
+        ({"slug": "/"}, ""),
+        ({"slug": "tabs"}, "/guides/tabs"),
+        ({"slug": "./a/b"}, "/guides/a/b"),
+        ({"slug": "../up"}, "/up"),
+        ({"id": "my-id"}, "/guides/my-id"),
+        ({"id": "my-id", "slug": "tabs"}, "/guides/tabs"),
+    ],
+)
+def test_docusaurus_slug_and_id(front: dict[str, str], expected: str) -> None:
+    assert url("docusaurus", "01-guides/02-x.md", **front) == f"https://b.example/docs{expected}"
+
+
+@pytest.mark.parametrize(
+    ("site", "path", "expected"),
+    [
+        ("mkdocs", "index.md", "https://b.example/docs/"),
+        ("mkdocs", "a/README.md", "https://b.example/docs/a/"),
+        ("mkdocs", "a/01-b c.md", "https://b.example/docs/a/01-b%20c/"),
+        ("mdbook", "README.md", "https://b.example/docs/index.html"),
+        ("mdbook", "a/ch01.md", "https://b.example/docs/a/ch01.html"),
+        ("mdbook", "a/index.md", "https://b.example/docs/a/index.html"),
+        ("plain", "a/b c.md", "https://b.example/docs/a/b%20c.md"),
+        ("plain", "100%#?.md", "https://b.example/docs/100%25%23%3F.md"),
+    ],
+)
+def test_other_pages(site: SiteStyle, path: str, expected: str) -> None:
+    assert url(site, path) == expected
+
+
+def test_without_a_base_the_link_is_relative() -> None:
+    assert url("docusaurus", "a/01-b.md", base="") == "a/b"
+    assert url("docusaurus", "index.md", base="") == "./"
+    assert url("mkdocs", "a/b.md", base="") == "a/b/"
+    assert url("mkdocs", "index.md", base="/") == "/"
+    assert url("docusaurus", "index.md", base="https://b.example") == "https://b.example/"
+
+
+@pytest.mark.parametrize(
+    ("site", "heading", "expected"),
+    [
+        ("docusaurus", "Hello, World! It's 3.5 m", "hello-world-its-35-m"),
+        ("docusaurus", "A & B", "a--b"),
+        ("docusaurus", "snake_case — dash-ed", "snake_case--dash-ed"),
+        ("docusaurus", "Überblick 中文 Привет", "überblick-中文-привет"),
+        ("docusaurus", "x² 🤖 robots", "x--robots"),
+        ("plain", "`code()` here", "code-here"),
+        ("mkdocs", "A & B -- c", "a-b-c"),
+        ("mkdocs", "Überblick 中文", "uberblick"),
+        ("mkdocs", "snake_case 3.5", "snake_case-35"),
+        ("mdbook", "A & B", "a--b"),
+        ("mdbook", "Überblick 中文 x²", "Überblick-中文-x²"),
+        ("mdbook", "Hello, World_1", "hello-world_1"),
+    ],
+)
+def test_slugs(site: SiteStyle, heading: str, expected: str) -> None:
+    given = Anchors(site).take(heading, 2)
+    assert given == expected
+    if "`" not in heading:
+        assert slugify(site, heading) == expected
+
+
+def taken(site: SiteStyle, *headings: str, level: int = 2) -> list[str]:
+    anchors = Anchors(site, headings)
+    return [anchors.take(heading, level) for heading in headings]
+
+
+def test_repeats_are_counted_as_each_builder_does() -> None:
+    assert taken("docusaurus", "A", "A", "A 1", "A") == ["a", "a-1", "a-1-1", "a-2"]
+    assert taken("mkdocs", "A", "A", "A", "A_1") == ["a", "a_1", "a_2", "a_3"]
+    assert taken("mdbook", "A", "A", "B", "A") == ["a", "a-1", "b", "a-2"]
+    assert taken("mkdocs", "中", "文") == ["_1", "_2"]
+
+
+def test_explicit_ids() -> None:
+    assert [explicit_id(text) for text in ("A {#b}", "A {: #b }", "A {/* #b */}", "A {#b .c}", "A {b}", "A {#b} c")] == [
+        "b", "b", "b", "b", None, None,
+    ]  # fmt: skip
+    assert taken("docusaurus", "A {#a}", "A") == ["a", "a"]
+    assert taken("mkdocs", "A", "B {#a}") == ["a_1", "a"]
+
+
+def test_docusaurus_renders_no_id_on_level_one_but_counts_it() -> None:
+    anchors = Anchors("docusaurus")
+    assert [anchors.take("A", 1), anchors.take("A", 2), anchors.take("B {#b}", 1)] == ["", "a-1", ""]
+    assert Anchors("mkdocs").take("A", 1) == "a"

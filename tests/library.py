@@ -1,0 +1,113 @@
+"""A whole library in a folder: the real index, the real database, a small embedder. And its state as a value to compare."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bythebook.database.engine import Database, database_url
+from bythebook.index.cache import EmbeddingCache
+from bythebook.index.embedding import Embedder
+from bythebook.index.ingest import Ingestion
+from bythebook.index.integrity import Problem, inspect_book
+from bythebook.index.payload import to_payload
+from bythebook.index.progress import IngestionEvent, Mode, Report
+from bythebook.index.qdrant_edge import EdgeIndex
+from bythebook.index.records import Records
+from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.retrieval.query import SearchQuery, SearchResponse
+from bythebook.retrieval.search import Search
+from tests.fakes.small_embedder import SmallEmbedder
+
+OF_THE_RUN = {"version", "created_at", "updated_at", "embedded_at", "ingested_at"}
+"""What tells when and how often something was written, not what was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    index: VectorIndex
+    database: Database
+    records: Records
+    embedder: Embedder
+
+    @property
+    def ingestion(self) -> Ingestion:
+        return Ingestion(
+            index=self.index,
+            records=self.records,
+            cache=EmbeddingCache(self.database),
+            embedder=self.embedder,
+            collection_name="textbook_chunks",
+            max_file_bytes=100_000,
+        )
+
+    @property
+    def search(self) -> Search:
+        return Search(
+            index=self.index, records=self.records, embedder=self.embedder, manifest=self.ingestion.manifest(), exact=True
+        )
+
+    async def events(
+        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+    ) -> list[IngestionEvent]:
+        return [event async for event in self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id)]
+
+    async def ingest(
+        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+    ) -> Report:
+        report = (await self.events(root, mode, dry_run=dry_run, book_id=book_id))[-1]
+        assert isinstance(report, Report)
+        return report
+
+    async def ask(self, text: str, book_id: str = "small", **given: Any) -> SearchResponse:
+        return await self.search.search(SearchQuery(text=text, book_id=book_id, **given))
+
+    async def problems(self, book_id: str = "small") -> tuple[Problem, ...]:
+        state = await self.search.book(book_id)
+        return (await inspect_book(self.index, self.records, state, self.ingestion.manifest())).problems
+
+    async def snapshot(self) -> dict[str, Any]:
+        """All that every book holds: points, vectors, terms, records. Without times, versions and the collections' names."""
+        states = await self.records.books()
+        collections = await self.index.collections()
+        assert sorted(collections) == sorted({state.collection_name for state in states}), "a collection that serves no book"
+        return {state.book_id: await self._book(state.book_id, state.collection_name) for state in states}
+
+    async def _book(self, book_id: str, collection: str) -> dict[str, Any]:
+        state = await self.records.book(book_id)
+        assert state is not None
+        points = {}
+        async for held in self.index.scan(collection, Filters(book_id=book_id), with_vectors=True):
+            assert held.embedding is not None
+            payload = {key: value for key, value in to_payload(held).items() if key not in OF_THE_RUN}
+            points[held.chunk.id] = (payload, held.embedding.round(5).tolist(), held.terms)
+        records = await self.records.records(book_id, collection)
+        assert not await self.records.leftover_collections(book_id, collection)
+        return {
+            "state": (state.title, state.language, state.total_chunks),
+            "points": points,
+            "records": {path: _without(asdict(record), OF_THE_RUN) for path, record in records.items()},
+        }
+
+
+def _without(fields: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+@asynccontextmanager
+async def open_library(folder: Path, embedder: Embedder | None = None, *, url: str | None = None) -> AsyncIterator[Library]:
+    async with AsyncExitStack() as stack:
+        folder.mkdir(parents=True, exist_ok=True)
+        database = await Database.open(database_url(url, folder))
+        stack.push_async_callback(database.close)
+        index = await EdgeIndex.open(folder / "index")
+        stack.push_async_callback(index.close)
+        yield Library(index=index, database=database, records=Records(database), embedder=embedder or SmallEmbedder())
+
+
+def with_embedder(library: Library, embedder: Embedder) -> Library:
+    """The same library, used by a program with another embedder."""
+    return replace(library, embedder=embedder)
