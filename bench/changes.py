@@ -26,7 +26,7 @@ EDIT = " This sentence was added to the paragraph."
 
 def changes(workshop: Workshop) -> Table:
     book = workshop.made(workshop.sizes.checked_lessons, SECTIONS)
-    data_dir = workshop.data_dir("changes")
+    data_dir = workshop.empty_dir("changes")
     rows = asyncio.run(_unchanged(book, data_dir))
     rows.append(_unchanged_process(book, data_dir))
     rows.append(asyncio.run(_edited(book, data_dir, workshop.sizes.edits, workshop.sizes.checked_lessons)))

@@ -47,15 +47,15 @@ def latency(workshop: Workshop) -> Table:
         rows=tuple(rows),
         note=f"{workshop.sizes.searches} real questions one after another, {RESULTS} results each, tier 2 and one of four "
         f"modules: an eighth of the chunks pass. {len(chunks):,} chunks are of real books with granite's embeddings; the others "
-        "are copies, each embedding pushed aside at random to a cosine of about 0.89. Hybrid: candidates, fusion, passages and the "
-        "count of what passes. Recall is the mean share of an exact search's results that the default search has too.",
+        "are copies, each embedding pushed aside at random to a cosine of about 0.89. Hybrid: candidates, fusion, passages and "
+        "the count of what passes. Recall is the mean share of an exact search's results that the default search has too.",
     )
 
 
 async def _measured(
     workshop: Workshop, chunks: Sequence[IndexedChunk], size: int, target: float, embedding_target: float | None
 ) -> list[tuple[str, ...]]:
-    async with opened(workshop.data_dir(f"large-{size}")) as resources:
+    async with opened(workshop.empty_dir(f"large-{size}")) as resources:
         state = await fill(resources, chunks, size)
         asked = [await _asked(resources, text) for text in _questions(workshop.sizes.searches)]
         rows = [_row(size, "filtered hybrid, question embedded before", await _embedded_times(resources, state, asked), target)]

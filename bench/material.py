@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,11 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 CURRICULUM = SHARED / "books" / "physical-ai-curriculum"
 CURRICULUM_QUESTIONS = SHARED / "questions" / "physical-ai-curriculum.jsonl"
 SQUAD = SHARED / "questions" / "squad2-half.json"
+CLAPNQ = (SHARED / "questions" / "clapnq-dev_answerable.jsonl", SHARED / "questions" / "clapnq-dev_unanswerable.jsonl")
 
 PARAGRAPHS_PER_SECTION = 3
 SHORTEST_PARAGRAPH = 200
+FENCED = re.compile(r"^ *(```+).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
 LESSONS_PER_CHAPTER = 10
 CHAPTERS_PER_MODULE = 20
 TIERS = 4
@@ -49,8 +52,9 @@ def lesson_path(number: int) -> str:
 
 
 def sample_paragraphs() -> list[str]:
+    """The sample book's prose, without what stands in code fences."""
     pages = sorted(path for path in sample_book().rglob("*") if path.suffix in {".md", ".mdx"})
-    blocks = [block.strip() for page in pages for block in page.read_text(encoding="utf-8").split("\n\n")]
+    blocks = [block.strip() for page in pages for block in FENCED.sub("", page.read_text(encoding="utf-8")).split("\n\n")]
     return [block for block in blocks if len(block) >= SHORTEST_PARAGRAPH and block[0].isalpha()]
 
 
@@ -68,14 +72,29 @@ def squad_book(folder: Path) -> list[Question]:
     """Each paragraph becomes a lesson under its article's title. The questions are those that a paragraph answers."""
     questions = []
     for article in json.loads(SQUAD.read_text(encoding="utf-8"))["data"]:
-        title = article["title"].replace("_", " ")
         for number, paragraph in enumerate(article["paragraphs"], start=1):
             path = f"{article['title']}/{number:03}.md"
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(f"---\ntitle: {json.dumps(title)}\n---\n\n{paragraph['context']}\n", encoding="utf-8")
+            _write(folder / path, article["title"].replace("_", " "), paragraph["context"])
             asked = (question for question in paragraph["qas"] if not question["is_impossible"])
             questions += [Question(text=question["question"], lesson=path) for question in asked]
     return questions
+
+
+def clapnq_book(folder: Path) -> list[Question]:
+    """Each passage becomes a lesson under its article's title; those that do not answer their question stand among them."""
+    questions, paths = [], dict[str, str]()
+    for row in (row for path in CLAPNQ for row in _rows(path)):
+        passage = row["passages"][0]
+        path = paths.setdefault(passage["text"], f"{len(paths):03}.md")
+        _write(folder / path, passage["title"], passage["text"])
+        if row["output"][0]["answer"]:
+            questions.append(Question(text=row["input"], lesson=path))
+    return questions
+
+
+def _write(path: Path, title: str, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\ntitle: {json.dumps(title)}\n---\n\n{text}\n", encoding="utf-8")
 
 
 def _lesson(number: int, sections: int, paragraphs: list[str]) -> str:

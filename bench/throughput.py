@@ -54,7 +54,7 @@ async def _throughput(workshop: Workshop) -> Table:
 
 async def _texts(workshop: Workshop, book: Path, embedder: GraniteEmbedder) -> list[str]:
     """What an ingestion embeds, read off the index it makes; this first run also warms everything up."""
-    async with opened(workshop.data_dir("throughput-0"), embedder) as resources:
+    async with opened(workshop.empty_dir("throughput-0"), embedder) as resources:
         report = await ingest(resources, book)
         chunks = resources.index.scan(report.collection_name, Filters(book_id=report.book_id))
         texts = [embedded_text(indexed.chunk) async for indexed in chunks]
@@ -64,7 +64,7 @@ async def _texts(workshop: Workshop, book: Path, embedder: GraniteEmbedder) -> l
 
 
 async def _ingesting(workshop: Workshop, book: Path, embedder: GraniteEmbedder, number: int) -> float:
-    async with opened(workshop.data_dir(f"throughput-{number}"), embedder) as resources:
+    async with opened(workshop.empty_dir(f"throughput-{number}"), embedder) as resources:
         started = time.perf_counter()
         await ingest(resources, book)
         return time.perf_counter() - started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +67,11 @@ class Workshop:
         folder = self.folder / "data" / name
         folder.parent.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def empty_dir(self, name: str) -> Path:
+        """A data folder for one measurement. What an earlier run left in it would be known and cost nothing."""
+        shutil.rmtree(self.data_dir(name), ignore_errors=True)
+        return self.data_dir(name)
 
     def sample(self) -> Ingested:
         return self.ingested("sample", sample_book())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.library import fast_folder
 from tests.small_book import write_small_book
 
 OURS = ("BYTHEBOOK_", "OPENAI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL")
@@ -21,5 +24,13 @@ def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Path:
-    return write_small_book(tmp_path / "book")
+def folder() -> Iterator[Path]:
+    """Like tmp_path, but in memory where the system has such a place."""
+    made = fast_folder()
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def book(folder: Path) -> Path:
+    return write_small_book(folder / "book")

@@ -102,13 +102,12 @@ def test_empty_and_tiny_lessons() -> None:
 
 
 def test_decoding() -> None:
-    assert decode("é".encode(), "a.md") == ("é", ())
-    assert decode(b"\xef\xbb\xbf# T", "a.md") == ("# T", ())
-    assert decode("# é".encode("utf-16"), "a.md") == ("# é", ())
-    assert decode(b"\xfe\xff" + "# é".encode("utf-16-be"), "a.md") == ("# é", ())
-    text, (warning,) = decode(b"one\ntwo \xe9\n", "a.md")
-    assert text == "one\ntwo \ufffd\n"
-    assert (warning.source_file, warning.line, warning.field) == ("a.md", 2, "encoding")
+    assert decode("é".encode(), "a.md") == "é"
+    assert decode(b"\xef\xbb\xbf# T", "a.md") == "# T"
+    assert decode("# é".encode("utf-16"), "a.md") == "# é"
+    assert decode(b"\xfe\xff" + "# é".encode("utf-16-be"), "a.md") == "# é"
+    with pytest.raises(InvalidBook, match=r"a\.md, line 2: this is not UTF-8; save the file as UTF-8"):
+        decode(b"one\ntwo \xe9\n", "a.md")
     with pytest.raises(InvalidBook, match=r"a\.md looks binary"):
         decode(b"\x89PNG\x00", "a.md")
 

@@ -74,7 +74,7 @@ source_text = st.builds(
     lambda head, text, newline: (head + text).replace("\n", newline), front, body, st.sampled_from(["\n", "\n", "\r\n"])
 )
 relaxed = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -169,7 +169,7 @@ def test_real_books_hold_to_the_same(name: str) -> None:
     paths = sorted(path for path in (REAL_BOOKS / name).rglob("*") if path.suffix in (".md", ".mdx"))
     assert paths
     for path in paths:
-        source, _ = decode(path.read_bytes(), path.name)
+        source = decode(path.read_bytes(), path.name)
         check_all(source, lesson_of(source, path=path.relative_to(REAL_BOOKS).as_posix()))
 
 
@@ -180,6 +180,8 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
     "stars": lambda n: "*" * n,
     "emphasis": lambda n: "*a _b " * (n // 6),
     "tags": lambda n: "<a " * (n // 3),
+    "short tags": lambda n: "<b> " * (n // 4),
+    "tags then text": lambda n: "<b><i> x\n" * (n // 9),
     "tags with braces": lambda n: "<a {\n" * (n // 5),
     "tags with quotes": lambda n: '<a b="\n' * (n // 7),
     "colons": lambda n: ":" * n,
@@ -213,12 +215,12 @@ ADVERSARIES: dict[str, Callable[[int], str]] = {
 def test_time_grows_no_faster_than_the_text(name: str) -> None:
     def seconds(length: int) -> float:
         source = ADVERSARIES[name](length)
-        began = time.perf_counter()
+        began = time.process_time()
         cut(source, body_start=read_frontmatter(source).body_start, mdx=True)
         readable(source)
         sentences(source)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(1000)  # the parsers are built and the caches filled
-    small, large = min(seconds(10_000) for _ in range(2)), seconds(40_000)
+    small, large = (min(seconds(length) for _ in range(2)) for length in (5_000, 20_000))
     assert large < 9 * small + 0.05, f"four times the text took {large / small:.1f} times as long"

@@ -10,7 +10,7 @@ from bythebook.index.vectors import VectorIndex
 from tests.library import Library
 
 INDEX_WRITES = frozenset({"create", "save_manifest", "drop", "replace", "remove_book", "settle"})
-RECORD_WRITES = frozenset({"save_book", "forget_book", "save_records", "forget_records", "doubt", "switch"})
+RECORD_WRITES = frozenset({"save_book", "forget_book", "save_records", "doubt", "reserve", "release"})
 
 
 class Killed(BaseException):
@@ -53,5 +53,5 @@ class Mortal:
 
 
 def mortal(library: Library, steps: Steps) -> Library:
-    index: VectorIndex = Mortal(library.index, INDEX_WRITES, steps)  # type: ignore[assignment]
+    index: VectorIndex = Mortal(library.index, INDEX_WRITES, steps)
     return replace(library, index=index, records=Mortal(library.records, RECORD_WRITES, steps))  # type: ignore[arg-type]

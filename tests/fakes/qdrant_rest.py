@@ -28,7 +28,12 @@ from tests.fakes.qdrant_wire import (
     record_json,
 )
 
-OPTIMIZERS = {"deleted_threshold": 0.2, "vacuum_min_vector_number": 1000, "default_segment_number": 0, "flush_interval_sec": 5}
+OPTIMIZERS = {
+    "deleted_threshold": 0.2,
+    "vacuum_min_vector_number": 1000,
+    "default_segment_number": 0,
+    "flush_interval_sec": 5,
+}
 LAYOUT = "shard_number replication_factor write_consistency_factor"
 
 
@@ -90,7 +95,10 @@ class Collection:
     def scroll(self, body: Json) -> Json:
         given = fields(body, "filter limit with_payload with_vector", "offset")
         records, offset = self.shard.scroll(edge.ScrollRequest(**{**given, "filter": filter_of(given["filter"])}))
-        return {"points": [record_json(one) for one in records], "next_page_offset": None if offset is None else str(offset)}
+        return {
+            "points": [record_json(one) for one in records],
+            "next_page_offset": None if offset is None else str(offset),
+        }
 
     def count(self, body: Json) -> Json:
         given = fields(body, "filter exact")
@@ -116,7 +124,7 @@ MUST_WAIT = {"/index", "/points/batch", "/points/delete"}
 
 
 class QdrantServer:
-    """`troubles` holds what happens to the next requests, one each: a status, "cut" (no answer at all), "lost" (done, but
+    """`troubles` holds what happens to the next requests, one each: "fine", a status, "cut" (no answer at all), "lost" (done, but
     the answer is cut) or "garbage"."""
 
     def __init__(self, folder: Path, *, api_key: str = "") -> None:

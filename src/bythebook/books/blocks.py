@@ -193,16 +193,25 @@ def _comment(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _jsx_tag(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    begin = _start(state, first)
-    if not state.src.startswith("<", begin) or begin >= state.eMarks[first]:
-        return False
+    """Lines that hold nothing but tags, and tags that span lines. What they enclose is parsed as the Markdown it is."""
     limit = state.eMarks[min(last, first + LONGEST_TAG_LINES) - 1]
-    end = tag_end(state.src, begin, limit, braces="tag_never_ends" not in state.env)
-    if end == NEVER_ENDS:
-        state.env["tag_never_ends"] = True
-    if end <= state.eMarks[first]:
+    at = _start(state, first)
+    if not state.src.startswith("<", at, state.eMarks[first]):
         return False
-    return True if silent else _take(state, "html_block", first, bisect_right(state.bMarks, end - 1, first, last))
+    line = first
+    while state.src.startswith("<", at, state.eMarks[line]):
+        end = tag_end(state.src, at, limit, braces="tag_never_ends" not in state.env)
+        if end == NEVER_ENDS:
+            state.env["tag_never_ends"] = True
+        if end < 0:
+            break
+        line = bisect_right(state.bMarks, end - 1, line, last) - 1
+        at = end
+        while at < state.eMarks[line] and state.src[at] in " \t":
+            at += 1
+    if line == first and at < state.eMarks[first]:
+        return False
+    return True if silent else _take(state, "html_block", first, line + 1)
 
 
 def _esm(state: StateBlock, first: int, last: int, silent: bool) -> bool:

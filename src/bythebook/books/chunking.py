@@ -65,14 +65,16 @@ def _piece(page: Page, parts: list[Section], units: list[Unit], texts: dict[int,
 
 
 def _place(page: Page, parts: list[Section], units: list[Unit]) -> tuple[int, ...]:
-    """The headings above the first text that is more than a heading or a tag, else above the first unit."""
-    sections = [(index, list(group)) for index, group in groupby(units, key=lambda unit: unit.section)]
-    for index, group in sections if len(sections) > 1 else []:
+    """The headings above the first text that is more than a heading or a tag, else above the last of them."""
+    sections: list[tuple[int, list[Unit]]] = [
+        (index, list(group)) for index, group in groupby(units, key=lambda unit: unit.section)
+    ]
+    for index, group in sections[:-1]:
         headings = parts[index].headings
         words = readable(page.source[group[0].start : group[-1].end]).strip()
         if words and not (headings and words == heading_text(page.headings[headings[-1]].content)):
             return headings
-    return parts[units[0].section].headings
+    return parts[sections[-1][0]].headings
 
 
 def embedded_text(chunk: Chunk) -> str:

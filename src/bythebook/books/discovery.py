@@ -70,22 +70,22 @@ class _Walk:
                 yield SourceFile(path=path, size=entry.stat().st_size)
             else:
                 shown = path.encode("utf-8", "replace").decode()
-                self._warn(shown, "path", "This file's name is not valid UTF-8; rename it to have it read.")
+                self._warn(shown, "path", f"{shown}'s name is not valid UTF-8; rename it to have it read.")
 
     def _follow(self, entry: os.DirEntry[str], path: str, lesson: bool) -> bool:
         target = os.path.realpath(entry.path)
         if not os.path.exists(target):
             if lesson:
-                self._warn(path, "link", "This link leads nowhere (or in a circle) and was skipped.")
+                self._warn(path, "link", f"{path} is a link that leads nowhere or in a circle; remove it, or link it to a file in the book.")
             return False
         if not entry.is_dir() and not lesson:
             return False
         if target != self.real_root and not target.startswith(self.real_root + os.sep):
-            self._warn(path, "link", "This link leaves the book and was skipped.")
+            self._warn(path, "link", f"{path} is a link out of the book; remove it, or put the file itself into the book.")
             return False
         here = os.path.realpath(os.path.dirname(entry.path))
         if entry.is_dir() and (here == target or here.startswith(target + os.sep) or target in self.linked):
-            self._warn(path, "link", "This link leads back to a folder that is read already and was skipped.")
+            self._warn(path, "link", f"{path} is a link back to a folder that is read already; remove it.")
             return False
         self.linked.add(target)
         return True

@@ -38,22 +38,18 @@ class Claim:
     warnings: tuple[BookWarning, ...] = ()
 
 
-def decode(raw: bytes, path: str) -> tuple[str, tuple[BookWarning, ...]]:
-    """The text of a file: UTF-8, or UTF-16 by its mark. Bytes that are no UTF-8 are replaced, with a warning."""
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if raw.startswith(mark):
-            return raw[len(mark) :].decode(encoding, "replace").replace("\x00", "\ufffd"), ()
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if b"\x00" in raw:
-        raise InvalidBook(f"{path} looks binary (it holds NUL bytes); save it as UTF-8 text or rename it.")
+def decode(raw: bytes, path: str) -> str:
+    """The text of a file: UTF-8, or UTF-16 by its mark. A text with bytes replaced could not be quoted exactly, so none are."""
     try:
-        return raw.decode("utf-8"), ()
+        for mark, encoding in BYTE_ORDER_MARKS:
+            if raw.startswith(mark):
+                return raw[len(mark) :].decode(encoding)
+        if b"\x00" in raw:
+            raise InvalidBook(f"{path} looks binary (it holds NUL bytes); save it as UTF-8 text or rename it.")
+        return raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        message = f"{path}, line {line}: not UTF-8; the bytes that are not were replaced. Save the file as UTF-8."
-        return raw.decode("utf-8", "replace"), (
-            BookWarning(source_file=path, line=line, field="encoding", message=message),
-        )
+        raise InvalidBook(f"{path}, line {line}: this is not {error.encoding.upper()}; save the file as UTF-8.") from error
 
 
 def read_claim(book: Book, path: str, source: str) -> Claim:
@@ -89,7 +85,7 @@ def read_lesson(
     )
     lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url))
     if len(lesson.chunks) == 1 and len(lesson.chunks[0].text) < SHORTEST_TEXT:
-        message = f"{path}: the lesson holds fewer than {SHORTEST_TEXT} characters of text."
+        message = f"the lesson holds fewer than {SHORTEST_TEXT} characters of text."
         line = lesson.chunks[0].span.first_line
         short = BookWarning(source_file=path, line=line, field="text", message=message)
         lesson = replace(lesson, warnings=(*lesson.warnings, short))

@@ -117,7 +117,7 @@ class PlaceReader:
     def warn(self, field: str, message: str, line: int | None = None) -> None:
         at = line if line is not None else self.front.lines.get(field, 0)
         self.warnings.append(
-            BookWarning(source_file=self.path, line=at, field=field, message=f"{self.path}: {message}.")
+            BookWarning(source_file=self.path, line=at, field=field, message=f"{message}.")
         )
 
     def _value(self, field: str) -> str | None:

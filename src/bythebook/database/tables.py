@@ -59,6 +59,14 @@ ingestion_records = Table(
     Column("warnings", JSON, nullable=False),
 )
 
+# Which collections may hold something of a book: written before the first chunk goes in, removed after the last is out.
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("book_id", String(100), primary_key=True),
+    Column("collection_name", String(64), primary_key=True),
+)
+
 # Embeddings by what was embedded and by whom, so that unchanged text is never embedded again.
 embeddings = Table(
     "embeddings",

@@ -1,7 +1,8 @@
 """Ingestion: the index made to say what the book says, lesson by lesson, each wholly old or wholly new at any moment.
 
 The order is what makes it safe. A lesson is parsed and embedded first, then replaced in the index in one step, then
-recorded. Killed before the record, it is found changed again and replaced by the same chunks, at the cost of a look-up.
+recorded. Before it is replaced its record is doubted, so that, killed in between, it is done again: whatever the author
+does to the file meanwhile, and at the cost of a look-up, for its embeddings are known.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from bythebook.books.booktoml import read_book
 from bythebook.books.chunking import CHUNKER_VERSION, embedded_text
 from bythebook.books.discovery import file_hash, read_source
-from bythebook.books.lesson import decode, read_lesson
+from bythebook.books.lesson import decode, read_claim, read_lesson
 from bythebook.books.model import Book, Chunk, Lesson
 from bythebook.errors import InvalidBook
 from bythebook.index.cache import EmbeddingCache, cache_key
@@ -66,20 +67,24 @@ class Ingestion:
         started, tally = datetime.now(UTC), Tally()
         book, book_warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
         state = await self._records.book(book.book_id)
-        collection = await self._shelf.place(book, state, self.manifest(), mode, dry_run=dry_run)
+        collection = await self._shelf.choose(book, state, self.manifest(), mode)
         fresh = mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
             make_plan, root, book, known, book_warnings=book_warnings, limit_bytes=self._max_file_bytes
         )
+        if not plan.pages:
+            raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
         if not dry_run:
+            if fresh:
+                await self._shelf.prepare(collection, book, self.manifest())
             plan = await self._healed(plan, collection, known)
         work = plan.changed() if mode == "incremental" else list(plan.pages)
         tally.failures.extend(plan.failures)
         tally.warnings.extend(plan.warnings)
         yield Planned(plan=plan, mode=mode, files_total=len(work), bytes_total=sum(page.size for page in work))
         if dry_run:
-            await self._rehearse(root, book, work, known, tally)
+            await self._rehearse(root, plan, work, known, tally)
         else:
             async for _ in self._carry_out(root, plan, work, known, collection, tally):
                 yield tally.advanced()
@@ -97,14 +102,10 @@ class Ingestion:
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
         """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""
-        book_id = plan.book.book_id
-        if await self._index.count(collection, Filters(book_id=book_id)) == sum(record.chunk_count for record in known.values()):
-            return plan
-        held = await self._index.source_files(collection, book_id)
+        held = await self._index.source_files(collection, plan.book.book_id)
         on_disk = {page.path for page in plan.pages}
         apart = {path for path in on_disk if path in known and held.get(path, 0) != known[path].chunk_count}
-        failed = {failure.source_file for failure in plan.failures}
-        orphans = {path for path in held if path not in on_disk and path not in failed}
+        orphans = {path for path in held if path not in on_disk and path not in plan.kept}
         return replace(
             plan,
             modified=tuple(sorted({*plan.modified, *(apart - set(plan.new))})),
@@ -150,7 +151,7 @@ class Ingestion:
         for page in pages:
             try:
                 raw = read_source(root, page.path, limit_bytes=self._max_file_bytes)
-                source, warnings = decode(raw, page.path)
+                source = decode(raw, page.path)
             except InvalidBook as error:
                 tally.failures.append(Failure(source_file=page.path, reason=str(error)))
                 continue
@@ -159,11 +160,11 @@ class Ingestion:
                 page.path,
                 source,
                 file_hash=file_hash(raw),
-                claim=page.claim,
+                claim=replace(page.claim, warnings=read_claim(book, page.path, source).warnings),
                 id_base=page.id_base,
                 chapter_title=page.chapter_title,
             )
-            lessons.append((page, replace(lesson, warnings=(*warnings, *lesson.warnings))))
+            lessons.append((page, lesson))
         return lessons
 
     async def _swap(
@@ -198,10 +199,13 @@ class Ingestion:
         replacements = [Replacement(source_file=path, chunks=()) for path in gone]
         for _, lesson in parsed:
             chunks = tuple(
-                self._indexed(chunk, texts[chunk.id], vectors[keys[chunk.id]], old.get(chunk.id), book, now, keys[chunk.id] in new_keys)
+                self._indexed(
+                    chunk, texts[chunk.id], vectors[keys[chunk.id]], old.get(chunk.id), book, now, keys[chunk.id] in new_keys
+                )
                 for chunk in lesson.chunks
             )
             replacements.append(Replacement(source_file=lesson.source_file, chunks=chunks))
+        await self._records.doubt(book.book_id, collection, (replacement.source_file for replacement in replacements))
         await self._index.replace(collection, book.book_id, replacements)
         await self._records.save_records(
             book.book_id, collection, [_record(book, page, lesson, now) for page, lesson in parsed], gone=gone
@@ -234,11 +238,12 @@ class Ingestion:
         )
 
     async def _rehearse(
-        self, root: Path, book: Book, work: Sequence[Page], known: Mapping[str, IngestionRecord], tally: Tally
+        self, root: Path, plan: Plan, work: Sequence[Page], known: Mapping[str, IngestionRecord], tally: Tally
     ) -> None:
         """A dry run: everything but the embedding and the writing."""
         pages = iter(work)
-        while window := await asyncio.to_thread(self._window, root, book, pages, tally):
+        tally.count((), plan.deleted, known)
+        while window := await asyncio.to_thread(self._window, root, plan.book, pages, tally):
             keys = {cache_key(self._embedder.name, embedded_text(chunk)) for _, lesson in window for chunk in lesson.chunks}
             tally.embedded += len(keys) - len(await self._cache.get(sorted(keys)))
             tally.count(window, (), known)

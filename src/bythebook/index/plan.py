@@ -44,6 +44,8 @@ class Plan:
     new: tuple[str, ...]
     modified: tuple[str, ...]
     deleted: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Recorded lessons that cannot be read now: the index keeps what it has of them."""
     failures: tuple[Failure, ...]
     warnings: tuple[BookWarning, ...]
 
@@ -82,6 +84,7 @@ def make_plan(
         new=tuple(page.path for page in pages if page.path not in known),
         modified=tuple(page.path for page in pages if page.path in known and known[page.path].fingerprint != page.fingerprint),
         deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
+        kept=tuple(sorted(kept)),
         failures=tuple(failures),
         warnings=(*book_warnings, *clashes),
     )
@@ -99,7 +102,7 @@ def _claim(
     digest = file_hash(raw)
     if record and record.file_hash == digest and record.fingerprint.startswith(_book_mark(book)):
         return file, digest, Claim(place=record.place, title=record.title, warnings=())
-    source, _ = decode(raw, file.path)
+    source = decode(raw, file.path)
     return file, digest, read_claim(book, file.path, source)
 
 

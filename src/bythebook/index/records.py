@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database
 from bythebook.database.statements import slices, upsert
-from bythebook.database.tables import books, ingestion_records
+from bythebook.database.tables import books, ingestion_records, reservations
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionRecord:
@@ -71,8 +73,8 @@ class Records:
 
     async def forget_book(self, book_id: str) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(delete(ingestion_records).where(ingestion_records.c.book_id == book_id))
-            await connection.execute(delete(books).where(books.c.book_id == book_id))
+            for table in (ingestion_records, reservations, books):
+                await connection.execute(delete(table).where(table.c.book_id == book_id))
 
     async def records(self, book_id: str, collection: str) -> dict[str, IngestionRecord]:
         condition = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
@@ -81,20 +83,28 @@ class Records:
             return {row.source_file: _record(row) for row in rows}
 
     async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
-        """Other collections that hold some of this book: a `recreate` that did not finish."""
-        other = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name != collection)
+        """Other collections that may hold some of this book: a run that did not finish."""
+        other = (reservations.c.book_id == book_id) & (reservations.c.collection_name != collection)
         async with self._database.transaction() as connection:
-            rows = await connection.execute(select(ingestion_records.c.collection_name).where(other).distinct())
+            rows = await connection.execute(select(reservations.c.collection_name).where(other))
             return [row.collection_name for row in rows]
 
     async def used_by_others(self, collection: str, book_id: str) -> bool:
         """Whether any other book is, or is being, put into this collection."""
+        other = (reservations.c.collection_name == collection) & (reservations.c.book_id != book_id)
         async with self._database.transaction() as connection:
-            for table in (books, ingestion_records):
-                other = (table.c.collection_name == collection) & (table.c.book_id != book_id)
-                if (await connection.execute(select(table.c.book_id).where(other).limit(1))).first():
-                    return True
-        return False
+            return (await connection.execute(select(reservations).where(other).limit(1))).first() is not None
+
+    async def reserve(self, book_id: str, collection: str) -> None:
+        """The book is about to be put into this collection, from its first lesson on."""
+        async with self._database.transaction() as connection:
+            await _release(connection, book_id, collection)
+            await connection.execute(insert(reservations).values(book_id=book_id, collection_name=collection))
+
+    async def release(self, book_id: str, collection: str) -> None:
+        """Nothing of the book is in this collection any more."""
+        async with self._database.transaction() as connection:
+            await _release(connection, book_id, collection)
 
     async def save_records(
         self, book_id: str, collection: str, records: Sequence[IngestionRecord], *, gone: Iterable[str] = ()
@@ -115,10 +125,11 @@ class Records:
                 doubted = update(ingestion_records).where(here & ingestion_records.c.source_file.in_(some))
                 await connection.execute(doubted.values(fingerprint=""))
 
-    async def forget_records(self, book_id: str, collection: str) -> None:
-        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
-        async with self._database.transaction() as connection:
-            await connection.execute(delete(ingestion_records).where(here))
+
+async def _release(connection: AsyncConnection, book_id: str, collection: str) -> None:
+    for table in (ingestion_records, reservations):
+        here = (table.c.book_id == book_id) & (table.c.collection_name == collection)
+        await connection.execute(delete(table).where(here))
 
 
 def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:

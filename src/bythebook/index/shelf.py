@@ -35,11 +35,11 @@ class Shelf:
 
     async def prepare(self, collection: str, book: Book, wanted: Manifest) -> None:
         """Make the collection ready for a book that is not served from it: what an interrupted run left there goes."""
+        await self._records.reserve(book.book_id, collection)
         if collection in await self._index.collections():
             await self._index.remove_book(collection, book.book_id)
         else:
             await self._index.create(collection, wanted)
-        await self._records.forget_records(book.book_id, collection)
 
     async def serve(self, state: IngestionState, before: IngestionState | None) -> None:
         """From here on the book is served from `state.collection_name`, and nowhere else holds any of it."""
@@ -48,12 +48,12 @@ class Shelf:
             left.add(before.collection_name)
         await self._records.save_book(state)
         there = await self._index.collections()
-        for name in sorted(left):  # the records go last: as long as they are there, a run that was killed is known of
+        for name in sorted(left):  # the reservation goes last: as long as it is there, a run that was killed is known of
             if name in there:
                 await self._index.remove_book(name, state.book_id)
                 if not await self._records.used_by_others(name, state.book_id):
                     await self._index.drop(name)
-            await self._records.forget_records(state.book_id, name)
+            await self._records.release(state.book_id, name)
 
     def _free_name(self, taken: set[str | None]) -> str:
         name, number = self._collection_name, 1

@@ -41,6 +41,11 @@ def upgrade() -> None:
         sa.Column("warnings", sa.JSON, nullable=False),
     )
     op.create_table(
+        "reservations",
+        sa.Column("book_id", sa.String(100), primary_key=True),
+        sa.Column("collection_name", sa.String(64), primary_key=True),
+    )
+    op.create_table(
         "embeddings",
         sa.Column("key", sa.String(64), primary_key=True),
         sa.Column("vector", sa.LargeBinary, nullable=False),

@@ -1,0 +1,5 @@
+"""`python -m bythebook` is `bythebook`."""
+
+from bythebook.cli import main
+
+main()

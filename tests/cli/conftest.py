@@ -1,0 +1,88 @@
+"""The command line, run in this process or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bythebook import wiring
+from bythebook.cli import main
+from bythebook.index.embedding import Embedder
+from tests.fakes.small_embedder import SmallEmbedder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    def sentence(self) -> str:
+        """The one line that a failure prints."""
+        assert "Traceback" not in self.err + self.out
+        (line,) = self.err.strip().splitlines()
+        assert line.startswith("bythebook: ")
+        return line.removeprefix("bythebook: ")
+
+
+Cli = Callable[..., Outcome]
+
+
+@pytest.fixture
+def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
+    """The small embedder in place of the real one, which takes half a second to load."""
+    small = SmallEmbedder()
+
+    def open_small(_: object) -> Embedder:
+        return small
+
+    monkeypatch.setattr(wiring, "open_embedder", open_small)
+    return small
+
+
+@pytest.fixture
+def cli(
+    folder: Path, embedder: SmallEmbedder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Cli:
+    """Runs a command here, with a data folder of its own."""
+    monkeypatch.setenv("BYTHEBOOK_DATA_DIR", str(folder / "data"))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(folder)
+
+    def run(*arguments: str | Path) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["bythebook", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+        except SystemExit as exit:
+            code = exit.code if isinstance(exit.code, int) else 0
+        else:
+            code = 0
+        captured = capsys.readouterr()
+        return Outcome(code=code, out=captured.out, err=captured.err)
+
+    return run
+
+
+def environment(data_dir: Path, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, "BYTHEBOOK_DATA_DIR": str(data_dir), "COLUMNS": "120", **(given or {})}
+
+
+def run_process(*arguments: str | Path, data_dir: Path, given: Mapping[str, str] | None = None, cwd: Path | None = None) -> Outcome:
+    """Runs a command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bythebook", *map(str, arguments)],
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(data_dir, given),
+        cwd=cwd or data_dir.parent,
+        timeout=120,
+        check=False,
+    )
+    return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)
