@@ -6,6 +6,7 @@ beat ranks fused, and the density of the question's words in the closest 120 cha
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ class Closeness:
 
     def __init__(self, question: str, language: str) -> None:
         beginnings = list(dict.fromkeys(_beginning(stem) for _, _, stem in words(question, language)))
-        self._weights = [len(beginning) ** 0.5 for beginning in beginnings]
+        self._weights = [math.sqrt(len(beginning)) for beginning in beginnings]
         self._total = sum(self._weights)
         choices = "|".join(f"({START if one[0].isascii() else ''}{re.escape(one)})" for one in beginnings)
         self._pattern = re.compile(choices) if beginnings else None

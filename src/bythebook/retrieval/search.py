@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bythebook.books.model import Chunk
 from bythebook.errors import NotFound
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import query_terms
 from bythebook.index.manifest import Manifest
 from bythebook.index.records import IngestionState, Records
-from bythebook.index.vectors import IndexedChunk, VectorIndex
+from bythebook.index.vectors import Candidate, IndexedChunk, VectorIndex
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 
@@ -20,6 +22,28 @@ DEPTH = 50
 """Candidates asked of each retrieval."""
 LOOKED_AT = 20
 """How many of them are read closely. Twice the limit at least, so that dropped duplicates leave no gap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk that was found. `score` orders the hits; it means nothing from one question to the next."""
+
+    chunk: Chunk
+    cosine: float
+    lexical: float
+    score: float
+    embedding: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """All that one search found: the candidates of both retrievals, and the hits, best first."""
+
+    query: SearchQuery
+    state: IngestionState
+    embedding: NDArray[np.float32]
+    candidates: tuple[Candidate, ...]
+    hits: tuple[Hit, ...]
 
 
 class Search:
@@ -36,33 +60,44 @@ class Search:
 
     async def search(self, query: SearchQuery) -> SearchResponse:
         state = await self.book(query.book_id)
-        embedding = await self._embedder.embed_question(query.text)
-        return await self.search_embedded(query, state, embedding)
+        return await self.search_embedded(query, state, await self._embedder.embed_question(query.text))
 
     async def search_embedded(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32]) -> SearchResponse:
         """The same when the question's embedding is known already."""
-        collection = state.collection_name
-        candidates = await self._index.candidates(
-            collection,
-            embedding=embedding,
-            terms=query_terms(query.text, state.language),
-            filters=query.filters,
-            depth=DEPTH,
-            exact=self._exact,
-        )
-        best = fuse(candidates)[: max(LOOKED_AT, 2 * query.limit)]
-        scores = {candidate.id: (candidate.cosine, fused) for candidate, fused in best}
-        held = await self._index.chunks(collection, query.book_id, list(scores))
-        kept = _by_closeness(query.text, state.language, held, {id: fused for id, (_, fused) in scores.items()})
+        found = await self.retrieve(query, state, embedding)
         return SearchResponse(
             query=query.text,
-            results=tuple(_result(rank, one, scores[one.chunk.id][0]) for rank, one in enumerate(kept[: query.limit], start=1)),
-            total_found=await self._index.count(collection, query.filters),
+            results=tuple(_result(rank, hit) for rank, hit in enumerate(found.hits[: query.limit], start=1)),
+            total_found=await self._index.count(state.collection_name, query.filters),
             hardware_tier_filter=query.hardware_tier_filter,
             module_filter=query.module_filter,
             book_id=query.book_id,
             filter_applied=query.prefix_filter,
         )
+
+    async def retrieve(
+        self,
+        query: SearchQuery,
+        state: IngestionState,
+        embedding: NDArray[np.float32],
+        *,
+        with_vectors: bool = False,
+        without: Collection[str] = (),
+    ) -> Retrieval:
+        """The best hits, best first, each text once. `without` are chunks to search as if they were not there."""
+        candidates = await self._index.candidates(
+            state.collection_name,
+            embedding=embedding,
+            terms=query_terms(query.text, state.language),
+            filters=query.filters,
+            depth=DEPTH + len(without),
+            exact=self._exact,
+        )
+        candidates = [candidate for candidate in candidates if candidate.id not in without]
+        best = {candidate.id: (candidate, score) for candidate, score in fuse(candidates)[: max(LOOKED_AT, 2 * query.limit)]}
+        held = await self._index.chunks(state.collection_name, query.book_id, list(best), with_vectors=with_vectors)
+        hits = _read_closely(query.text, state.language, [(one, *best[one.chunk.id]) for one in held])
+        return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def book(self, book_id: str) -> IngestionState:
         """The book's state, once it is sure that this program can search it."""
@@ -86,32 +121,37 @@ async def _no_such_book(records: Records, book_id: str) -> str:
     return f"There is no book '{book_id}'. There is: {', '.join(there)}."
 
 
-def _by_closeness(question: str, language: str, held: Sequence[IndexedChunk], fused: Mapping[str, float]) -> list[IndexedChunk]:
+def _read_closely(question: str, language: str, found: Sequence[tuple[IndexedChunk, Candidate, float]]) -> tuple[Hit, ...]:
     """Best first, each text once: of two chunks that say the same, the better one stays."""
     closeness = Closeness(question, language)
-    rated = {
-        one.chunk.id: fused[one.chunk.id] + CLOSENESS_WEIGHT * closeness.of("\n".join((*_headings(one), one.chunk.text)))
-        for one in held
-    }
-    ordered = sorted(held, key=lambda one: (-rated[one.chunk.id], one.chunk.id))
-    first: dict[str, IndexedChunk] = {}
-    for one in ordered:
-        first.setdefault(one.chunk.content_hash, one)
-    return list(first.values())
+    hits = [
+        Hit(
+            chunk=held.chunk,
+            cosine=min(1.0, max(0.0, candidate.cosine)),
+            lexical=candidate.lexical,
+            score=fused + CLOSENESS_WEIGHT * closeness.of("\n".join((*_headings(held.chunk), held.chunk.text))),
+            embedding=held.embedding,
+        )
+        for held, candidate, fused in found
+    ]
+    first: dict[str, Hit] = {}
+    for hit in sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)):
+        first.setdefault(hit.chunk.content_hash, hit)
+    return tuple(first.values())
 
 
-def _headings(held: IndexedChunk) -> tuple[str, ...]:
-    return held.chunk.page_title, *held.chunk.heading_path
+def _headings(chunk: Chunk) -> tuple[str, ...]:
+    return chunk.page_title, *chunk.heading_path
 
 
-def _result(rank: int, held: IndexedChunk, cosine: float) -> SearchResult:
-    chunk = held.chunk
+def _result(rank: int, hit: Hit) -> SearchResult:
+    chunk = hit.chunk
     return SearchResult(
         rank=rank,
         id=chunk.id,
         text=chunk.text,
         preface=chunk.preface,
-        score=min(1.0, max(0.0, cosine)),
+        score=hit.cosine,
         source_file=chunk.source_file,
         source_url=chunk.source_url,
         section_title=chunk.section_title,

@@ -1,0 +1,95 @@
+"""What a drafter is given and what it gives back. The extractive one and the model's are both this."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from bythebook.retrieval.evidence import Evidence
+
+SentenceKind = Literal["sentence", "item", "code", "table", "maths"]
+"""How a sentence stands in an answer: running text, a list item, or a block of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A stretch of a chunk, exactly as the author wrote it: `chunk.text[start:end]` of the evidence's passage `chunk_id`."""
+
+    label: int
+    chunk_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftSentence:
+    """One sentence (or item, or block) of a draft, without its markers. `labels` are the evidence it claims to rest on;
+    `quotes` are given where the drafter knows exactly which words those are."""
+
+    text: str
+    labels: tuple[int, ...]
+    quotes: tuple[Quote, ...] = ()
+    kind: SentenceKind = "sentence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A search made for this turn: document B's ToolCall."""
+
+    tool_name: str
+    query: str
+    results_count: int
+    avg_similarity: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens a model used, as its server counted them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def total(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One earlier turn of the thread. `sources` are the sections it cited, in the order of its labels."""
+
+    question: str
+    answer: str
+    sources: tuple[str, ...] = ()
+
+
+SearchAgain = Callable[[str, int, float], Awaitable[tuple[Evidence, ...]]]
+"""query, top_k, similarity_threshold -> evidence; what was found before keeps its label, what is new gets the next ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftRequest:
+    """`question` stands alone; `asked` is what the reader typed."""
+
+    question: str
+    asked: str
+    evidence: tuple[Evidence, ...]
+    book_title: str
+    language: str
+    history: tuple[Exchange, ...] = ()
+    search_again: SearchAgain | None = None
+
+
+DraftEvent = DraftSentence | ToolCall | Usage
+
+
+class Drafter(Protocol):
+    @property
+    def model(self) -> str:
+        """What an answer says it was drafted by."""
+
+    def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]: ...
+
+    async def close(self) -> None: ...

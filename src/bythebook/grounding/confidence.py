@@ -1,0 +1,56 @@
+"""Document E's ConfidenceMetrics, rule for rule, on relevance or (with the literal scale) on cosines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]
+
+POOL = 5
+"""Confidence is assessed on this many results, whatever the reader asked to see."""
+RULES: tuple[tuple[float, int, ConfidenceLevel], ...] = ((0.85, 5, "high"), (0.75, 3, "medium"), (0.60, 2, "low"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceMetrics:
+    average_similarity: float
+    min_similarity: float
+    max_similarity: float
+    num_chunks: int
+    chunk_diversity: float
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+
+def assess(similarities: Sequence[float], embeddings: Sequence[NDArray[np.float32]]) -> ConfidenceMetrics:
+    """`similarities` of the pool, on the scale in use; `embeddings` of the same chunks."""
+    average = sum(similarities) / len(similarities) if similarities else 0.0
+    level = confidence_level(average, len(similarities))
+    return ConfidenceMetrics(
+        average_similarity=average,
+        min_similarity=min(similarities, default=0.0),
+        max_similarity=max(similarities, default=0.0),
+        num_chunks=len(similarities),
+        chunk_diversity=chunk_diversity(embeddings),
+        confidence_level=level,
+        should_answer=level != "insufficient",
+    )
+
+
+def confidence_level(average: float, count: int) -> ConfidenceLevel:
+    return next((level for least, chunks, level in RULES if average >= least and count >= chunks), "insufficient")
+
+
+def chunk_diversity(embeddings: Sequence[NDArray[np.float32]]) -> float:
+    """One minus the mean cosine of all pairs; 0 where there is no pair."""
+    if len(embeddings) < 2:
+        return 0.0
+    rows = np.stack(embeddings).astype(np.float64)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    pairs = (rows @ rows.T)[np.triu_indices(len(rows), k=1)]
+    return float(np.clip(1.0 - pairs.mean(), 0.0, 1.0))
