@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.alone import opened
-from bench.large_index import BOOK, fill, real_chunks
+from bench.large_index import BOOK, MODULES, fill, real_chunks
 from bench.material import CURRICULUM_QUESTIONS, curriculum_questions, sample_questions
 from bench.table import Table, verdict
 from bench.timing import milliseconds, percentile
@@ -57,7 +57,7 @@ async def _measured(
 ) -> list[tuple[str, ...]]:
     async with opened(workshop.empty_dir(f"large-{size}")) as resources:
         state = await fill(resources, chunks, size)
-        asked = [await _asked(resources, text) for text in _questions(workshop.sizes.searches)]
+        asked = [await _asked(resources, text, number) for number, text in enumerate(_questions(workshop.sizes.searches))]
         rows = [_row(size, "filtered hybrid, question embedded before", await _embedded_times(resources, state, asked), target)]
         times = await _whole_times(resources, asked)
         rows.append(_row(size, "filtered hybrid, with embedding the question", times, embedding_target))
@@ -81,8 +81,9 @@ def _questions(count: int) -> list[str]:
     return [*texts * (count // len(texts)), *random.Random(0).sample(texts, count % len(texts))]
 
 
-async def _asked(resources: Resources, text: str) -> Asked:
-    query = SearchQuery(text=text, book_id=BOOK, hardware_tier_filter=2, module_filter="module-1", limit=RESULTS)
+async def _asked(resources: Resources, text: str, number: int) -> Asked:
+    module = f"module-{number % MODULES}"
+    query = SearchQuery(text=text, book_id=BOOK, hardware_tier_filter=2, module_filter=module, limit=RESULTS)
     return Asked(query=query, embedding=await resources.embedder.embed_question(text))
 
 

@@ -24,8 +24,8 @@ class Quality:
 
 
 def rank_of(gold: str, order: Iterable[str]) -> int | None:
-    """Where the gold lesson stands among distinct lessons in order, from 1. None when it is not there."""
-    for rank, lesson in enumerate(dict.fromkeys(order), start=1):
+    """Where the first result of the gold lesson stands, from 1. None when there is none."""
+    for rank, lesson in enumerate(order, start=1):
         if lesson == gold:
             return rank
     return None

@@ -46,8 +46,8 @@ def retrieval(workshop: Workshop) -> Table:
         title="Retrieval",
         columns=("questions", "n", "method", "recall@1", "recall@5", "recall@10", "MRR@10", "nDCG@10", "target", ""),
         rows=tuple(rows),
-        note="One lesson is right for each question. The order is that of distinct lessons among the best "
-        f"{MAX_LIMIT} chunks, repeated text dropped, every tier let through; those are often fewer than ten lessons. The three "
+        note="One lesson is right for each question; a result counts when it is a chunk of that lesson. The results are the "
+        f"best {MAX_LIMIT} chunks, as a reader sees them, repeated text dropped, every tier let through. The three "
         "methods share one index: alone means that candidates are ordered by that score only. SQuAD and CLAP NQ: each paragraph "
         "is a lesson under its article's title. Our search must be ahead of both in every figure, or at 1; a tie is not enough. "
         "Its weights were chosen on questions of the curriculum and of SQuAD, so those rows flatter it; the sample book and "

@@ -28,7 +28,7 @@ class Sizes:
 FULL = Sizes(
     throughput_lessons=80,
     throughput_pairs=3,
-    memory_lessons=(2_150, 4_300),
+    memory_lessons=(2_000, 4_100),
     growing_lessons=(1_000, 2_000, 4_000),
     checked_lessons=5_000,
     edits=20,

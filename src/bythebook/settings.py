@@ -57,6 +57,18 @@ class Settings(BaseSettings):
     cohere_api_key: SecretStr | None = Field(None, validation_alias=_named("COHERE_API_KEY"))
     cohere_model: str = Field("embed-english-v3.0", validation_alias=_named("COHERE_MODEL"))
 
+    openai_base_url: str | None = Field(None, validation_alias=_named("OPENAI_BASE_URL"), pattern=r"^https?://")
+    openai_model: str = Field("gpt-4o-mini", min_length=1, validation_alias=_named("OPENAI_MODEL"))
+    agent_top_k: int = Field(5, ge=1, le=20, validation_alias=_named("AGENT_TOP_K"))
+    agent_score_threshold: float = Field(0.3, ge=0.0, le=1.0, validation_alias=_named("AGENT_SCORE_THRESHOLD"))
+    agent_max_turns: int = Field(50, ge=1, le=1_000, validation_alias=_named("AGENT_MAX_TURNS"))
+    temperature: float = Field(0.0, ge=0.0, le=2.0, validation_alias=_ours("temperature"))
+    max_tokens: int | None = Field(None, ge=1, le=100_000, validation_alias=_ours("max_tokens"))
+    system_prompt: str | None = Field(None, validation_alias=_ours("system_prompt"), pattern=r"\S")
+    tool_name: str = Field("search_textbook", validation_alias=_ours("tool_name"), pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    tool_choice: Literal["required", "auto", "none"] = Field("required", validation_alias=_ours("tool_choice"))
+    score_scale: Literal["relevance", "cosine"] = Field("relevance", validation_alias=_ours("score_scale"))
+
     max_file_bytes: int = Field(10_000_000, ge=1_000, le=1_000_000_000, validation_alias=_ours("max_file_bytes"))
     hnsw_ef: int | None = Field(None, ge=1, le=10_000, validation_alias=_ours("hnsw_ef"))
     exact_search: bool = Field(False, validation_alias=_ours("exact_search"))
@@ -91,7 +103,8 @@ def _sentence(error: ValidationError) -> str:
         return f"{SETTINGS_FILE} sets '{name}', which is not a setting. The README lists them all."
     field = next((field for key, field in Settings.model_fields.items() if name in _names(key, field)), None)
     variable = next((alias for alias in _names(name, field) if alias.isupper()), name)
-    where = variable if variable in os.environ else f"{variable} (or '{name}' in {SETTINGS_FILE})"
+    key = next((alias for alias in _names(name, field) if alias.islower()), name)
+    where = variable if variable in os.environ else f"{variable} (or '{key}' in {SETTINGS_FILE})"
     value = "" if "key" in name.lower() or "url" in name.lower() else f", but it is {problem['input']!r}"
     return f"{where} is not usable: {problem['msg'].rstrip('.')}{value}."
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from bythebook.database.engine import Database, database_url
 from bythebook.errors import InvalidSettings, StorageFailure
@@ -18,6 +19,13 @@ from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.search import Search
 from bythebook.settings import Settings
 
+if TYPE_CHECKING:
+    from bythebook.answering import Answering
+    from bythebook.assessing import Assessor
+    from bythebook.calibrating import Calibrator
+    from bythebook.drafting.draft import Drafter
+    from bythebook.publishing import Publishing
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
@@ -28,6 +36,7 @@ class Resources:
     records: Records
     index: VectorIndex
     embedder: Embedder
+    data_dir: Path
 
     @property
     def ingestion(self) -> Ingestion:
@@ -38,6 +47,7 @@ class Resources:
             embedder=self.embedder,
             collection_name=self.settings.qdrant_collection_name,
             max_file_bytes=self.settings.max_file_bytes,
+            folder=None if self.settings.qdrant_url else self.data_dir,
         )
 
     @property
@@ -50,14 +60,50 @@ class Resources:
             exact=self.settings.exact_search,
         )
 
+    @property
+    def assessor(self) -> Assessor:
+        from bythebook.assessing import Assessor
+        from bythebook.retrieval.reading import Reader
+
+        return Assessor(search=self.search, index=self.index, reader=Reader(self.embedder))
+
+    @property
+    def calibrator(self) -> Calibrator:
+        from bythebook.calibrating import Calibrator
+
+        return Calibrator(index=self.index, embedder=self.embedder, assessor=self.assessor)
+
+    @property
+    def publishing(self) -> Publishing:
+        from bythebook.publishing import Publishing
+
+        return Publishing(ingestion=self.ingestion, calibrator=self.calibrator, records=self.records, index=self.index)
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[Answering]:
+        from bythebook.answering import Answering
+
+        drafter = open_drafter(self.settings, self.embedder)
+        try:
+            yield Answering(
+                search=self.search,
+                assessor=self.assessor,
+                index=self.index,
+                embedder=self.embedder,
+                drafter=drafter,
+                tool_name=self.settings.tool_name,
+            )
+        finally:
+            await drafter.close()
+
 
 @asynccontextmanager
 async def open_resources(settings: Settings, *, rehearsal: bool = False) -> AsyncIterator[Resources]:
-    """Open database, index and embedder; close them in any case. A rehearsal on a data folder that does not exist yet
+    """Open database, index and embedder; close them in any case. A rehearsal on a data folder that holds no index yet
     uses a temporary one, so that it leaves nothing behind."""
     async with AsyncExitStack() as stack:
         data_dir = settings.data_dir.expanduser()
-        if rehearsal and not data_dir.exists():
+        if rehearsal and not (data_dir / "index").exists():
             data_dir = Path(stack.enter_context(TemporaryDirectory(prefix="bythebook-")))
         embedder = open_embedder(settings)
         stack.push_async_callback(embedder.close)
@@ -67,9 +113,8 @@ async def open_resources(settings: Settings, *, rehearsal: bool = False) -> Asyn
         stack.push_async_callback(database.close)
         index = await _open_index(settings, data_dir)
         stack.push_async_callback(index.close)
-        yield Resources(
-            settings=settings, database=database, records=Records(database), index=index, embedder=embedder
-        )
+        records = Records(database)
+        yield Resources(settings=settings, database=database, records=records, index=index, embedder=embedder, data_dir=data_dir)
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -95,6 +140,30 @@ def open_embedder(settings: Settings) -> Embedder:
                 raise InvalidSettings("The compatible embedder needs BYTHEBOOK_EMBEDDER_URL and BYTHEBOOK_EMBEDDER_MODEL.")
             key = settings.embedder_api_key.get_secret_value() if settings.embedder_api_key else ""
             return OpenAIEmbedder(key, base_url=settings.embedder_url, model=settings.embedder_model)
+
+
+def open_drafter(settings: Settings, embedder: Embedder) -> Drafter:
+    """The model's, when one is configured; else the one that answers in the book's own sentences."""
+    if not settings.openai_api_key and not settings.openai_base_url:
+        from bythebook.drafting.extractive import ExtractiveDrafter
+
+        return ExtractiveDrafter(embedder)
+    from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions
+    from bythebook.drafting.openai_agents_calls import OPENAI_URL
+    from bythebook.drafting.prompts import SYSTEM_PROMPT
+
+    return AgentDrafter(
+        AgentOptions(
+            api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else "",
+            base_url=settings.openai_base_url or OPENAI_URL,
+            model=settings.openai_model,
+            system_prompt=settings.system_prompt or SYSTEM_PROMPT,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            tool_name=settings.tool_name,
+            tool_choice=settings.tool_choice,
+        )
+    )
 
 
 async def _open_index(settings: Settings, data_dir: Path) -> VectorIndex:

@@ -8,11 +8,11 @@ from bench.ranking import Quality, quality, rank_of
 from bench.retrieval import BM25, DENSE, OURS, ahead, rows_for
 
 
-def test_a_rank_counts_distinct_lessons() -> None:
+def test_a_rank_is_that_of_the_first_result_of_the_lesson() -> None:
     order = ["a", "a", "b", "a", "c"]
     assert rank_of("a", order) == 1
-    assert rank_of("b", order) == 2
-    assert rank_of("c", order) == 3
+    assert rank_of("b", order) == 3
+    assert rank_of("c", order) == 5
     assert rank_of("d", order) is None
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from bythebook.books.links import Anchors, explicit_id, page_url, slugify
+from bythebook.books.headings import explicit_id
+from bythebook.books.lesson import read_claim, read_lesson
+from bythebook.books.links import Anchors, page_url, slugify
 from bythebook.books.model import Book, SiteStyle
 
 
@@ -58,6 +62,9 @@ def test_docusaurus_slug_and_id(front: dict[str, str], expected: str) -> None:
         ("mkdocs", "index.md", "https://b.example/docs/"),
         ("mkdocs", "a/README.md", "https://b.example/docs/a/"),
         ("mkdocs", "a/01-b c.md", "https://b.example/docs/a/01-b%20c/"),
+        ("mkdocs", "a/readme.md", "https://b.example/docs/a/readme/"),
+        ("mkdocs", "a/Index.md", "https://b.example/docs/a/Index/"),
+        ("mdbook", "a/readme.md", "https://b.example/docs/a/index.html"),
         ("mdbook", "README.md", "https://b.example/docs/index.html"),
         ("mdbook", "a/ch01.md", "https://b.example/docs/a/ch01.html"),
         ("mdbook", "a/index.md", "https://b.example/docs/a/index.html"),
@@ -90,7 +97,7 @@ def test_without_a_base_the_link_is_relative() -> None:
         ("mkdocs", "Überblick 中文", "uberblick"),
         ("mkdocs", "snake_case 3.5", "snake_case-35"),
         ("mdbook", "A & B", "a--b"),
-        ("mdbook", "Überblick 中文 x²", "Überblick-中文-x²"),
+        ("mdbook", "Überblick 中文 x² ΟΔΟΣ İI", "überblick-中文-x²-οδος-ii"),
         ("mdbook", "Hello, World_1", "hello-world_1"),
     ],
 )
@@ -114,9 +121,9 @@ def test_repeats_are_counted_as_each_builder_does() -> None:
 
 
 def test_explicit_ids() -> None:
-    assert [explicit_id(text) for text in ("A {#b}", "A {: #b }", "A {/* #b */}", "A {#b .c}", "A {b}", "A {#b} c")] == [
-        "b", "b", "b", "b", None, None,
-    ]  # fmt: skip
+    headings = ("A {#b}", "A {: #b }", "A {/* #b */}", "A {#b .c}", "A { .c #b }", "A {b}", "A {#b} c", "A { .c }")
+    assert [explicit_id("docusaurus", text) for text in headings] == ["b", "b", "b", "b", "b", None, None, None]
+    assert [explicit_id(site, "A{#b}") for site in ("docusaurus", "mdbook", "mkdocs")] == ["b", "b", None]
     assert taken("docusaurus", "A {#a}", "A") == ["a", "a"]
     assert taken("mkdocs", "A", "B {#a}") == ["a_1", "a"]
 
@@ -125,3 +132,43 @@ def test_docusaurus_renders_no_id_on_level_one_but_counts_it() -> None:
     anchors = Anchors("docusaurus")
     assert [anchors.take("A", 1), anchors.take("A", 2), anchors.take("B {#b}", 1)] == ["", "a-1", ""]
     assert Anchors("mkdocs").take("A", 1) == "a"
+
+
+@pytest.mark.parametrize(
+    ("heading", "mkdocs", "mdbook"),
+    [
+        ("Two  spaces, `a  b`", "two-spaces-a-b", "two--spaces-a--b"),
+        ("![an arm](arm.png) Arms", "arms", "arms"),
+        ('Arm <img src="a.png" alt="an arm"> end', "arm-end", "arm--end"),
+        ("Line<br/>break and <kbd>Ctrl</kbd>+<kbd>C</kbd>", "linebreak-and-ctrlc", "linebreak-and-ctrlc"),
+        ("An <!-- unseen --> end", "an-end", "an--end"),
+        ("{{ macro }} here", "macro-here", "-macro--here"),
+        ("[Arm](a.md){ target=_blank } end", "arm-end", "arm-target_blank--end"),
+        ("a - b -- c --- `--flag`", "a-b-c-flag", "a---b--c-----flag"),
+        ("-- lead", "-lead", "-lead"),
+        ("Class { .wide }", "class", "class"),
+        ("Code `x`{ .py }", "code-x", "code-x"),
+        ("Near{#id}", "nearid", "id"),
+        ("A note[^1]", "a-note", None),
+        ("<code>x_1</code> and *y_2*", "x_1-and-y_2", "x_1-and-y_2"),
+    ],
+)
+def test_only_the_words_a_builder_reads_make_an_anchor(heading: str, mkdocs: str, mdbook: str | None) -> None:
+    assert taken("mkdocs", heading) == [mkdocs]
+    if mdbook is not None:
+        assert taken("mdbook", heading) == [mdbook]
+
+
+def anchors_of(site: SiteStyle, source: str) -> list[str]:
+    """The anchors of the sections of a page, each long enough to be a chunk of its own."""
+    source = re.sub(r"(?m)^TEXT$", "A sentence of the section. " * 60, source)
+    book = Book(book_id="b", title="B", site=site, base_url="")
+    claim = read_claim(book, "a.md", source)
+    lesson = read_lesson(book, "a.md", source, file_hash="", claim=claim, id_base="a.md", chapter_title="")
+    return [chunk.anchor for chunk in lesson.chunks]
+
+
+def test_mkdocs_takes_indented_and_two_line_headings_as_text() -> None:
+    source = "## A\n\nTEXT\n\n  ## B\n\nTEXT\n\nC\nD\n---\n\nTEXT\n\n## B\n\nTEXT\n"
+    assert list(dict.fromkeys(anchors_of("mkdocs", source))) == ["a", "b"]
+    assert list(dict.fromkeys(anchors_of("mdbook", source))) == ["a", "b", "c-d", "b-1"]

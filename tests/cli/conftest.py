@@ -47,9 +47,7 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
 
 
 @pytest.fixture
-def cli(
-    folder: Path, embedder: SmallEmbedder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Cli:
+def cli(folder: Path, embedder: SmallEmbedder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Runs a command here, with a data folder of its own."""
     monkeypatch.setenv("BYTHEBOOK_DATA_DIR", str(folder / "data"))
     monkeypatch.setenv("COLUMNS", "120")
@@ -74,7 +72,9 @@ def environment(data_dir: Path, given: Mapping[str, str] | None = None) -> dict[
     return {**os.environ, "BYTHEBOOK_DATA_DIR": str(data_dir), "COLUMNS": "120", **(given or {})}
 
 
-def run_process(*arguments: str | Path, data_dir: Path, given: Mapping[str, str] | None = None, cwd: Path | None = None) -> Outcome:
+def run_process(
+    *arguments: str | Path, data_dir: Path, given: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Outcome:
     """Runs a command in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "bythebook", *map(str, arguments)],

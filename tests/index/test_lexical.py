@@ -41,7 +41,8 @@ def meet(question: str, text: str, language: str = "en") -> bool:
         ("_____ *** ---", []),
         ("ＲＯＳ ﬁne", ["ros", "fine"]),
         ("cafe\u0301", ["café"]),
-        ("real-time", ["real", "time"]),
+        ("real-time", ["real", "realtim", "time"]),
+        ("Wi-Fi", ["wi", "wifi", "fi"]),
     ],
 )
 def test_words_and_identifiers(text: str, expected: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -264,34 +265,94 @@ async def test_what_a_dead_process_left_half_made_or_half_dropped_is_cleared(ind
 # Settling
 
 
-async def test_settling_changes_no_answer_and_holds_up_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+async def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeIndex]:
+    """With enough points to be worth compacting."""
     monkeypatch.setattr(qdrant_edge_shard, "PLAIN_UP_TO", 200)
-    index = await EdgeIndex.open(folder)
-    await index.create(COLLECTION, MANIFEST)
-    many = [lesson(f"{number:03}.md", [f"hip {number} {part}" for part in range(10)]) for number in range(60)]
-    await index.replace(COLLECTION, "robots", many)
-    question = many[7].chunks[3]
+    opened = await EdgeIndex.open(folder)
+    await opened.create(COLLECTION, MANIFEST)
+    await opened.replace(COLLECTION, "robots", MANY)
+    yield opened
+    await opened.close()
 
-    async def scores() -> dict[str, float]:
-        found = await index.candidates(
-            COLLECTION, embedding=question.embedding, terms=question.terms, filters=ROBOTS, depth=600
-        )
-        cosines = {f"{one.id} cosine": one.cosine for one in found}
-        return cosines | {f"{one.id} lexical": one.lexical for one in found}
 
-    before = pytest.approx(await scores(), abs=1e-4)
-    settling = asyncio.create_task(index.settle(COLLECTION))
+MANY = [lesson(f"{number:03}.md", [f"hip {number} {part}" for part in range(10)]) for number in range(60)]
+
+
+async def scores(index: EdgeIndex) -> dict[str, float]:
+    question = MANY[7].chunks[3]
+    found = await index.candidates(
+        COLLECTION, embedding=question.embedding, terms=question.terms, filters=ROBOTS, depth=600
+    )
+    cosines = {f"{one.id} cosine": one.cosine for one in found}
+    return cosines | {f"{one.id} lexical": one.lexical for one in found}
+
+
+def compacted(folder: Path) -> bool:
+    return any((folder / COLLECTION / "shard").rglob("quantized*"))
+
+
+async def test_settling_changes_no_answer_and_holds_up_no_reader(large: EdgeIndex, folder: Path) -> None:
+    assert not compacted(folder)
+    before = pytest.approx(await scores(large), abs=1e-4)
+    settling = asyncio.create_task(large.settle(COLLECTION))
     reads = 0
     while not settling.done():
-        assert await scores() == before
+        assert await scores(large) == before
         reads += 1
     await settling
-    assert reads > 0
-    assert index._shard(COLLECTION)._shard.info().indexed_vectors_count > 0, "nothing was compacted"
-    assert await scores() == before
-    await index.replace(COLLECTION, "robots", [replace(many[3], chunks=())])
-    settling = asyncio.create_task(index.settle(COLLECTION))
-    await index.replace(COLLECTION, "robots", [lesson("new.md", ["hip new"])])
+    assert reads >= 5
+    assert compacted(folder)
+    assert await scores(large) == before
+
+
+async def test_few_points_are_left_as_they_are(index: EdgeIndex, folder: Path) -> None:
+    await index.settle(COLLECTION)
+    assert not compacted(folder)
+
+
+async def test_settling_again_does_nothing(large: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    await large.settle(COLLECTION)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    await large.settle(COLLECTION)
+    assert len(await held(large)) == 60
+
+
+async def test_what_is_written_while_settling_is_kept(large: EdgeIndex, folder: Path) -> None:
+    settling = asyncio.create_task(large.settle(COLLECTION))
+    await large.replace(COLLECTION, "robots", [replace(MANY[3], chunks=()), lesson("new.md", ["hip new"])])
     await settling
+    await large.settle(COLLECTION)
+    await large.close()
+    assert set(await reopened(folder)) == {one.source_file for one in MANY} - {"003.md"} | {"new.md"}
+    assert set(os.listdir(folder / COLLECTION)) == {"manifest.json", "shard"}
+
+
+async def test_closing_does_not_wait_for_a_compaction(large: EdgeIndex, folder: Path) -> None:
+    settling = asyncio.create_task(large.settle(COLLECTION))
+    while large._shard(COLLECTION)._compaction is None:
+        await large.count(COLLECTION, ROBOTS)
+    await large.close()
+    await settling
+    assert len(await reopened(folder)) == 60
+    assert set(os.listdir(folder / COLLECTION)) == {"manifest.json", "shard"}
+
+
+@pytest.mark.parametrize("left", ["shard.new-1", "shard.old", "shard.old and no shard"])
+async def test_what_a_process_left_that_died_while_compacting(index: EdgeIndex, folder: Path, left: str) -> None:
     await index.close()
-    assert set(await reopened(folder)) == {one.source_file for one in many} - {"003.md"} | {"new.md"}
+    collection = folder / COLLECTION
+    shutil.copytree(collection / "shard", collection / left.split()[0])
+    if "no shard" in left:
+        shutil.rmtree(collection / "shard")
+    assert await reopened(folder) == texts("old")
+    assert set(os.listdir(collection)) == {"manifest.json", "shard"}
+
+
+async def test_a_compaction_that_fails_says_so_and_harms_nothing(
+    large: EdgeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(StorageFailure, match="bythebook ingest --mode recreate"):
+        await large.settle(COLLECTION)
+    assert len(await held(large)) == 60

@@ -27,11 +27,13 @@ LONGEST = 2000
 
 def readable_inline(text: str) -> str:
     """`text` without its marks. Never raises; what is not well formed stays as it is."""
-    return _Reader(text).read()
+    return Reader(text).read()
 
 
 @dataclass(slots=True)
-class _Reader:
+class Reader:
+    """Reads one text once. What a mark stands for is decided in the methods below, so that another reader may decide otherwise."""
+
     text: str
     out: list[str] = field(default_factory=list)
     brackets: list[int] = field(default_factory=list)
@@ -45,11 +47,14 @@ class _Reader:
             self.ticks.setdefault(len(run[0]), []).append(run.start())
         at = 0
         while match := MARK.search(self.text, at):
-            self.out.append(self.text[at : match.start()])
+            self._words(self.text[at : match.start()])
             at = self._mark(match)
-        self.out.append(self.text[at:])
+        self._words(self.text[at:])
         text = "".join(self.out)
         return "\n".join(line.strip(" \t|") for line in text.split("\n")) if self.cells else text
+
+    def _words(self, words: str) -> None:
+        self.out.append(words)
 
     def _mark(self, match: re.Match[str]) -> int:
         """Writes what the mark stands for and returns where to go on."""
@@ -196,11 +201,15 @@ class _Reader:
             if not target and not inside.isalnum():
                 target = REFERENCE.match(self.text, end)
             if target:
-                self.out[opener] = ""
-                attributes = ATTRIBUTES.match(self.text, target.end())
-                return attributes.end() if attributes else target.end()
+                return self._link(opener, target.end())
         self.out.append("]")
         return end
+
+    def _link(self, opener: int, end: int) -> int:
+        """`out[opener]` is the bracket that opened the link or image. Its words stay; what stands at `end` may belong to it."""
+        self.out[opener] = ""
+        attributes = ATTRIBUTES.match(self.text, end)
+        return attributes.end() if attributes else end
 
 
 def _kept(tag: str) -> list[str]:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import yaml
 
-from bythebook.books.blocks import Page, read_page
+from bythebook.books.blocks import Heading, Page, read_page
 from bythebook.books.chunking import Piece, cut_page
 from bythebook.books.discovery import SKIPPED_FOLDERS
 from bythebook.books.frontmatter import LOADER, read_frontmatter
@@ -139,7 +139,15 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
 
 def _anchors(book: Book, page: Page) -> list[str]:
     anchors = Anchors(book.site, [heading.content for heading in page.headings])
-    return [anchors.take(heading.content, heading.level) for heading in page.headings]
+    return [
+        anchors.take(heading.content, heading.level) if _rendered(book, page, heading) else "" for heading in page.headings
+    ]
+
+
+def _rendered(book: Book, page: Page, heading: Heading) -> bool:
+    """MkDocs alone takes a heading that is indented, or underlined after two lines, as text."""
+    indented = heading.section and page.source[page.line_starts[heading.line - 1]] in " \t"
+    return book.site != "mkdocs" or not (indented or "\n" in heading.content)
 
 
 def _section(title: str, piece: Piece, anchors: list[str]) -> tuple[tuple[str, ...], str]:

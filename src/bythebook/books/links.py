@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from bythebook.books.markdown import heading_text
+from bythebook.books.headings import anchor_text, explicit_id
 from bythebook.books.model import Book, SiteStyle
 
 UNRESERVED = "!$&'()*+,;=:@~"
 EXTENSION = re.compile(r"\.(?:md|mdx|markdown)$", re.IGNORECASE)
 VERSION_OR_DATE = re.compile(r"\d+[-_.]\d+")
 NUMBER_PREFIX = re.compile(r"\d+\s*[-_.]+\s*([^-_.\s].*)")
-EXPLICIT_ID = re.compile(r"\{(?::?[ \t]*+#([^{}\s]++)[^{}]*+|/\*[ \t]*+#([^{}\s]++)[ \t]*+\*/)\}\Z")
 PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
 
 
@@ -24,11 +23,10 @@ def page_url(book: Book, path: str, frontmatter: Mapping[str, Any]) -> str:
     """The lesson's address. Without a base_url it is relative to the site's root."""
     stem = EXTENSION.sub("", path)
     folder, _, name = stem.rpartition("/")
-    index = name.lower() in ("index", "readme")
     if book.site == "docusaurus":
         return _join(book, _docusaurus(folder, name, frontmatter))
     if book.site == "mkdocs":
-        return _join(book, (f"{folder}/" if folder else "") if index else f"{stem}/")
+        return _join(book, (f"{folder}/" if folder else "") if name in ("index", "README") else f"{stem}/")
     if book.site == "mdbook":
         return _join(book, posixpath.join(folder, "index" if name.lower() == "readme" else name) + ".html")
     return _join(book, path)
@@ -67,20 +65,14 @@ def _value(frontmatter: Mapping[str, Any], key: str) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 
-def explicit_id(heading: str) -> str | None:
-    """The id an author gave a heading: `{#id}`, `{: #id }`, `{/* #id */}`."""
-    match = EXPLICIT_ID.search(heading.rstrip())
-    return (match[1] or match[2]) if match else None
-
-
 def slugify(site: SiteStyle, heading: str) -> str:
     """The anchor of a heading's words, before any counting of repeats."""
     if site == "mkdocs":
         ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
     if site == "mdbook":
-        kept = (char for char in heading if _alphanumeric(char) or char in "_-" or char.isspace())
-        return "".join("-" if char.isspace() else char.lower() if char.isascii() else char for char in kept)
+        kept = (char for char in heading.lower() if _alphanumeric(char) or char in "_-" or char.isspace())
+        return "".join("-" if char.isspace() else char for char in kept)
     return "".join(char for char in heading.lower() if char in "- " or _github_keeps(char)).replace(" ", "-")
 
 
@@ -111,14 +103,14 @@ class Anchors:
         """`headings`: all of the page's, as written. MkDocs sets aside every explicit id before it counts."""
         self.site = site
         self.counts: dict[str, int] = {}
-        self.used = {given for heading in headings if (given := explicit_id(heading))} if site == "mkdocs" else set()
+        self.used = {given for heading in headings if (given := explicit_id(site, heading))} if site == "mkdocs" else set()
 
     def take(self, heading: str, level: int) -> str:
         """The anchor of the next heading. Docusaurus renders a level-one heading without its id, but counts it."""
-        given = explicit_id(heading)
+        given = explicit_id(self.site, heading)
         if given is not None:
             return "" if self.site == "docusaurus" and level == 1 else given
-        slug = slugify(self.site, heading_text(heading))
+        slug = slugify(self.site, anchor_text(self.site, heading))
         anchor = self._python(slug) if self.site == "mkdocs" else self._counted(slug)
         return "" if self.site == "docusaurus" and level == 1 else anchor
 

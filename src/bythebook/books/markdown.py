@@ -18,7 +18,7 @@ __all__ = ["first_heading", "readable", "sentences"]
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)$")
 QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
 HEADING = re.compile(r"([ \t]*(?:[-*+][ \t]+)?)(#{1,6})(?=[ \t]|$)")
-HEADING_ID = re.compile(r"\{(?::?[ \t]*+#[^{}\s]++[^{}]*+|:[^{}]*+|/\*[ \t]*+#[^{}\s]++[ \t]*+\*/)\}\Z")
+HEADING_ID = re.compile(r"\{(?::[^{}]*+|[ \t]*+(?:[.#][^{}\s]|[\w-]++=)[^{}]*+|/\*[ \t]*+#[^{}\s]++[ \t]*+\*/)\}\Z")
 DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n^][^\]\n]*\]:[ \t]*\S+(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\Z")
 FOOTNOTE = re.compile(r"[ \t]{0,3}\[\^[^\]\s]+\]:[ \t]*")
 COLONS = re.compile(r"[ \t]*:{3,}")

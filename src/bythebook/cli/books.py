@@ -25,6 +25,7 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
         typer.echo(to_json([{**_fields(state), "lessons": lessons} for state, lessons in shelf]))
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -42,11 +43,11 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
         times = [time for time in (state.last_full_ingest, state.last_incremental_update) if time]
         table.add_row(
             f"[bold]{state.book_id}[/]",
-            state.title,
+            escape(state.title),
             f"{lessons:,}",
             f"{state.total_chunks:,}",
             max(times).astimezone().strftime("%Y-%m-%d %H:%M") if times else "never",
-            state.source_root,
+            escape(state.source_root),
         )
     console.print()
     console.print(table)

@@ -43,6 +43,7 @@ def _print(inspection: Inspection) -> None:
     from itertools import groupby
 
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(highlight=False)
     size = f"{inspection.lessons:,} lessons, {inspection.chunks:,} chunks"
@@ -54,7 +55,7 @@ def _print(inspection: Inspection) -> None:
         problems = list(group)
         console.print(f"\n  {len(problems):,} × not so: [bold]{rule}[/]")
         for problem in problems[:PROBLEMS_SHOWN]:
-            console.print(f"    {problem.source_file or 'the book'}: {problem.detail}", soft_wrap=True)
+            console.print(f"    {escape(problem.source_file or 'the book')}: {escape(problem.detail)}", soft_wrap=True)
         if len(problems) > PROBLEMS_SHOWN:
             console.print(f"    [dim]and {len(problems) - PROBLEMS_SHOWN:,} more; --json lists them all[/]")
     console.print("\n  Mend it with: bythebook ingest FOLDER --mode full")

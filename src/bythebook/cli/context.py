@@ -32,6 +32,7 @@ def run(
         typer.echo(to_json(context))
         return
     from rich.console import Console
+    from rich.markup import escape
 
     from bythebook.cli.passage import course, where
 
@@ -39,7 +40,9 @@ def run(
     console.print()
     console.print(where(context.chunk))
     console.print(course(context.chunk))
-    console.print(f"[dim]{context.chunk.source_file}, lines {context.chunk.span.first_line}-{context.chunk.span.last_line}[/]\n")
+    console.print(
+        f"[dim]{escape(context.chunk.source_file)}, lines {context.chunk.span.first_line}-{context.chunk.span.last_line}[/]\n"
+    )
     for name, chunk in (("before", context.prev), ("this chunk", context.chunk), ("after", context.next)):
         console.rule(f"[dim]{name}[/]", align="left")
         style = "" if chunk is context.chunk else "dim"

@@ -41,4 +41,4 @@ def run(data_dir: DataDir = None) -> None:
     console = Console(highlight=False)
     console.print(f'\n[dim]$[/] bythebook search "{QUESTION}" --tier 4 --limit 3')
     print_response(query, response, language, response.total_found)
-    console.print("[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook search \"your question\"")
+    console.print('[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook search "your question"')

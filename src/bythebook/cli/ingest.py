@@ -29,7 +29,9 @@ def run(
     folder: Annotated[Path, typer.Argument(help="The book: a folder of Markdown or MDX lessons.", show_default=False)],
     mode: Annotated[
         IngestMode,
-        typer.Option(help="incremental: what changed. full: every lesson again. recreate: a new index beside the old, then switch."),
+        typer.Option(
+            help="incremental: what changed. full: every lesson again. recreate: a new index beside the old, then switch."
+        ),
     ] = IngestMode.incremental,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and touch nothing.")] = False,
     book: Annotated[
@@ -60,6 +62,7 @@ async def ingest(
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     from bythebook.index.progress import Advanced, Planned, Report
+    from bythebook.publishing import Calibrating
 
     bar = Progress(
         TextColumn("{task.description}"),
@@ -73,7 +76,7 @@ async def ingest(
     )
     with bar:
         task = bar.add_task("Reading", total=None, done="")
-        async for event in resources.ingestion.run(folder, book_id=book, mode=mode.value, dry_run=dry_run):
+        async for event in resources.publishing.run(folder, book_id=book, mode=mode.value, dry_run=dry_run):
             match event:
                 case Planned():
                     bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)
@@ -82,6 +85,8 @@ async def ingest(
                     rate = f" · {event.chunks_embedded / elapsed:.0f} chunks/s" if elapsed > 1 and event.chunks_embedded else ""
                     files = f"{event.files_done:,}/{bar.tasks[0].fields['files']:,} lessons"
                     bar.update(task, completed=event.bytes_done, done=f"{files}{rate}")
+                case Calibrating():
+                    bar.update(task, description="Calibrating", total=None)
                 case Report():
                     return event
     raise AssertionError("an ingestion ends with its report")
@@ -93,12 +98,16 @@ def print_report(report: Report) -> None:
 
     console = Console(highlight=False)
     verb = "would be " if report.dry_run else ""
-    console.print(f"\n[bold]{report.title}[/]  [dim]{report.book_id} · {report.mode}{' · dry run' if report.dry_run else ''}[/]\n")
+    console.print(
+        f"\n[bold]{_escape(report.title)}[/]  [dim]{report.book_id} · {report.mode}{' · dry run' if report.dry_run else ''}[/]\n"
+    )
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     table.add_column(justify="right", style="bold")
     table.add_column()
     lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} gone"
-    table.add_row(f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} as they were)[/]")
+    table.add_row(
+        f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} as they were)[/]"
+    )
     table.add_row(f"{report.chunks_created:,}", f"chunks {verb}new, {report.chunks_deleted:,} {verb}gone")
     table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest was known)[/]")
     if not report.dry_run:
@@ -113,7 +122,7 @@ def _print_warnings(console: Console, report: Report) -> None:
     by_field: dict[str, list[str]] = {}
     for warning in report.warnings:
         place = f"{warning.source_file}:{warning.line}" if warning.line else warning.source_file
-        by_field.setdefault(warning.field, []).append(f"{place}  [dim]{_escape(warning.message)}[/]")
+        by_field.setdefault(warning.field, []).append(f"{_escape(place)}  [dim]{_escape(warning.message)}[/]")
     for field, lines in by_field.items():
         console.print(f"\n  [yellow]{len(lines):,} warning{'s' if len(lines) != 1 else ''}[/] about [bold]{field}[/]")
         for line in lines[:WARNINGS_SHOWN]:
@@ -126,7 +135,8 @@ def _print_failures(console: Console, report: Report) -> None:
     if not report.failures:
         return
     count = len(report.failures)
-    console.print(f"\n  [red]{count:,} lesson{'s' if count != 1 else ''} could not be read[/]; what was known of them is kept")
+    kept = "the new index is without them" if report.mode == "recreate" else "what was known of them is kept"
+    console.print(f"\n  [red]{count:,} lesson{'s' if count != 1 else ''} could not be read[/]; {kept}")
     for failure in report.failures:
         console.print(f"    {_escape(failure.reason)}", soft_wrap=True)
 

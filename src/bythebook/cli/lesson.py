@@ -32,13 +32,14 @@ def run(
         typer.echo(to_json(chunks))
         return
     from rich.console import Console
+    from rich.markup import escape
 
     from bythebook.cli.passage import course
 
     console = Console(highlight=False)
     first = chunks[0]
-    console.print(f"\n[bold]{first.page_title}[/]")
+    console.print(f"\n[bold]{escape(first.page_title)}[/]")
     console.print(course(first))
-    console.print(f"[dim]{first.source_file} · {len(chunks)} chunks · {first.source_url.partition('#')[0]}[/]\n")
+    console.print(f"[dim]{escape(first.source_file)} · {len(chunks)} chunks · {first.source_url.partition('#')[0]}[/]\n")
     for chunk in chunks:
         console.print(chunk.text + "\n", markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Callable, Coroutine
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +18,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Where index and database live. Default: the system's data folder.", show_default=False)
+    Path | None,
+    typer.Option("--data-dir", help="Where index and database live. Default: the system's data folder.", show_default=False),
 ]
-BookId = Annotated[str | None, typer.Option("--book", "-b", help="The book's id. Default: the only book there is.", show_default=False)]
+BookId = Annotated[
+    str | None, typer.Option("--book", "-b", help="The book's id. Default: the only book there is.", show_default=False)
+]
+Module = Annotated[str | None, typer.Option(help="Only this module.", show_default=False)]
+ChapterMin = Annotated[int | None, typer.Option(help="From this chapter on.", show_default=False)]
+ChapterMax = Annotated[int | None, typer.Option(help="Up to this chapter.", show_default=False)]
+LessonNumber = Annotated[int | None, typer.Option("--lesson", help="Only lessons with this number.", show_default=False)]
+Levels = Annotated[
+    list[str] | None, typer.Option("--level", help="Proficiency A1 to C2; repeat for several.", show_default=False)
+]
+LayerOption = Annotated[str | None, typer.Option("--layer", help="Teaching layer, L1 to L4.", show_default=False)]
+Prefix = Annotated[str | None, typer.Option(help="Only lessons whose path or URL begins with this.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
@@ -36,7 +49,11 @@ def run_with_resources(
         async with open_resources(read_settings(data_dir=data_dir), rehearsal=rehearsal) as resources:
             return await work(resources)
 
-    return asyncio.run(opened())
+    try:
+        return asyncio.run(opened())
+    except KeyboardInterrupt:  # typer would end without a word
+        print("\nbythebook: stopped.", file=sys.stderr)
+        sys.exit(130)
 
 
 async def choose_book(resources: Resources, wanted: str | None) -> str:

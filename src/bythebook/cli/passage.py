@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SNIPPET = 420
 """Characters of a passage shown in a list of results: about four lines."""
 MARK = "bold yellow"
+INDENT = 4
 
 
 def where(passage: SearchResult | Chunk) -> Text:
@@ -67,7 +68,9 @@ def snippet(text: str, question: str, language: str) -> str:
             best_start, best_end, best = start, end, found
     cut = text[best_start:best_end]
     shortened = cut if len(cut) <= SNIPPET * 1.5 else cut[: int(SNIPPET * 1.5)].rsplit(None, 1)[0] + " …"
-    return ("… " if best_start else "") + shortened + (" …" if best_end < len(text.rstrip()) and not shortened.endswith("…") else "")
+    return (
+        ("… " if best_start else "") + shortened + (" …" if best_end < len(text.rstrip()) and not shortened.endswith("…") else "")
+    )
 
 
 class Hit:
@@ -84,10 +87,11 @@ class Hit:
         headline.append(f"  {result.score:.2f}", style="cyan")
         yield headline
         body = readable(result.preface + result.text)
-        for part in (
-            course(result),
-            marked(snippet(" ".join(body.split()), self._question, self._language), self._question, self._language),
-            Text(result.source_url, style="blue", overflow="fold", no_wrap=not console.is_terminal),
-        ):
-            yield Padding(part, (0, 0, 0, 4))
+        body = snippet(" ".join(body.split()), self._question, self._language)
+        for part in (course(result), marked(body, self._question, self._language)):
+            yield Padding(part, (0, 0, 0, INDENT))
+        if console.is_terminal:
+            yield Padding(Text(result.source_url, style="blue", overflow="fold"), (0, 0, 0, INDENT))
+        else:  # for a program to follow: whole, on one line
+            yield Text(" " * INDENT + result.source_url, overflow="ignore", no_wrap=True)
         yield ""

@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_resources, to_json
+from bythebook.cli.options import (
+    AsJson,
+    BookId,
+    ChapterMax,
+    ChapterMin,
+    DataDir,
+    LayerOption,
+    LessonNumber,
+    Levels,
+    Module,
+    Prefix,
+    choose_book,
+    run_with_resources,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from bythebook.retrieval.query import SearchQuery, SearchResponse
@@ -18,18 +32,14 @@ def run(
     book: BookId = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many passages, 1 to 20.")] = 5,
     tier: Annotated[int, typer.Option(help="Hardware you have, 1 to 4: lessons for this tier and lower.")] = 1,
-    module: Annotated[str | None, typer.Option(help="Only this module.", show_default=False)] = None,
-    chapter_min: Annotated[int | None, typer.Option(help="From this chapter on.", show_default=False)] = None,
-    chapter_max: Annotated[int | None, typer.Option(help="Up to this chapter.", show_default=False)] = None,
-    lesson: Annotated[int | None, typer.Option(help="Only lessons with this number.", show_default=False)] = None,
-    level: Annotated[
-        list[str] | None, typer.Option(help="Proficiency A1 to C2; repeat for several.", show_default=False)
-    ] = None,
-    layer: Annotated[str | None, typer.Option(help="Teaching layer, L1 to L4.", show_default=False)] = None,
+    module: Module = None,
+    chapter_min: ChapterMin = None,
+    chapter_max: ChapterMax = None,
+    lesson: LessonNumber = None,
+    level: Levels = None,
+    layer: LayerOption = None,
     parent: Annotated[str | None, typer.Option(help="Only the lesson with this parent_doc_id.", show_default=False)] = None,
-    prefix: Annotated[
-        str | None, typer.Option(help="Only lessons whose path or URL begins with this.", show_default=False)
-    ] = None,
+    prefix: Prefix = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -73,10 +83,16 @@ def print_response(query: SearchQuery, response: SearchResponse, language: str, 
     console = Console(highlight=False)
     console.print()
     for result in response.results:
-        console.print(Hit(result, query.text, language))
+        console.print(Hit(result, query.text, language), crop=False)
     left_out = everything - response.total_found
     if not response.results:
         console.print("  Nothing passes these filters." if left_out else "  The book is empty.")
     if left_out:
-        tier = f"; --tier 4 lets every tier through, this is tier {query.hardware_tier_filter}" if query.hardware_tier_filter != 4 else ""
-        console.print(f"  [dim]Searched {response.total_found:,} of {everything:,} chunks: the filters leave out the rest{tier}.[/]")
+        tier = (
+            f"; --tier 4 lets every tier through, this is tier {query.hardware_tier_filter}"
+            if query.hardware_tier_filter != 4
+            else ""
+        )
+        console.print(
+            f"  [dim]Searched {response.total_found:,} of {everything:,} chunks: the filters leave out the rest{tier}.[/]"
+        )

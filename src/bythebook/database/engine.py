@@ -42,8 +42,10 @@ class Database:
         try:
             parsed = make_url(url)
             engine = create_async_engine(parsed, pool_pre_ping=parsed.get_backend_name() == "postgresql")
-        except (ArgumentError, NoSuchModuleError) as error:
-            raise InvalidSettings(f"DATABASE_URL cannot be read ({error}). Example: postgresql://user:password@host/name") from error
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:  # ValueError: a port that is no number
+            raise InvalidSettings(
+                "DATABASE_URL cannot be read. It should look like postgresql://user:password@host/name"
+            ) from error
         if parsed.get_backend_name() == "sqlite":
             event.listen(engine.sync_engine, "connect", _prepare_sqlite)
         database = cls(engine)

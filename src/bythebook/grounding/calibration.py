@@ -2,19 +2,19 @@
 embedder: 0.3 is what a question that the book does not answer typically gets, 0.6 is where answering and refusing are
 equally wrong, 0.75 is reached by three quarters of the questions it answers, 0.85 by half of them.
 
-A logistic regression with a ridge, by Newton's method: deterministic, no dependency, ten coefficients.
+A logistic regression with a ridge, by Newton's method: deterministic, no dependency, a coefficient for each signal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.grounding.signals import Signals
+from bythebook.grounding.signals import Glance, Signals
 
 METHOD = "ridge logistic regression on retrieval signals, anchored"
 RIDGE = 2.0
@@ -29,6 +29,7 @@ class Calibration:
     """A fit, with all that is needed to show it. `anchors` are (logit, relevance), ascending in both."""
 
     method: str
+    names: tuple[str, ...]
     means: tuple[float, ...]
     scales: tuple[float, ...]
     coefficients: tuple[float, ...]
@@ -41,26 +42,25 @@ class Calibration:
     balanced_accuracy: float
     sources: Mapping[str, int]
 
-    def logit(self, signals: Signals) -> float:
+    def logit(self, signals: Signals | Glance) -> float:
         standard = (np.array(signals.vector) - self.means) / self.scales
         return float(standard @ np.array(self.coefficients) + self.intercept)
 
-    def relevance(self, signals: Signals) -> float:
+    def relevance(self, signals: Signals | Glance) -> float:
         """Of the question as a whole."""
         logits, levels = zip(*self.anchors, strict=True)
         return float(np.interp(self.logit(signals), logits, levels))
 
-    def of_results(self, relevance: float, scores: Sequence[float]) -> list[float]:
-        """Of each result: the question's relevance, more for those that stand above the pool's mean."""
-        mean = sum(scores) / len(scores) if scores else 0.0
-        return [float(np.clip(relevance + self.spread * (score - mean), 0.0, 1.0)) for score in scores]
+    def of_result(self, relevance: float, above_mean: float) -> float:
+        """Of one result: the question's relevance, more where the result's score stands above the pool's mean."""
+        return float(np.clip(relevance + self.spread * above_mean, 0.0, 1.0))
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Calibration:
-        sequences = ("means", "scales", "coefficients")
+        sequences = ("names", "means", "scales", "coefficients")
         anchors = tuple((float(logit), float(level)) for logit, level in stored["anchors"])
         return cls(**{**stored, **{name: tuple(stored[name]) for name in sequences}, "anchors": anchors})
 
@@ -69,7 +69,7 @@ class Calibration:
 class Probe:
     """A question with a known answer to whether the book answers it, and what retrieval said."""
 
-    signals: Signals
+    signals: Signals | Glance
     answerable: bool
     source: str
     top_above_mean: float
@@ -91,6 +91,7 @@ def fit(probes: Sequence[Probe]) -> Calibration:
     sources = {source: sum(probe.source == source for probe in probes) for source in sorted({probe.source for probe in probes})}
     return Calibration(
         method=METHOD,
+        names=tuple(field.name for field in fields(probes[0].signals)),
         means=tuple(means.tolist()),
         scales=tuple(scales.tolist()),
         coefficients=tuple(coefficients.tolist()),

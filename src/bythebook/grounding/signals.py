@@ -1,13 +1,28 @@
-"""What retrieval says about a question as a whole, in ten numbers that mean the same for every embedder once fitted."""
+"""What retrieval says about a question as a whole, in a few numbers that mean the same for every embedder once fitted.
+
+Two sets: `Glance` costs nothing beyond the search itself; `Signals` looks into the chunks and their sentences as well."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 
 POOL = 5
 FIELD = 20
 """Candidates beyond the pool that the best is measured against."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    top_cosine: float
+    cosine_margin: float
+    agreement: float
+    closeness: float
+    """How much of the question stands close together in the best hit."""
+
+    @property
+    def vector(self) -> tuple[float, ...]:
+        return astuple(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +53,17 @@ class Signals:
         return astuple(self)
 
 
-NAMES = tuple(field.name for field in fields(Signals))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """A candidate as both retrievals see it."""
 
     cosine: float
     lexical: float
+
+
+def glance(candidates: Sequence[Scores], closeness: float) -> Glance:
+    top, margin = _nearest(candidates)
+    return Glance(top_cosine=top, cosine_margin=margin, agreement=_agreement(candidates), closeness=closeness)
 
 
 def measure(
@@ -62,13 +79,12 @@ def measure(
     weight a term has in a text that is made of it. `pool`: the stems of each chunk of the pool. `sentences`: cosine and
     coverage of the sentences read in it."""
     total = sum(rarity.values()) or 1.0
-    cosines = sorted((candidate.cosine for candidate in candidates), reverse=True)
-    field = cosines[POOL:FIELD] or cosines[-1:] or [0.0]
+    top, margin = _nearest(candidates)
     nearest = sorted((cosine for cosine, _ in sentences), reverse=True)[:3] or [0.0]
     everywhere = frozenset().union(*pool) if pool else frozenset()
     return Signals(
-        top_cosine=cosines[0] if cosines else 0.0,
-        cosine_margin=(cosines[0] if cosines else 0.0) - sum(field) / len(field),
+        top_cosine=top,
+        cosine_margin=margin,
         lexical_share=min(1.0, max((one.lexical for one in candidates), default=0.0) / (total * full_weight)),
         best_coverage=max((_share(rarity, stems, total) for stems in pool), default=0.0),
         pool_coverage=_share(rarity, everywhere, total),
@@ -78,6 +94,12 @@ def measure(
         sentences_cosine=sum(nearest) / len(nearest),
         sentence_coverage=max((coverage for _, coverage in sentences), default=0.0),
     )
+
+
+def _nearest(candidates: Sequence[Scores]) -> tuple[float, float]:
+    cosines = sorted((candidate.cosine for candidate in candidates), reverse=True) or [0.0]
+    field = cosines[POOL:FIELD] or cosines[-1:]
+    return cosines[0], cosines[0] - sum(field) / len(field)
 
 
 def _share(rarity: Mapping[str, float], stems: Collection[str], total: float) -> float:

@@ -29,6 +29,7 @@ from bythebook.index.manifest import Manifest
 from bythebook.index.plan import Failure, Page, Plan, make_plan
 from bythebook.index.progress import IngestionEvent, Mode, Planned, Tally
 from bythebook.index.records import IngestionRecord, IngestionState, Records
+from bythebook.index.room import TO_CREATE, TO_GROW, require_room
 from bythebook.index.shelf import Shelf
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 
@@ -52,13 +53,16 @@ class Ingestion:
         embedder: Embedder,
         collection_name: str,
         max_file_bytes: int = 10_000_000,
+        folder: Path | None = None,
     ) -> None:
+        """`folder`: where the index lies, when it is on this machine."""
         self._index = index
         self._records = records
         self._cache = cache
         self._embedder = embedder
         self._shelf = Shelf(index, records, collection_name=collection_name)
         self._max_file_bytes = max_file_bytes
+        self._folder = folder
 
     async def run(
         self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False
@@ -77,6 +81,7 @@ class Ingestion:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
         if not dry_run:
             if fresh:
+                require_room(self._folder, TO_CREATE)
                 await self._shelf.prepare(collection, book, self.manifest())
             plan = await self._healed(plan, collection, known)
         work = plan.changed() if mode == "incremental" else list(plan.pages)
@@ -205,6 +210,7 @@ class Ingestion:
                 for chunk in lesson.chunks
             )
             replacements.append(Replacement(source_file=lesson.source_file, chunks=chunks))
+        require_room(self._folder, TO_GROW)
         await self._records.doubt(book.book_id, collection, (replacement.source_file for replacement in replacements))
         await self._index.replace(collection, book.book_id, replacements)
         await self._records.save_records(

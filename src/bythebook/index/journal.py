@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,17 @@ from bythebook.index.storing import StoredPoint, Swap
 
 def write_journal(path: Path, planned: Swap) -> None:
     """Embeddings as base64: as numbers in text they would be four times as long."""
-    fields = asdict(planned)
-    for point in fields["points"]:
-        point["dense"] = base64.b64encode(np.array(point["dense"], dtype="<f4").tobytes()).decode("ascii")
-    write_whole(path, json.dumps(fields))
+    points = [
+        {
+            "id": point.id,
+            "payload": point.payload,
+            "dense": base64.b64encode(np.array(point.dense, dtype="<f4").tobytes()).decode("ascii"),
+            "term_ids": point.term_ids,
+            "term_weights": point.term_weights,
+        }
+        for point in planned.points
+    ]
+    write_whole(path, json.dumps({"book_id": planned.book_id, "source_files": planned.source_files, "points": points}))
 
 
 def read_journal(path: Path) -> Swap:

@@ -22,11 +22,14 @@ from bythebook.index.vectors import Terms
 
 LEXICAL_VERSION = 1
 
-# Measured together, see docs: flat around this point. The length is fixed, so that a chunk's weights never change
-# because another chunk came or went.
+# Chosen on 2,247 questions about a curriculum, the sample book and encyclopedia paragraphs (R@1 .77, .85, .81); the eleven
+# settings tried differ by at most .02, .05 and .02.
+# The length is fixed, so that a chunk's weights never change because another chunk came or went.
 K1 = 1.2
 B = 0.6
 AVERAGE_WORDS = 250.0
+FULL_WEIGHT = K1 + 1
+"""What a term's weight in a text tends to as it says nothing else."""
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -92,19 +95,28 @@ def words(text: str, language: str) -> list[tuple[int, int, str]]:
     return [word for word in everything if word[2] not in _stop_stems()] or everything
 
 
+def term_id(stem: str) -> int:
+    return zlib.crc32(stem.encode("utf-8", "surrogatepass"))
+
+
 def _terms(weights: Mapping[str, float]) -> Terms:
     """Two words with one hash are one term of their summed weight. Weights are exact in the float32 that engines store."""
     hashed: Counter[int] = Counter()
     for stem, weight in weights.items():
-        hashed[zlib.crc32(stem.encode("utf-8", "surrogatepass"))] += weight  # type: ignore[assignment]
+        hashed[term_id(stem)] += weight  # type: ignore[assignment]
     ids = tuple(sorted(hashed))
     values = struct.pack(f"{len(ids)}f", *(hashed[term] for term in ids))
     return Terms(ids=ids, weights=struct.unpack(f"{len(ids)}f", values))
 
 
 def _cut(text: str, code: str, *, singles: bool) -> Iterator[_Word]:
+    before: re.Match[str] | None = None
     for match in _pattern(code).finditer(text):
         start, end = match.span()
+        if before is not None and before.end() + 1 == start and text[start - 1] == "-" and match.lastgroup == "word":
+            # "Wi-Fi" and "real-time" are also "wifi" and "realtime".
+            yield _Word(before.start(), end, _stem(before.group() + match.group(), code), True)
+        before = match if match.lastgroup == "word" else None
         if match.lastgroup == "paired":
             yield from _pairs(text, start, end, singles=singles)
         elif match.lastgroup == "word":

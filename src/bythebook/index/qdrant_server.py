@@ -162,8 +162,8 @@ class ServerIndex:
         if not possible:
             return []
         records = await self._call(self._client.retrieve, collection, possible, with_vectors=with_vectors)
-        mine = {str(record.id): record for record in records if (record.payload or {}).get("book_id") == book_id}
-        return [indexed_chunk(mine[name]) for name in ids if name in mine]
+        found = {str(record.id): indexed_chunk(record) for record in records}
+        return [found[name] for name in ids if name in found and found[name].chunk.book_id == book_id]
 
     async def scan(
         self, collection: str, filters: Filters, *, with_vectors: bool = False

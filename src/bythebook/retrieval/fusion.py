@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from bythebook.index.lexical import words
 from bythebook.index.vectors import Candidate
 
-DENSE_WEIGHT = 0.45
+DENSE_WEIGHT = 0.4
 CLOSENESS_WEIGHT = 0.5
 WINDOW_CHARACTERS = 120
 START = r"(?<!\w)"

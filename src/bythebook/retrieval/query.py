@@ -64,13 +64,15 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """A chunk that was found. `score` is the cosine similarity, clamped to 0-1; `rank` is the order of relevance."""
+    """A chunk that was found. `score` is the cosine similarity, clamped to 0-1; `relevance` is the calibrated scale of 0-1,
+    None where the book is not calibrated; `rank` is the order."""
 
     rank: int
     id: str
     text: str
     preface: str
     score: float
+    relevance: float | None
     source_file: str
     source_url: str
     section_title: str | None

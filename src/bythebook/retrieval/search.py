@@ -20,8 +20,8 @@ from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 
 DEPTH = 50
 """Candidates asked of each retrieval."""
-LOOKED_AT = 20
-"""How many of them are read closely. Twice the limit at least, so that dropped duplicates leave no gap."""
+LOOKED_AT = 40
+"""How many of them are read closely: twice the highest limit, so that dropped duplicates leave no gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,7 @@ class Hit:
     chunk: Chunk
     cosine: float
     lexical: float
+    closeness: float
     score: float
     embedding: NDArray[np.float32] | None
 
@@ -65,9 +66,13 @@ class Search:
     async def search_embedded(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32]) -> SearchResponse:
         """The same when the question's embedding is known already."""
         found = await self.retrieve(query, state, embedding)
+        levels = [None] * len(found.hits)
         return SearchResponse(
             query=query.text,
-            results=tuple(_result(rank, hit) for rank, hit in enumerate(found.hits[: query.limit], start=1)),
+            results=tuple(
+                to_result(rank, hit, level)
+                for rank, (hit, level) in enumerate(zip(found.hits[: query.limit], levels, strict=False), start=1)
+            ),
             total_found=await self._index.count(state.collection_name, query.filters),
             hardware_tier_filter=query.hardware_tier_filter,
             module_filter=query.module_filter,
@@ -94,7 +99,7 @@ class Search:
             exact=self._exact,
         )
         candidates = [candidate for candidate in candidates if candidate.id not in without]
-        best = {candidate.id: (candidate, score) for candidate, score in fuse(candidates)[: max(LOOKED_AT, 2 * query.limit)]}
+        best = {candidate.id: (candidate, score) for candidate, score in fuse(candidates)[:LOOKED_AT]}
         held = await self._index.chunks(state.collection_name, query.book_id, list(best), with_vectors=with_vectors)
         hits = _read_closely(query.text, state.language, [(one, *best[one.chunk.id]) for one in held])
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
@@ -123,17 +128,20 @@ async def _no_such_book(records: Records, book_id: str) -> str:
 
 def _read_closely(question: str, language: str, found: Sequence[tuple[IndexedChunk, Candidate, float]]) -> tuple[Hit, ...]:
     """Best first, each text once: of two chunks that say the same, the better one stays."""
-    closeness = Closeness(question, language)
-    hits = [
-        Hit(
-            chunk=held.chunk,
-            cosine=min(1.0, max(0.0, candidate.cosine)),
-            lexical=candidate.lexical,
-            score=fused + CLOSENESS_WEIGHT * closeness.of("\n".join((*_headings(held.chunk), held.chunk.text))),
-            embedding=held.embedding,
+    measure = Closeness(question, language)
+    hits = []
+    for held, candidate, fused in found:
+        closeness = measure.of("\n".join((*_headings(held.chunk), held.chunk.text)))
+        hits.append(
+            Hit(
+                chunk=held.chunk,
+                cosine=min(1.0, max(0.0, candidate.cosine)),
+                lexical=candidate.lexical,
+                closeness=closeness,
+                score=fused + CLOSENESS_WEIGHT * closeness,
+                embedding=held.embedding,
+            )
         )
-        for held, candidate, fused in found
-    ]
     first: dict[str, Hit] = {}
     for hit in sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)):
         first.setdefault(hit.chunk.content_hash, hit)
@@ -144,7 +152,7 @@ def _headings(chunk: Chunk) -> tuple[str, ...]:
     return chunk.page_title, *chunk.heading_path
 
 
-def _result(rank: int, hit: Hit) -> SearchResult:
+def to_result(rank: int, hit: Hit, relevance: float | None) -> SearchResult:
     chunk = hit.chunk
     return SearchResult(
         rank=rank,
@@ -152,6 +160,7 @@ def _result(rank: int, hit: Hit) -> SearchResult:
         text=chunk.text,
         preface=chunk.preface,
         score=hit.cosine,
+        relevance=relevance,
         source_file=chunk.source_file,
         source_url=chunk.source_url,
         section_title=chunk.section_title,

@@ -1,0 +1,144 @@
+"""What a turn tells as it goes, and what it ends with: documents A's and C's AgentResponse in one. Values only; the command
+line, the service, the page and the tests are renderings of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bythebook.drafting.draft import ToolCall
+from bythebook.grounding.citations import Citation
+from bythebook.grounding.confidence import ConfidenceMetrics
+from bythebook.grounding.verdict import RefusalReason
+from bythebook.retrieval.query import SearchResult
+
+MAX_ANSWER_LENGTH = 2000
+MAX_CITATIONS = 5
+
+REFUSAL_NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."
+REFUSAL_LOW_SCORE = "I cannot answer this question with confidence. The retrieved content has low relevance to your question."
+REFUSAL_OFF_TOPIC = "This question appears to be outside the scope of the {title} textbook."
+DISCLAIMER = "The book touches on this only lightly; read the passages before you rely on it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A place in the book worth looking at."""
+
+    page_title: str
+    heading_path: tuple[str, ...]
+    source_url: str
+    module: str
+    chapter: int
+    lesson: int
+    hardware_tier: int
+    proficiency_level: str
+    layer: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searching:
+    """The question as it is searched for; it differs from what was asked where that leaned on the thread."""
+
+    asked: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    results: tuple[SearchResult, ...]
+    confidence: ConfidenceMetrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A checked sentence, item or block. `labels` are its markers."""
+
+    text: str
+    kind: str
+    citations: tuple[Citation, ...]
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(citation.label for citation in self.citations))
+
+    @property
+    def marked(self) -> str:
+        marks = "".join(f"[{label}]" for label in self.labels)
+        return f"{self.text}\n{marks}" if self.kind in {"code", "table", "maths"} else f"{self.text} {marks}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A drafted sentence that no reader sees, and why."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How a turn ended: with an answer, or with a refusal that says why and where to look instead."""
+
+    answer: str
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+    query: str
+    question: str
+    book_id: str
+    grounded: bool
+    refused: bool
+    reason: RefusalReason | None
+    detail: str
+    disclaimer: str | None
+    confidence: ConfidenceMetrics
+    nearest: tuple[Section, ...]
+    filter_applied: str | None
+    model: str
+    tokens_used: int
+    retrieval_count: int
+    tool_calls: tuple[ToolCall, ...]
+    dropped: tuple[Dropped, ...]
+    retrieval_time_ms: float
+    generation_time_ms: float
+    created_at: datetime
+
+    @property
+    def total_time_ms(self) -> float:
+        return self.retrieval_time_ms + self.generation_time_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The last event of a turn that refuses."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The last event of a turn that answers."""
+
+    answer: Answer
+
+
+TurnEvent = Searching | Found | Sentence | Refused | Answered
+
+
+def joined(sentences: tuple[Sentence, ...]) -> str:
+    """The answer as one text: sentences run on, items and blocks stand by themselves."""
+    text = ""
+    for sentence in sentences:
+        if not text:
+            text = sentence.marked
+        elif sentence.kind == "sentence":
+            text += (" " if text_runs_on(text) else "\n\n") + sentence.marked
+        else:
+            text += ("\n" if sentence.kind == "item" else "\n\n") + sentence.marked
+    return text
+
+
+def text_runs_on(text: str) -> bool:
+    last = text.rpartition("\n")[2]
+    return not last.startswith(("- ", "* ", "|", "```", "[")) and not last[:3].rstrip(". ").isdigit()

@@ -1,0 +1,30 @@
+"""The commands put together. Help is plain text: rendering it with rich costs more than twice the time of all the rest."""
+
+from __future__ import annotations
+
+import typer
+
+from bythebook import __version__
+from bythebook.cli import ask, books, calibration, chat, check, context, demo, ingest, lesson, search
+
+app = typer.Typer(
+    name="bythebook",
+    help="Turns a textbook into a tutor that answers only from the book and shows the exact passage.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+for module in (demo, ingest, ask, chat, search, context, lesson, books, calibration, check):
+    app.command(module.__name__.rpartition(".")[2])(module.run)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bythebook {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version.")) -> None:
+    pass

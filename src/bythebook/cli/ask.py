@@ -1,0 +1,128 @@
+"""`bythebook ask`: one question, one answer or refusal. Document A."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bythebook.cli.options import (
+    BookId,
+    ChapterMax,
+    ChapterMin,
+    DataDir,
+    LayerOption,
+    LessonNumber,
+    Levels,
+    Module,
+    Prefix,
+    choose_book,
+    run_with_resources,
+    to_json,
+)
+
+if TYPE_CHECKING:
+    from bythebook.answers import Answer
+    from bythebook.wiring import Resources
+
+LEAST_K, MOST_K = 3, 8
+
+
+class OutputFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
+def run(
+    question: Annotated[str, typer.Argument(help="Your question (1 to 1,000 characters).", show_default=False)],
+    book: BookId = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="How many passages to look at, 3 to 8. Default 5.", show_default=False)
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="The best passage must be this relevant, 0.0 to 1.0. Default 0.3.", show_default=False),
+    ] = None,
+    format: Annotated[OutputFormat, typer.Option(help="text for people, json for programs.")] = OutputFormat.text,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show how the answer came about.")] = False,
+    tier: Annotated[int | None, typer.Option(help="Hardware you have, 1 to 4.", show_default=False)] = None,
+    module: Module = None,
+    chapter_min: ChapterMin = None,
+    chapter_max: ChapterMax = None,
+    lesson: LessonNumber = None,
+    level: Levels = None,
+    layer: LayerOption = None,
+    prefix: Prefix = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Ask the book. The answer stands in the book's own words, each sentence with the passage that says so."""
+    from bythebook.errors import InvalidInput
+
+    if k is not None and not LEAST_K <= k <= MOST_K:
+        raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
+
+    async def ask(resources: Resources) -> Answer:
+        from bythebook.answering import Question
+        from bythebook.retrieval.query import SearchQuery
+
+        settings = resources.settings
+        query = SearchQuery(
+            text="standing in for the question",
+            book_id=await choose_book(resources, book),
+            hardware_tier_filter=tier,
+            module_filter=module,
+            chapter_min=chapter_min,
+            chapter_max=chapter_max,
+            lesson_filter=lesson,
+            proficiency_levels=tuple(one.upper() for one in level) if level else None,
+            layer_filter=layer.upper() if layer else None,
+            prefix_filter=prefix,
+            limit=k or min(MOST_K, max(LEAST_K, settings.agent_top_k)),
+        )
+        asked = Question(
+            text=question,
+            query=query,
+            score_threshold=settings.agent_score_threshold if threshold is None else threshold,
+            score_scale=settings.score_scale,
+        )
+        return await show(resources, asked, quiet=format == OutputFormat.json, verbose=verbose)
+
+    answer = run_with_resources(ask, data_dir=data_dir)
+    if format == OutputFormat.json:
+        typer.echo(to_json(agent_response(answer)))
+
+
+async def show(resources: Resources, asked: Any, *, quiet: bool, verbose: bool = False) -> Answer:
+    """Run a turn, printing each sentence as it passes; the answer at the end."""
+    from rich.console import Console
+
+    from bythebook.answers import Answered, Refused, Searching, Sentence
+    from bythebook.cli.answer import print_answer, print_sentence
+
+    console = Console(highlight=False, quiet=quiet)
+    console.print()
+    count = 0
+    async with resources.answering() as answering:
+        async for event in answering.answer(asked):
+            match event:
+                case Searching(asked=was, question=now) if was != now:
+                    console.print(f"  [dim]searching for: {now}[/]\n", markup=True)
+                case Sentence():
+                    print_sentence(console, event, first=not count)
+                    count += 1
+                case Answered() | Refused():
+                    print_answer(console, event.answer, verbose=verbose)
+                    return event.answer
+    raise AssertionError("a turn ends with its answer")
+
+
+def agent_response(answer: Answer) -> dict[str, Any]:
+    """Documents A's and C's AgentResponse, under their names."""
+    from dataclasses import fields
+
+    plain = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    plain["tool_calls"] = [call.tool_name for call in answer.tool_calls]
+    plain["retrieval_history"] = answer.tool_calls
+    plain["total_time_ms"] = answer.total_time_ms
+    return plain

@@ -1,0 +1,230 @@
+"""From the statements that answer to an answer that can be read: which are taken, and what each needs beside it.
+
+A statement taken alone may make no sense: "It has two fields:" needs the sentence before it and the list after it. What
+is taken is therefore a group, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bythebook.books.model import Chunk
+from bythebook.books.statements import Statement, statements
+from bythebook.retrieval.asking import Shape
+from bythebook.retrieval.reading import ReadStatement, stems
+
+LONGEST_ANSWER = 900
+LONGEST_BLOCK = 1500
+"""Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
+LONGEST_TABLE = 600
+MOST_ITEMS = 10
+MOST_BEFORE = 2
+MOST_GROUPS: Mapping[Shape, int] = {"definition": 2, "listing": 2, "code": 2, "comparison": 4, "steps": 3}
+"""Groups of statements by what is asked for; three where nothing is said."""
+MARGIN = 0.45
+"""How much less than the best a further statement may score. One from another lesson has half of it."""
+NEW_WORDS = 0.4
+"""What a word of the question that no statement taken so far holds is worth, as a share of the question."""
+
+LEANS = re.compile(
+    r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|however|but|and|or|then|therefore|thus|so|hence|both"
+    r"|otherwise|instead|also|too|either|neither|moreover|furthermore|similarly|likewise|nevertheless|conversely|in contrast"
+    r"|on the other hand|here|there|as a result|for (?:this|that)|in (?:this|that)|at (?:this|that)|because of (?:this|that)"
+    r"|the (?:first|second|third|latter|former|other|others|same|rest|result)|another|one of them|each of (?:them|these)|whichever)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that cannot be understood without the one before it."""
+STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
+POINTING = re.compile(
+    r"\b(?:shown|listed|given|see|following|figure|diagram|picture|table|listing|example|code)\b.{0,40}"
+    r"\b(?:below|above|here|shows|following)\b|\bas follows\b|\bthe (?:figure|diagram|picture) shows\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk of the evidence with its label and its statements."""
+
+    label: int
+    chunk: Chunk
+    statements: tuple[Statement, ...]
+
+    @classmethod
+    def of(cls, label: int, chunk: Chunk) -> Passage:
+        return cls(label=label, chunk=chunk, statements=statements(chunk.preface, chunk.text))
+
+
+Group = frozenset[int]
+"""Places of statements in a passage."""
+
+
+def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage], question: str, language: str) -> dict[str, Group]:
+    """The statements of an answer by chunk: the best, and those that add to it, each with what it needs."""
+    asked = stems(question, language)
+    taken: dict[str, Group] = {}
+    covered: frozenset[str] = frozenset()
+    length, groups = 0, 0
+    left = [one for one in read if one.cosine > 0]
+    best: ReadStatement | None = None
+    while left and groups < MOST_GROUPS.get(shape, 3):
+        one = max(left, key=lambda each: _worth(each, best, asked - covered, asked, language))
+        left.remove(one)
+        if best and one.score < best.score - (MARGIN if _near(one, best) else MARGIN / 2):
+            continue
+        passage = passages[one.chunk.id]
+        group = complete(passage, passage.statements.index(one.statement), shape)
+        new = group - taken.get(one.chunk.id, frozenset())
+        size = sum(_size(passage.statements[place]) for place in new)
+        if not new or (best and length + size > LONGEST_ANSWER) or _said(passage, new, taken, passages):
+            continue
+        taken[one.chunk.id] = taken.get(one.chunk.id, frozenset()) | group
+        covered |= asked & frozenset().union(*(stems(passage.statements[place].readable, language) for place in group))
+        length, groups, best = length + size, groups + 1, best or one
+    return taken
+
+
+def _worth(one: ReadStatement, best: ReadStatement | None, missing: frozenset[str], asked: frozenset[str], language: str) -> float:
+    if best is None:
+        return one.score
+    new = len(missing & stems(one.statement.readable, language)) / max(1, len(asked))
+    return one.score + NEW_WORDS * new + (0.1 if _near(one, best) else 0.0)
+
+
+def _near(one: ReadStatement, best: ReadStatement) -> bool:
+    return one.chunk.parent_doc_id == best.chunk.parent_doc_id
+
+
+def _size(statement: Statement) -> int:
+    return 0 if statement.kind == "table" else len(statement.readable)
+
+
+def _said(passage: Passage, new: Group, taken: Mapping[str, Group], passages: Mapping[str, Passage]) -> bool:
+    """Whether another passage has been taken that says all of this in the same words."""
+    known = {passages[id].statements[place].readable for id, group in taken.items() for place in group}
+    return all(passage.statements[place].readable in known for place in new)
+
+
+def complete(passage: Passage, place: int, shape: Shape) -> Group:
+    """The statement with all it needs; nothing where that cannot be had."""
+    found = passage.statements
+    one = found[place]
+    group = {place}
+    if one.kind == "item":
+        group |= _list(found, place, shape)
+    elif one.kind == "row":
+        group |= _table(found, place, shape)
+    elif one.kind in ("code", "maths"):
+        if len(one.readable) > LONGEST_BLOCK:
+            return frozenset()
+        group |= _with_introduction(found, place)
+    else:
+        group |= _before(found, place)
+        if shape == "definition":
+            group |= _elaboration(found, place)
+    for each in sorted(group):
+        after = _after(found, each, group)
+        if after is None:
+            group.discard(each)
+        else:
+            group |= after
+    return frozenset(group) if place in group else frozenset()
+
+
+def _before(found: Sequence[Statement], place: int) -> set[int]:
+    """The sentences a sentence leans on."""
+    group: set[int] = set()
+    for _ in range(MOST_BEFORE):
+        if not _leans(found[place]):
+            break
+        previous = place - 1
+        while previous >= 0 and found[previous].kind in ("row", "table"):
+            previous -= 1
+        if previous < 0 or found[previous].kind in ("heading", "code") or _asks(found[previous]):
+            break
+        group.add(previous)
+        if found[previous].kind == "maths" and previous:
+            group |= _with_introduction(found, previous)
+        place = previous
+    return group
+
+
+def _leans(one: Statement) -> bool:
+    return one.kind in ("sentence", "item") and (LEANS.match(one.readable) is not None or one.readable[:1].islower())
+
+
+def _asks(one: Statement) -> bool:
+    return one.readable.endswith("?")
+
+
+def _elaboration(found: Sequence[Statement], place: int) -> set[int]:
+    """The next sentence of the paragraph, where it goes on about the same and points nowhere else."""
+    following = place + 1
+    if following < len(found) and found[following].kind == "sentence" and found[following].block == found[place].block:
+        text = found[following].readable
+        if not _asks(found[following]) and not POINTING.search(text) and STOPPED.search(text):
+            return {following}
+    return set()
+
+
+def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:
+    """The sentence that leads to a block, with those it leans on itself."""
+    previous = place - 1
+    if previous >= 0 and found[previous].kind == "sentence" and not _asks(found[previous]):
+        return {previous, *_before(found, previous)}
+    return set()
+
+
+def _after(found: Sequence[Statement], place: int, group: set[int]) -> set[int] | None:
+    """What a sentence that does not end with a full stop leads to; None where nothing that can be shown follows it."""
+    one = found[place]
+    if one.kind != "sentence" or STOPPED.search(one.readable) or group & {place + 1}:
+        return set()
+    following = found[place + 1] if place + 1 < len(found) else None
+    if following is None or following.kind == "heading":
+        return None
+    if following.kind in ("code", "maths"):
+        if len(following.readable) > LONGEST_ANSWER:
+            return None
+        explained = place + 2 < len(found) and following.kind == "maths" and found[place + 2].readable.startswith("where ")
+        return {place + 1, place + 2} if explained else {place + 1}
+    same = {at for at in _block(found, place + 1) if found[at].kind == following.kind}
+    if following.kind == "item":
+        return same if len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER else None
+    if following.kind == "table":
+        return same if len(following.readable) <= LONGEST_TABLE else None
+    return {place + 1} if one.readable.endswith(":") else set()
+
+
+def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
+    """All items of a list where the list is asked for; else the item, with what introduces it where it needs that."""
+    same = {at for at in _block(found, place) if found[at].kind in ("item", "sentence", "code", "maths")}
+    first = min(same)
+    introduction = _with_introduction(found, first) if first and found[first - 1].readable.endswith(":") else set()
+    if shape in ("listing", "steps") and len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER:
+        return same | introduction
+    one = found[place].readable
+    before = {at for at in range(max(first, place - MOST_BEFORE), place)} if LEANS.match(one) else set()
+    return before | (introduction if introduction and not _stands(one) else set())
+
+
+def _stands(text: str) -> bool:
+    """Whether an item is a sentence of its own."""
+    return text[:1].isupper() and text.endswith((".", "!")) and not LEANS.match(text)
+
+
+def _table(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
+    """The whole table where it is small or both sides of it are asked for."""
+    table = next(at for at in _block(found, place) if found[at].kind == "table")
+    longest = 2 * LONGEST_TABLE if shape in ("comparison", "listing") else LONGEST_TABLE
+    return {table} if len(found[table].readable) <= longest else set()
+
+
+def _block(found: Sequence[Statement], place: int) -> Iterator[int]:
+    return (at for at, one in enumerate(found) if one.block == found[place].block)
+
+
+def _total(found: Sequence[Statement], places: set[int]) -> int:
+    return sum(len(found[at].readable) for at in places)

@@ -1,0 +1,102 @@
+"""The drafter that needs no model: an answer in the book's own sentences, each with the exact words it is taken from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from textwrap import dedent
+
+from bythebook.books.statements import Statement
+from bythebook.drafting.composition import Group, Passage, compose
+from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
+from bythebook.index.embedding import Embedder
+from bythebook.retrieval.asking import asked_for
+from bythebook.retrieval.reading import Reader
+
+HEADER_LINES = 2
+LINE = re.compile(r"[^\n]*\n?")
+
+
+class ExtractiveDrafter:
+    """A `Drafter`. The same request always gives the same draft. What closes the embedder is whoever opened it."""
+
+    model = "extractive"
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._reader = Reader(embedder)
+
+    async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
+        """The lesson that answers best comes first; inside a lesson, sentences stand in the order of the book."""
+        passages: dict[str, Passage] = {}
+        for evidence in request.evidence:
+            for chunk in evidence.passages:
+                passages.setdefault(chunk.id, Passage.of(evidence.label, chunk))
+        chunks = [passage.chunk for passage in passages.values()]
+        read = await self._reader.read(request.question, chunks, request.language)
+        if not any(one.coverage for one in read):
+            return
+        shape = asked_for(request.question, request.language)
+        taken = compose(shape, read, passages, request.question, request.language)
+        lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
+        for id in sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index)):
+            for sentence in _sentences(passages[id], taken[id]):
+                yield sentence
+
+    async def close(self) -> None:
+        """Nothing of its own is open."""
+
+
+def _sentences(passage: Passage, group: Group) -> Iterator[DraftSentence]:
+    found = passage.statements
+    tables = {found[place].block for place in group if found[place].kind == "table"}
+    rows: list[Statement] = []
+    for place in sorted(group):
+        one = found[place]
+        if one.kind == "row":
+            following = found[place + 1] if place + 1 in group else None
+            rows += [one] if one.block not in tables else []
+            if rows and (following is None or following.block != one.block):
+                yield _table_of(passage, rows)
+                rows = []
+        elif one.kind != "heading":
+            yield _sentence(passage, one)
+
+
+def _sentence(passage: Passage, one: Statement) -> DraftSentence:
+    kinds: dict[str, SentenceKind] = {"sentence": "sentence", "item": "item", "code": "code", "table": "table", "maths": "maths"}
+    kind = kinds[one.kind]
+    text = one.readable if kind in ("sentence", "item") else _markdown(passage, one)
+    return DraftSentence(text=text, labels=(passage.label,), quotes=(_quote(passage, one),), kind=kind)
+
+
+def _quote(passage: Passage, one: Statement) -> Quote:
+    return Quote(label=passage.label, chunk_id=passage.chunk.id, start=one.start, end=one.end)
+
+
+def _markdown(passage: Passage, one: Statement) -> str:
+    """A block as it is written, to be rendered as one; a part of a split block gets back what opened it."""
+    text = passage.chunk.text
+    start = text.rfind("\n", 0, one.start) + 1
+    indented = text[start : one.start] if not text[start : one.start].strip() else ""
+    block = dedent(indented + text[one.start : one.end])
+    if passage.chunk.preface and one.start == 0 and one.kind in ("table", "code"):
+        block = f"{passage.chunk.preface}\n{block}"
+    if one.kind == "code":
+        mark = block[: len(block) - len(block.lstrip("`~"))]
+        block = block if not mark or block.rstrip().endswith(mark) and "\n" in block else f"{block}\n{mark}"
+    return block
+
+
+def _table_of(passage: Passage, rows: Sequence[Statement]) -> DraftSentence:
+    """Some rows of a table under its header."""
+    text = passage.chunk.text
+    table = next(one for one in passage.statements if one.kind == "table" and one.block == rows[0].block)
+    quotes = [_quote(passage, row) for row in rows]
+    if passage.chunk.preface and table.start == 0:
+        header = passage.chunk.preface
+    else:
+        ends = [match.end() for match in LINE.finditer(text, table.start, table.end)]
+        header = text[table.start : ends[HEADER_LINES - 1]].rstrip()
+        quotes.insert(0, Quote(label=passage.label, chunk_id=passage.chunk.id, start=table.start, end=table.start + len(header)))
+    lines = [line.strip(" \t>") for line in header.splitlines()] + [text[row.start : row.end] for row in rows]
+    return DraftSentence(text="\n".join(lines), labels=(passage.label,), quotes=tuple(quotes), kind="table")

@@ -1,0 +1,284 @@
+"""What speaks against a drafted sentence, given the passages it cites. Each rule answers with a reason or with nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from bythebook.grounding.facts import Denial, Reading, stem
+from bythebook.grounding.support import Source, Statement, Window, signs
+
+ENOUGH = 0.65
+"""The share of content words that must be found."""
+FEW_WORDS = 3
+"""Sentences of no more content words than this must be found whole."""
+NEW_IN_A_ROW = 4
+"""Content words one after the other that the book does not have: a claim of the drafter's own."""
+ONE_CARRIES = 0.45
+"""The share that a single statement of the book must hold, so that words gathered from everywhere make no claim."""
+CLOSE = 0.5
+"""The share of a draft's words from which a statement of the book is about the same, and its negations count."""
+SWAPPED = 0.6
+"""A number or name is another statement's when its own covers no more than this share of what the best one covers."""
+OPPOSITES = (
+    "increase decrease|more less|more fewer|higher lower|high low|above below|before after|always never|first last|left right"
+    "|faster slower|fast slow|larger smaller|large small|maximum minimum|max min|most least|true false|open close|start stop"
+    "|input output|inside outside|positive negative|enable disable|strong weak|strongest weakest|longer shorter|long short"
+    "|early late|earlier later|safe dangerous|cheap expensive|heavier lighter|wide narrow|gain lose|accept reject|front rear"
+    "|upper lower|push pull|add remove|allow forbid|internal external|absolute relative|static dynamic|hot cold|up down"
+    "|publisher subscriber|server client|sender receiver|parent child|easy hard|easier harder|better worse|best worst"
+)
+ABSOLUTES = ("always", "only", "guarantee", "all", "never")
+"""Words that make a statement stronger. Where a draft has one, the book must have it too."""
+PREFIXES = ("un", "in", "im", "ir", "non", "dis")
+CODE = re.compile(r"(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+FORMULA = re.compile(r"\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)")
+QUOTED = re.compile(
+    '\u201c([^\u201c\u201d]+)\u201d|\u00ab([^\u00ab\u00bb]+)\u00bb|\u201e([^\u201e\u201c\u201d]+)[\u201c\u201d]|(?<!\\w)"([^"\\n]+)"|(?<!\\w)\u2018([^\u2018\u2019]+)\u2019(?!\\w)'
+)
+ADDRESS = re.compile(r"(?:https?|ftp)://[^\s<>()\[\]]+|www\.[^\s<>()\[\]]+|mailto:\S+|[\w.+-]+@[\w-]+\.[\w.]+")
+TARGET = re.compile(r"\]\(\s*<?([^()\s>]+)")
+MARKUP = re.compile(r"!\[|</?[A-Za-z][^<>]*>|<!--|\bjavascript:|&#?\w+;")
+CHATTER = re.compile(
+    r"""\bas\s+an\s+(?:ai|artificial)\b | \blanguage\s+model,?\s+i\b | \bi\s+hope\b | \bhope\s+(?:this|that|it)\s+helps\b
+    | \blet\s+me\s+know\b | \bfeel\s+free\b | \bhappy\s+to\s+help\b | \bi(?:'m|\s+am)\s+(?:sorry|happy|glad|here|an?\b|not\s+able|unable)
+    | \bi\s+(?:cannot|can't|can|could|will|would|don't|do\s+not|have\s+(?:been|no)|was|think|believe|recommend|suggest|must|found)\b
+    | \bmy\s+(?:instructions|rules|training|knowledge|system)\b | \bsystem\s+prompt\b | \b(?:previous|prior)\s+instructions\b
+    | \A\W*(?:sure|certainly|of\s+course|absolutely|great\s+question|good\s+question|hello|hi|hey|thanks|thank\s+you|you're\s+welcome)\b
+    | \bgreat\s+question\b | \bif\s+you\s+have\s+(?:any\s+)?(?:more|other|further|questions)\b | \bhere(?:'s|\s+is|\s+are)\s+(?:the|a|an|your|what|some)\b.*:\Z
+    | \A\W*(?:in\s+(?:summary|conclusion)|to\s+summari[sz]e|according\s+to\s+the\s+(?:text)?book)\W*\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)  # fmt: skip
+"""The drafter talking about itself or to the reader."""
+
+
+def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
+    """Why the sentence must not be shown; None where nothing speaks against it."""
+    for reason in (
+        _unseen(text, sources),
+        _asks(text),
+        _chatter(text, sources),
+        _markup(text, sources),
+        _quotations(text, sources),
+        _numbers(claim, sources),
+        _names(claim, sources),
+        _swapped(claim, sources),
+        _too_little(claim, sources, windows, share),
+        _denies(claim, windows),
+        _opposite(claim, windows, sources),
+    ):
+        if reason:
+            return reason
+    return None
+
+
+def _unseen(text: str, sources: Sequence[Source]) -> str | None:
+    foreign = signs(text).difference(*(source.signs for source in sources))
+    return f"has characters that its sources do not have: {', '.join(sorted(foreign))}" if foreign else None
+
+
+def _asks(text: str) -> str | None:
+    return "asks instead of answering" if text.rstrip("\"'\u201d\u2019)*_ ").endswith(("?", "\uff1f", "\u061f")) else None
+
+
+def _chatter(text: str, sources: Sequence[Source]) -> str | None:
+    if CHATTER.search(text) and not any(source.says(text) for source in sources):
+        return "talks about the answer instead of the subject"
+    return None
+
+
+def _markup(text: str, sources: Sequence[Source]) -> str | None:
+    bare = CODE.sub(" ", text)
+    if any(not any(mark in source.shown for source in sources) for mark in MARKUP.findall(bare)):
+        return "has an image, HTML or an entity in it"
+    for clean in _addresses_in(bare):
+        if not any(clean in _addresses(source) for source in sources):
+            return f"names an address that its sources do not have: {clean}"
+    return None
+
+
+def _addresses_in(text: str) -> set[str]:
+    return {address.rstrip(".,;:!?'\"") for address in (*ADDRESS.findall(text), *TARGET.findall(text))}
+
+
+def _addresses(source: Source) -> set[str]:
+    stated = (source.chunk.text[one.start : one.end] for one in source.statements if not one.planted)
+    return {source.chunk.source_url}.union(*map(_addresses_in, stated))
+
+
+def _quotations(text: str, sources: Sequence[Source]) -> str | None:
+    for quoted in quotations(text):
+        if not any(source.says(quoted) or source.says(quoted[:-1] if quoted[-1] in ",." else quoted) for source in sources):
+            return f"quotes what its sources do not say: {quoted}"
+    for formula in FORMULA.findall(CODE.sub(" ", text)):
+        tight = "".join(formula.split())
+        if not any(tight in "".join(source.raw.split()) for source in sources):
+            return f"has a formula that its sources do not have: {formula}"
+    return None
+
+
+def quotations(text: str) -> list[str]:
+    """What stands between quotation marks or code marks."""
+    code = [match[2].strip() for match in CODE.finditer(text)]
+    marked = ["".join(groups).strip() for groups in QUOTED.findall(CODE.sub(" ", text))]
+    return [quoted for quoted in (*code, *marked) if quoted]
+
+
+def _all_statements(sources: Sequence[Source]) -> Iterator[Statement]:
+    return (statement for source in sources for statement in source.statements if not statement.planted)
+
+
+def _numbers(claim: Reading, sources: Sequence[Source]) -> str | None:
+    for number in sorted(claim.numbers):
+        held = any(_has_number(statement.reading, number) for statement in _all_statements(sources))
+        if not held and not any(_has_number(source.around, number) for source in sources):
+            return f"says {' '.join(number).strip()}, which its sources do not say"
+    return None
+
+
+def _has_number(reading: Reading, number: tuple[str, str]) -> bool:
+    value, unit = number
+    if not unit:
+        return any(value == known for known, _ in reading.known_numbers)
+    return number in reading.known_numbers or ((value, "") in reading.known_numbers and unit in reading.units)
+
+
+def _names(claim: Reading, sources: Sequence[Source]) -> str | None:
+    for name in sorted(claim.identifiers | claim.names):
+        if not any(source.names(name) or _has_stem(source, name) for source in sources):
+            return f"names {name}, which its sources do not"
+    if claim.opening and not any(claim.opening in source.stems for source in sources) and not _ordinary(claim):
+        return f"is about {claim.text.split()[0]}, which its sources do not name"
+    return None
+
+
+def _has_stem(source: Source, name: str) -> bool:
+    return name.isalpha() and stem(name, source.language) in source.stems
+
+
+def _ordinary(claim: Reading) -> bool:
+    """A first word that is no name and no subject: "Typically", "Using", "Choose"."""
+    first = claim.text.split()[0].strip("\"'“‘(«*_,;:").casefold()
+    return first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper()
+
+
+def _swapped(claim: Reading, sources: Sequence[Source]) -> str | None:
+    """A number or name that the book uses, but of something else."""
+    words = frozenset(claim.content)
+    for number in sorted(claim.numbers):
+        rival = [
+            s
+            for s in _placed(sources)
+            if any(u == number[1] for _, u in s[0].reading.numbers) and not _has_number(s[0].reading, number)
+        ]
+        own = [s for s in _placed(sources) if _has_number(s[0].reading, number)]
+        if _is_swap(words, own, rival):
+            return f"says {' '.join(number).strip()} of something else than its sources do"
+    for name in sorted(claim.identifiers | claim.names):
+        parts = frozenset(stem(part, sources[0].language) for part in re.findall(r"\w+", name))
+        rest = words - parts
+        rival = [
+            s for s in _placed(sources) if not parts <= s[0].reading.stems and (s[0].reading.names or s[0].reading.identifiers)
+        ]
+        own = [s for s in _placed(sources) if parts <= s[0].reading.stems]
+        if len(rest) > 1 and _is_swap(rest, own, rival) and not any(parts <= source.around.stems for source in sources):
+            return f"says of {name} what its sources say of something else"
+    return None
+
+
+def _placed(sources: Sequence[Source]) -> Iterator[tuple[Statement, frozenset[str]]]:
+    """Each statement with the words it is about: its own, and those of the one before where it leans on it."""
+    for source in sources:
+        for place, statement in enumerate(source.statements):
+            before = source.statements[place - 1].reading.stems if place and statement.leans else frozenset[str]()
+            yield statement, statement.reading.stems | before
+
+
+def _is_swap(
+    words: frozenset[str], own: list[tuple[Statement, frozenset[str]]], rival: list[tuple[Statement, frozenset[str]]]
+) -> bool:
+    held = max((len(words & stems) for _, stems in own), default=0)
+    other = max((len(words & stems) for _, stems in rival), default=0)
+    return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
+
+
+def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
+    if not claim.content or not windows:
+        return "says nothing that its sources say"
+    found = frozenset[str]().union(
+        *(source.around.stems for source in sources),
+        *(statement.reading.stems for window in windows for statement in window.statements),
+    )
+    missing = [word for word in claim.content if word not in found]
+    if missing and (len(claim.content) <= FEW_WORDS or share < ENOUGH):
+        return f"says more than its sources do ({len(claim.content) - len(missing)} of {len(claim.content)} words found)"
+    words = frozenset(claim.content)
+    one = max(len(words & stems) for statement, stems in _placed(sources) if not statement.planted)
+    headed = max(len(words & source.around.stems) for source in sources)
+    if one + (headed if one > 1 else 0) < ONE_CARRIES * len(words) / max(1, len({window.source.chunk.id for window in windows})):
+        return "joins words that no sentence of its sources joins"
+    run = 0
+    for word in claim.content:
+        run = 0 if word in found else run + 1
+        if run >= NEW_IN_A_ROW:
+            return "adds a claim that its sources do not make"
+    return None
+
+
+def _denies(claim: Reading, windows: Sequence[Window]) -> str | None:
+    stated = [statement for window in windows for statement in window.statements]
+    theirs = [denial for statement in stated for denial in statement.reading.denials]
+    if any(denial.plain and not any(map(denial.agreement, theirs)) for denial in claim.denials):
+        return "denies what its sources do not deny"
+    words = frozenset(claim.content)
+    for statement in stated:
+        if len(words & statement.reading.stems) < CLOSE * len(words):
+            continue
+        wanted = [denial for denial in statement.reading.denials if denial.plain and denial.core and words.issuperset(denial.core)]
+        if not _repeated(wanted, claim.denials):
+            return "affirms what its sources deny"
+    return None
+
+
+def _repeated(wanted: Sequence[Denial], given: Sequence[Denial]) -> bool:
+    """Whether each denial of the book is there in the draft, none standing for two."""
+    pairs = sorted(
+        ((one.agreement(other), i, j) for i, one in enumerate(wanted) for j, other in enumerate(given)), key=lambda pair: -pair[0]
+    )
+    done, used = set[int](), set[int]()
+    for agreement, i, j in pairs:
+        if agreement and i not in done and j not in used:
+            done.add(i)
+            used.add(j)
+    return len(done) == len(wanted)
+
+
+def _opposite(claim: Reading, windows: Sequence[Window], sources: Sequence[Source]) -> str | None:
+    found = frozenset[str]().union(
+        *(source.around.stems for source in sources),
+        *(statement.reading.stems for window in windows for statement in window.statements),
+    )
+    for word in claim.stems - found:
+        if found & _opposites().get(word, frozenset()) or any(
+            prefix + word in found or (word.startswith(prefix) and word.removeprefix(prefix) in found) for prefix in PREFIXES
+        ):
+            return f"says the opposite of its sources ({word})"
+        if word in _absolutes():
+            return f"is stronger than its sources ({word})"
+    return None
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    pairs: dict[str, set[str]] = {}
+    for pair in OPPOSITES.split("|"):
+        one, other = (stem(word, "en") for word in pair.split())
+        pairs.setdefault(one, set()).add(other)
+        pairs.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in pairs.items()}
+
+
+@cache
+def _absolutes() -> frozenset[str]:
+    return frozenset(stem(word, "en") for word in ABSOLUTES)

@@ -1,0 +1,223 @@
+"""Whether the book's own sentences carry a drafted one: which of them do, and what speaks against it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from bythebook.books.markdown import readable, sentences
+from bythebook.books.model import Chunk
+from bythebook.grounding.facts import ENUMERATOR, Reading, read, without_mark
+
+LONGEST_WINDOW = 3
+"""Sentences in a row that may carry one drafted sentence."""
+LEANING = re.compile(
+    r"\W*(?:(?:it|its|this|that|they|their|these|those|such|he|she|here|there|both|neither|otherwise)\b"
+    r"|(?:\S+\s+){0,3}(?:then|thus|therefore|hence)\b)",
+    re.IGNORECASE,
+)
+PLANTED = re.compile(
+    r"""\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous)\b | \bsystem\s+prompt\b
+    | ^\W*(?:system|assistant)\s*:                       | \byou\s+are\s+(?:now|an?\s+(?:ai|assistant|chatbot))\b
+    | \b(?:tell|convince|inform)\s+the\s+(?:reader|user)s?\s+(?:that|to)\b
+    | \b(?:answer|reply|respond|output|print|say)\s+(?:(?:only|exactly)\s*(?:with|[:"'\u201c\u2018`])|every\s+question\s+with)
+    | \bas\s+an\s+ai\b | \b(?:ai|language)\s+(?:assistants?|models?)\s+reading\b | \b(?:note|message|instructions?)\s+(?:to|for)
+      \s+(?:the\s+)?(?:ai|assistant|chatbot|(?:language\s+)?models?)\b""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+"""Words that speak to a model instead of a reader. What stands in such a paragraph carries no drafted sentence."""
+FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
+PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
+INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A sentence of a chunk: `chunk.text[start:end]`, read."""
+
+    start: int
+    end: int
+    reading: Reading
+    leans: bool
+    planted: bool
+    code: bool
+    paragraph: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Statements of one passage in a row, and which of the drafted sentence's words they hold, as bits."""
+
+    source: Source
+    first: int
+    last: int
+    mask: int
+
+    @property
+    def statements(self) -> Sequence[Statement]:
+        return self.source.statements[self.first : self.last + 1]
+
+
+class Source:
+    """A chunk prepared to be held against drafted sentences."""
+
+    def __init__(self, chunk: Chunk, language: str) -> None:
+        self.chunk = chunk
+        self.language = language
+        self.statements = tuple(_statements(chunk.text, language))
+        self.around = read(" . ".join((chunk.preface, chunk.chapter_title, chunk.page_title, *chunk.heading_path)), language)
+        """What stands over the chunk: it names the subject, but nothing can be quoted from it."""
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return self.around.stems.union(*(statement.reading.stems for statement in self.statements))
+
+    @cached_property
+    def by_text(self) -> dict[str, int]:
+        """Where a statement stands that reads exactly so; one that speaks to a model is not there."""
+        return {statement.reading.text: place for place, statement in enumerate(self.statements) if not statement.planted}
+
+    @cached_property
+    def raw(self) -> str:
+        return folded(f"{self.chunk.preface}\n{self.chunk.text}")
+
+    @cached_property
+    def shown(self) -> str:
+        return folded(readable(f"{self.chunk.preface}\n{self.chunk.text}"))
+
+    @cached_property
+    def signs(self) -> frozenset[str]:
+        return signs(f"{self.chunk.text} {self.chunk.preface} {self.around.text}")
+
+    def says(self, words: str) -> bool:
+        """Whether these words stand in the chunk, character for character; only spaces may differ."""
+        words = folded(words)
+        return bool(words) and (words in self.raw or words in self.shown)
+
+    def names(self, name: str) -> bool:
+        where = f"{self.raw} {self.shown} {self.around.text}"
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", where, 0 if _is_code(name) else re.IGNORECASE) is not None
+
+
+@lru_cache(maxsize=1024)
+def read_source(chunk: Chunk, language: str) -> Source:
+    return Source(chunk, language)
+
+
+def folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def signs(text: str) -> frozenset[str]:
+    """The scripts of a text's letters and digits, and each character that cannot be seen."""
+    return frozenset(filter(None, map(_sign, set(text))))
+
+
+@lru_cache(maxsize=4096)
+def _sign(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in INVISIBLE:
+        return "" if character in "\n\r\t" else f"U+{ord(character):04X}"
+    if category[0] not in "LN" or character.isascii():
+        return ""
+    script = unicodedata.name(character, "UNNAMED").split(" ", 1)[0]
+    return "" if script in ("LATIN", "SUPERSCRIPT", "SUBSCRIPT", "MICRO") else script
+
+
+def _is_code(name: str) -> bool:
+    return not name.isalnum()
+
+
+def _statements(text: str, language: str) -> Iterator[Statement]:
+    ends = [end for _, end in _paragraphs(text)]
+    planted = {place for place, (start, end) in enumerate(_paragraphs(text)) if PLANTED.search(text, start, end)}
+    fence = ""
+    for start, end in sentences(text):
+        edge = FENCE.match(text, start, end)
+        if edge and (not fence or edge[1].startswith(fence)):
+            fence = "" if fence else edge[1]
+            continue
+        mark = ENUMERATOR.match(text, start, end)
+        begin = mark.end() if mark and not fence else start
+        reading = read(text[begin:end], language)
+        if begin >= end or not reading.text or (text[start] == "#" and not fence):
+            continue
+        yield Statement(
+            start=begin,
+            end=end,
+            reading=reading,
+            leans=LEANING.match(reading.text) is not None,
+            code=bool(fence),
+            planted=bisect_right(ends, begin) in planted,
+            paragraph=bisect_right(ends, begin),
+        )
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    for gap in PARAGRAPH.finditer(text):
+        yield at, gap.start()
+        at = gap.end()
+    yield at, len(text)
+
+
+def best_windows(claim: Reading, sources: Sequence[Source], *, most: int) -> tuple[list[Window], float]:
+    """The fewest, smallest stretches that hold the sentence's content words, best first, and the share they hold together."""
+    bits = _bits(claim)
+    covered = 0
+    candidates = [window for source in sources for window in _windows(source, bits, with_code=bool(claim.identifiers))]
+    chosen: list[Window] = []
+    while candidates and len(chosen) < most:
+        best = max(candidates, key=lambda window: _worth(window, covered))
+        gain = (best.mask & ~covered).bit_count()
+        if gain < (2 if chosen else 1):
+            break
+        chosen.append(best)
+        covered |= best.mask
+        for source in sources:
+            covered |= _mask(bits, source.around.stems)
+    return chosen, covered.bit_count() / max(1, len(bits))
+
+
+def _worth(window: Window, covered: int) -> tuple[float, float]:
+    length = window.last - window.first
+    return (window.mask & ~covered).bit_count() - 0.8 * length, -sum(s.end - s.start for s in window.statements)
+
+
+def same_statement(text: str, claim: Reading, sources: Sequence[Source]) -> Window | None:
+    """The statement that is this sentence, word for word."""
+    for source in sources:
+        for form in (claim.text, folded(without_mark(text))):
+            place = source.by_text.get(form)
+            if place is not None:
+                return Window(source=source, first=place, last=place, mask=0)
+    return None
+
+
+def _bits(claim: Reading) -> dict[str, int]:
+    facts = [f"#{value}" for value, _ in claim.numbers]
+    return {word: 1 << place for place, word in enumerate(dict.fromkeys((*claim.content, *facts)))}
+
+
+def _mask(bits: dict[str, int], stems: frozenset[str]) -> int:
+    return sum(bit for word, bit in bits.items() if word in stems)
+
+
+def _windows(source: Source, bits: dict[str, int], *, with_code: bool) -> Iterator[Window]:
+    masks = []
+    for statement in source.statements:
+        numbers = frozenset(f"#{value}" for value, _ in statement.reading.known_numbers)
+        silent = statement.planted or (statement.code and not with_code)
+        masks.append(0 if silent else _mask(bits, statement.reading.stems | numbers))
+    for first in range(len(masks)):
+        mask = 0
+        for last in range(first, min(first + LONGEST_WINDOW, len(masks))):
+            apart = source.statements[last].paragraph != source.statements[first].paragraph
+            if not masks[last] or apart or (last > first and not masks[last] & ~mask):
+                break
+            mask |= masks[last]
+            yield Window(source=source, first=first, last=last, mask=mask)

@@ -1,0 +1,245 @@
+"""What each command prints, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cli, run_process
+from tests.fakes.small_embedder import SmallEmbedder
+from tests.small_book import lesson, write, write_small_book
+
+ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
+D_RESULT = {
+    *("text", "score", "source_file", "section_title", "module", "chapter", "lesson", "hardware_tier", "proficiency_level"),
+    *("layer", "chunk_index", "total_chunks", "parent_doc_id", "prev_chunk_id", "next_chunk_id", "content_hash"),
+}
+D_RESPONSE = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id", "filter_applied"}
+D_JOB = {"book_id", "mode", "files_processed", "files_skipped", "chunks_created", "chunks_deleted", "started_at", "completed_at"}
+
+
+@pytest.fixture
+def shelf(cli: Cli, book: Path) -> Cli:
+    assert cli("ingest", book).code == 0
+    return cli
+
+
+def read(cli: Cli, *arguments: str) -> Any:
+    outcome = cli(*arguments, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+def test_ingest_prints_a_report(cli: Cli, book: Path) -> None:
+    outcome = cli("ingest", book)
+    assert (outcome.code, outcome.err) == (0, "")
+    for part in ("A small book", "7 new, 0 changed, 0 gone", "17  chunks new", "17  chunks in the index"):
+        assert " ".join(part.split()) in " ".join(outcome.out.split())
+
+
+def test_ingest_prints_a_report_for_programs(cli: Cli, book: Path) -> None:
+    report = read(cli, "ingest", str(book))
+    assert report.keys() >= {*D_JOB, "duration_seconds", "warnings", "failures", "files_discovered", "chunks_embedded"}
+    assert report["files_processed"] + report["files_skipped"] == report["files_discovered"] == 7
+    (book / ELBOWS).write_bytes(b"\x00")
+    outcome = cli("ingest", book, "--json")
+    assert outcome.code == 1
+    assert json.loads(outcome.out)["failures"][0]["source_file"] == ELBOWS
+
+
+def test_a_dry_run_touches_nothing(cli: Cli, book: Path, folder: Path, embedder: SmallEmbedder) -> None:
+    outcome = cli("ingest", book, "--dry-run")
+    assert outcome.code == 0
+    assert "7 lessons would be ingested" in " ".join(outcome.out.split())
+    assert not (folder / "data").exists()
+    assert embedder.embedded == []
+    assert sorted(path.name for path in folder.iterdir()) == ["book"]
+
+
+def test_many_warnings_are_counted_and_the_first_shown(cli: Cli, book: Path) -> None:
+    for number in range(8):
+        write(book, f"{number}-odd.md", lesson("Odd", f"This is odd {number}.", front="layer: L9\n"))
+    outcome = cli("ingest", book)
+    assert outcome.code == 0
+    assert "8 warnings about layer" in outcome.out
+    assert "and 3 more; --json lists them all" in outcome.out
+
+
+def test_search_prints_passages_and_whole_addresses(shelf: Cli) -> None:
+    """In a pipe nothing may be cut off: another program may follow the link."""
+    found = read(shelf, "search", "elbow bends forearm plane", "-n", "2")
+    outcome = shelf("search", "elbow bends forearm plane", "-n", "2")
+    assert outcome.code == 0
+    for result in found["results"]:
+        assert result["source_url"] in outcome.out
+        assert result["page_title"] in outcome.out
+
+
+def test_search_prints_whole_addresses_however_narrow(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert "https://small.example/docs/module-1-arms/chapter-1-joints/elbows" in shelf("search", "elbow forearm", "-n", "1").out
+
+
+def test_search_for_programs_has_document_ds_fields(shelf: Cli) -> None:
+    found = read(shelf, "search", "elbow bends forearm plane")
+    assert found.keys() == D_RESPONSE
+    assert found["results"][0].keys() >= {
+        *D_RESULT,
+        "rank",
+        "id",
+        "source_url",
+        "page_title",
+        "chapter_title",
+        "heading_path",
+        "span",
+    }
+    assert (found["hardware_tier_filter"], found["book_id"], found["total_found"]) == (1, "small", 17)
+
+
+@pytest.mark.parametrize(
+    ("options", "total"),
+    [
+        (("--module", "legs"), 6),
+        (("--chapter-min", "2"), 9),
+        (("--chapter-max", "2", "--chapter-min", "1"), 10),
+        (("--lesson", "2"), 6),
+        (("--level", "a2"), 17),
+        (("--level", "A1", "--level", "B1"), 0),
+        (("--layer", "l1"), 17),
+        (("--layer", "L4"), 0),
+        (("--tier", "4"), 17),
+        (("--prefix", "module-1-arms/chapter-2"), 3),
+        (("--prefix", "https://small.example/docs/module-2"), 6),
+    ],
+)
+def test_every_filter_is_an_option(shelf: Cli, options: tuple[str, ...], total: int) -> None:
+    assert read(shelf, "search", "robot joints", *options)["total_found"] == total
+
+
+def test_the_parent_filter_is_an_option(shelf: Cli) -> None:
+    parent = read(shelf, "search", "elbow forearm")["results"][0]["parent_doc_id"]
+    assert read(shelf, "search", "robot joints", "--parent", parent)["total_found"] == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ab",),
+        ("elbow", "-n", "0"),
+        ("elbow", "-n", "21"),
+        ("elbow", "--tier", "5"),
+        ("elbow", "--level", "D1"),
+        ("elbow", "--layer", "L5"),
+    ],
+)
+def test_search_says_what_it_takes(shelf: Cli, arguments: tuple[str, ...]) -> None:
+    outcome = shelf("search", *arguments)
+    assert outcome.code == 2
+    assert "must be" in outcome.sentence() or "takes 3 to 1,000" in outcome.sentence()
+
+
+def test_filters_that_leave_nothing_are_told(shelf: Cli) -> None:
+    outcome = shelf("search", "elbow forearm", "--layer", "L4")
+    assert outcome.code == 0
+    assert "Nothing passes these filters" in outcome.out
+
+
+def test_context_and_lesson(shelf: Cli) -> None:
+    chunks = read(shelf, "lesson", ELBOWS)
+    assert [chunk["chunk_index"] for chunk in chunks] == [0, 1, 2]
+    assert read(shelf, "lesson", chunks[0]["parent_doc_id"]) == chunks
+    first = read(shelf, "context", chunks[0]["id"])
+    assert (first["prev"], first["chunk"], first["next"]) == (None, chunks[0], chunks[1])
+    assert read(shelf, "context", chunks[2]["id"])["next"] is None
+    assert "(the lesson ends here)" in shelf("context", chunks[2]["id"]).out
+    assert "Elbows" in shelf("lesson", ELBOWS).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("search", "elbow forearm", "--book", "third"), "There is no book 'third'. There is: small."),
+        (("context", "nonsense"), "has no chunk nonsense"),
+        (("lesson", "nowhere.md"), "has no lesson nowhere.md"),
+        (("check", "--book", "third"), "There is no book 'third'"),
+    ],
+)
+def test_what_is_not_there_is_named(shelf: Cli, arguments: tuple[str, ...], told: str) -> None:
+    outcome = shelf(*arguments)
+    assert outcome.code == 1
+    assert told in outcome.sentence()
+
+
+def test_books(cli: Cli, book: Path, folder: Path) -> None:
+    assert "There is no book yet" in cli("books").out
+    assert read(cli, "books") == []
+    assert cli("ingest", book).code == 0
+    assert cli("ingest", write_small_book(folder / "other", book_id="other")).code == 0
+    other, small = read(cli, "books")
+    assert (other["book_id"], small["book_id"]) == ("other", "small")
+    assert (small["lessons"], small["total_chunks"], small["collection_name"]) == (7, 17, "textbook_chunks")
+    assert small["last_full_ingest"]
+    assert "small" in cli("books").out
+    ambiguous = cli("search", "elbow forearm")
+    assert ambiguous.code == 2
+    assert "say which with --book (other, small)" in ambiguous.sentence()
+
+
+def test_no_book_yet(cli: Cli) -> None:
+    for arguments in (("search", "elbow forearm"), ("check",), ("lesson", "x.md"), ("context", "x")):
+        outcome = cli(*arguments)
+        assert outcome.code == 1
+        assert "bythebook ingest FOLDER" in outcome.sentence()
+
+
+def test_check_names_what_is_broken(shelf: Cli, folder: Path) -> None:
+    assert "every invariant holds" in shelf("check").out
+    connection = sqlite3.connect(folder / "data" / "bythebook.db")
+    with connection:
+        connection.execute("UPDATE books SET total_chunks = 99")
+        connection.execute("DELETE FROM ingestion_records WHERE source_file = ?", (ELBOWS,))
+    connection.close()
+    outcome = shelf("check")
+    assert outcome.code == 1
+    for told in ("total_chunks is the sum of the records'", "the lesson is recorded", ELBOWS, "--mode full"):
+        assert told in outcome.out
+    outcome = shelf("check", "--json")
+    assert outcome.code == 1
+    assert json.loads(outcome.out)[0]["problems"][0].keys() == {"rule", "source_file", "detail"}
+
+
+def test_text_with_brackets_is_shown_as_it_is(cli: Cli, book: Path) -> None:
+    """Rich takes brackets for its own marks unless told otherwise."""
+    write(book, "book.toml", 'book_id = "small"\ntitle = "Arrays [1] and [bold]"\n')
+    write(book, "brackets.md", "# Arrays [red]\n\nAn array is written as [1, 2] and indexed as a[0] or [/nothing] at all.\n")
+    assert "Arrays [1] and [bold]" in cli("ingest", book).out
+    assert "Arrays [1] and [bold]" in cli("books").out
+    outcome = cli("search", "array indexed written", "-n", "1")
+    assert "Arrays [red]" in outcome.out
+    assert "[1, 2]" in outcome.out
+    for command in ("lesson", "context"):
+        name = "brackets.md" if command == "lesson" else read(cli, "lesson", "brackets.md")[0]["id"]
+        shown = cli(command, name)
+        assert shown.code == 0
+        assert "Arrays [red]" in shown.out
+
+
+def test_the_version_and_the_help(cli: Cli) -> None:
+    assert cli("--version").out.startswith("bythebook ")
+    for command in ("demo", "ingest", "search", "context", "lesson", "books", "check"):
+        assert command in cli("--help").out
+        assert "Usage: bythebook" in cli(command, "-h").out
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    """With the real embedder, in a process of its own."""
+    outcome = run_process("demo", data_dir=tmp_path / "data")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Physical AI & Humanoid Robotics" in outcome.out
+    assert "0 gone" in outcome.out
+    assert "https://physical-ai.example/docs/" in outcome.out
+    assert "warning" not in outcome.out

@@ -1,0 +1,158 @@
+"""A real `bythebook ingest` with the real embedder, interrupted or killed at random moments, and run again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bythebook.index.granite import GraniteEmbedder
+from tests.cli.conftest import environment, run_process
+from tests.library import fast_folder, open_library
+from tests.small_book import BOOK_TOML, lesson, write, write_small_book
+
+
+@pytest.fixture(scope="module")
+def trial() -> Iterator[Trial]:
+    folder = fast_folder()
+    yield Trial(folder)
+    shutil.rmtree(folder)
+
+
+def test_ctrl_c_stops_with_a_word_and_leaves_a_consistent_index(trial: Trial) -> None:
+    data_dir = trial.folder / "interrupted"
+    shutil.copytree(trial.old, data_dir)
+    with trial.start(data_dir) as process:
+        wait_for_change(data_dir / "index" / "lock.pid", process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode in (0, 130)  # 0: it was done before the signal came
+    assert "Traceback" not in err
+    assert process.returncode == 0 or err.strip() == "bythebook: stopped."
+    trial.run_again(data_dir)
+
+
+def test_ctrl_c_while_the_program_is_loading(folder: Path) -> None:
+    write_small_book(folder / "book")
+    watch = "import sys; print('here', flush=True); sys.argv = ['bythebook', 'ingest', 'book']\n"
+    watch += "from bythebook.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", watch],
+        env=environment(folder / "data"),
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.15)  # any moment will do: none may show a traceback
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "bythebook: stopped."
+
+
+def test_killed_at_random_moments_it_converges(trial: Trial) -> None:
+    for number in range(2):
+        trial.kill(number, random.Random(number))
+
+
+@pytest.mark.soak
+def test_killed_at_50_random_moments_it_converges(folder: Path) -> None:
+    trial, seed = Trial(folder, lessons=24), random.randrange(10**6)
+    moments: Counter[str] = Counter(trial.kill(number, random.Random(seed + number)) for number in range(50))
+    told = ", ".join(f"{count} {moment}" for moment, count in sorted(moments.items()))
+    print(f"\n50 kills (seed {seed}) of a run of {trial.seconds:.1f} s: {told}; all 50 converged")
+
+
+class Trial:
+    """A book that was ingested and has changed since, and what an undisturbed run makes of that."""
+
+    def __init__(self, folder: Path, *, lessons: int = 0) -> None:
+        self.folder = folder
+        self.book = write_small_book(folder / "book")
+        self.old = folder / "old"
+        for number in range(lessons):
+            write(self.book, f"more/{number:02}-more.md", lesson(f"More {number}", f"There is more to say, number {number}."))
+        assert run_process("ingest", self.book, data_dir=self.old).code == 0
+        self._change()
+        undisturbed = folder / "undisturbed"
+        shutil.copytree(self.old, undisturbed)
+        begun = time.monotonic()
+        assert run_process("ingest", self.book, data_dir=undisturbed).code == 0
+        self.seconds = time.monotonic() - begun
+        self.expected = snapshot(undisturbed)
+
+    def _change(self) -> None:
+        joints = self.book / "module-1-arms/chapter-1-joints"
+        (joints / "01-elbows.md").rename(joints / "04-elbows.md")
+        (joints / "02-wrists.md").rename(joints / "01-wrists.md")
+        (self.book / "glossary.md").unlink()
+        write(self.book, "book.toml", BOOK_TOML.replace("small.example", "moved.example"))
+        write(self.book, "module-2-legs/chapter-3-walking/03-running.md", lesson("Running", "Both feet leave the ground."))
+
+    def start(self, data_dir: Path) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bythebook", "ingest", str(self.book)],
+            env=environment(data_dir),
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def kill(self, number: int, chance: random.Random) -> str:
+        """Kill a run at a random moment, once in three from nothing; run it again and compare. Says when it was killed."""
+        data_dir = self.folder / f"killed-{number}"
+        if chance.random() < 2 / 3:
+            shutil.copytree(self.old, data_dir)
+        with self.start(data_dir) as process:
+            try:
+                process.wait(timeout=chance.uniform(0.2, 1.0) * self.seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.communicate()
+        moment = "after the end" if process.returncode == 0 else _moment(data_dir)
+        self.run_again(data_dir)
+        shutil.rmtree(data_dir)
+        return moment
+
+    def run_again(self, data_dir: Path) -> None:
+        again = run_process("ingest", self.book, data_dir=data_dir)
+        assert again.code == 0, again.err
+        assert snapshot(data_dir) == self.expected
+
+
+def _moment(data_dir: Path) -> str:
+    if not (data_dir / "index").exists():
+        return "before there was an index"
+    if (data_dir / "index" / "textbook_chunks" / "journal").exists():
+        return "in the middle of a swap"
+    return "while reading, embedding or recording"
+
+
+def snapshot(data_dir: Path) -> dict[str, Any]:
+    async def read() -> dict[str, Any]:
+        async with open_library(data_dir, GraniteEmbedder()) as library:
+            assert await library.problems() == ()
+            return await library.snapshot()
+
+    return asyncio.run(read())
+
+
+def wait_for_change(path: Path, process: subprocess.Popen[str]) -> None:
+    """Until the process holds the index: its work begins then."""
+    while path.read_text() != str(process.pid) and process.poll() is None:
+        os.sched_yield()

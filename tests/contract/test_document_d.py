@@ -1,0 +1,169 @@
+"""Document D, rule by rule, on an index made by an ingestion."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import uuid
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bythebook.books.model import Chunk
+from bythebook.index.payload import INDEXES, to_payload
+from bythebook.index.progress import MODES
+from bythebook.index.records import IngestionRecord, IngestionState
+from bythebook.index.vectors import Filters, IndexedChunk
+from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
+from tests.library import Library, open_library
+from tests.small_book import lesson, write
+
+NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+
+@pytest.fixture
+def tell(book: Path, folder: Path) -> Callable[[Callable[[Library, list[IndexedChunk]], Awaitable[None]]], None]:
+    write(
+        book,
+        "module-2-legs/chapter-3-walking/03-twice.md",
+        "# Twice\n\n" + "\n\n".join([f"## Same\n\n{'Said twice over. ' * 60}"] * 3),
+    )
+    write(book, "module-2-legs/chapter-3-walking/04-one.md", lesson("One", "One chunk alone.", sections=0))
+
+    def run(story: Callable[[Library, list[IndexedChunk]], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            async with open_library(folder / "data") as library:
+                report = await library.ingest(book)
+                scanned = library.index.scan(report.collection_name, Filters(book_id="small"), with_vectors=True)
+                await story(library, [held async for held in scanned])
+
+        asyncio.run(whole())
+
+    return run
+
+
+Tell = Callable[[Callable[[Library, list[IndexedChunk]], Awaitable[None]]], None]
+
+
+def lessons_of(held: list[IndexedChunk]) -> dict[str, list[Chunk]]:
+    found: dict[str, list[Chunk]] = defaultdict(list)
+    for one in sorted(held, key=lambda one: one.chunk.chunk_index):
+        found[one.chunk.source_file].append(one.chunk)
+    return found
+
+
+def test_ids_are_ds_two_formulas_and_a_repeat_counts(tell: Tell) -> None:
+    async def story(library: Library, held: list[IndexedChunk]) -> None:
+        for path, chunks in lessons_of(held).items():
+            seen: dict[str, int] = defaultdict(int)
+            for chunk in chunks:
+                inside = bool(chunk.module)
+                base = f"{chunk.module}:{chunk.chapter}:{chunk.lesson}" if inside else path
+                seen[chunk.content_hash] += 1
+                name = f"small:{base}:{chunk.content_hash[:16]}"
+                name += f":{seen[chunk.content_hash]}" if seen[chunk.content_hash] > 1 else ""
+                assert chunk.id == str(uuid.uuid5(NAMESPACE, name))
+                assert chunk.parent_doc_id == str(uuid.uuid5(NAMESPACE, f"small:{base}:parent"))
+                assert chunk.content_hash == hashlib.sha256(chunk.text.encode()).hexdigest()
+        assert len({one.chunk.id for one in held}) == len(held)
+
+    tell(story)
+
+
+def test_the_chain_holds(tell: Tell) -> None:
+    async def story(library: Library, held: list[IndexedChunk]) -> None:
+        for chunks in lessons_of(held).values():
+            ids = [chunk.id for chunk in chunks]
+            assert [chunk.prev_chunk_id for chunk in chunks] == [None, *ids[:-1]]
+            assert [chunk.next_chunk_id for chunk in chunks] == [*ids[1:], None]
+            assert [chunk.chunk_index for chunk in chunks] == list(range(len(chunks)))
+            assert {chunk.total_chunks for chunk in chunks} == {len(chunks)}
+            assert len({chunk.parent_doc_id for chunk in chunks}) == 1
+        assert 1 in {len(chunks) for chunks in lessons_of(held).values()}
+
+    tell(story)
+
+
+def test_the_source_hash_is_the_files(tell: Tell, book: Path) -> None:
+    async def story(library: Library, held: list[IndexedChunk]) -> None:
+        for one in held:
+            assert one.chunk.source_file_hash == hashlib.sha256((book / one.chunk.source_file).read_bytes()).hexdigest()
+
+    tell(story)
+
+
+def test_counts_are_ds_estimates(tell: Tell) -> None:
+    async def story(library: Library, held: list[IndexedChunk]) -> None:
+        for one in held:
+            assert len(one.chunk.text.strip()) >= 10
+            assert one.chunk.word_count == len(one.chunk.text.split())
+            assert one.chunk.token_count == round(one.chunk.word_count * 1.3)
+            assert one.chunk.char_count == len(one.chunk.text)
+
+    tell(story)
+
+
+def test_the_payload_has_ds_fields_and_indexes(tell: Tell) -> None:
+    indexed = "book_id module chapter lesson hardware_tier proficiency_level layer parent_doc_id content_hash source_file_hash"
+    shown = "text section_title source_file chunk_index total_chunks prev_chunk_id next_chunk_id word_count token_count version"
+
+    async def story(library: Library, held: list[IndexedChunk]) -> None:
+        assert to_payload(held[0]).keys() >= {*indexed.split(), *shown.split(), "created_at", "updated_at"}
+        assert INDEXES.keys() >= set(indexed.split())
+        assert INDEXES["book_id"].tenant
+
+    tell(story)
+
+
+def test_the_state_counts_what_the_records_count_and_the_index_holds(tell: Tell) -> None:
+    async def story(library: Library, held: list[IndexedChunk]) -> None:
+        state = await library.records.book("small")
+        assert state is not None
+        records = await library.records.records("small", state.collection_name)
+        assert state.total_chunks == sum(record.chunk_count for record in records.values()) == len(held)
+        assert {id for record in records.values() for id in record.chunk_ids} == {one.chunk.id for one in held}
+        assert records.keys() == {one.chunk.source_file for one in held}
+
+    tell(story)
+
+
+def test_the_tier_filter_lets_its_tier_and_lower_through(folder: Path) -> None:
+    """D's small scope test: tiers 1, 1, 2, 3, 1 asked with tier 2."""
+
+    async def story() -> None:
+        for number, tier in enumerate((1, 1, 2, 3, 1)):
+            write(
+                folder / "book",
+                f"{number}.md",
+                lesson(f"L{number}", f"Number {number}.", front=f"hardware_tier: {tier}\n", sections=0),
+            )
+        async with open_library(folder / "data") as library:
+            await library.ingest(folder / "book", book_id="small")
+            found = await library.ask("number", hardware_tier_filter=2, limit=20)
+            assert sorted(result.hardware_tier for result in found.results) == [1, 1, 1, 2]
+            assert found.total_found == 4
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        (IngestionState, "book_id collection_name last_full_ingest last_incremental_update total_chunks"),
+        (IngestionRecord, "source_file file_hash chunk_ids ingested_at book_id"),
+        (SearchQuery, "text book_id hardware_tier_filter module_filter chapter_min chapter_max lesson_filter proficiency_levels "
+         "layer_filter parent_doc_id limit"),
+        (SearchResult, "text score source_file section_title module chapter lesson hardware_tier proficiency_level layer chunk_index "
+         "total_chunks parent_doc_id prev_chunk_id next_chunk_id content_hash"),
+        (SearchResponse, "query results total_found hardware_tier_filter module_filter book_id"),
+    ],
+)  # fmt: skip
+def test_values_have_ds_fields(value: type, names: str) -> None:
+    assert {field.name for field in dataclasses.fields(value)} >= set(names.split())
+
+
+def test_ds_modes() -> None:
+    assert MODES == ("incremental", "full", "recreate")

@@ -1,0 +1,29 @@
+"""An index and a program that disagree say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bythebook.errors import Mismatch
+from bythebook.index.manifest import Manifest
+
+MANIFEST = Manifest(embedder="small@1", dimension=32, chunker_version=1, lexical_version=1)
+
+
+def test_it_survives_the_way_through_json() -> None:
+    fitted = replace(MANIFEST, calibration={"small": {"slope": 1.5, "questions": ["Größe?"]}})
+    assert Manifest.from_json(fitted.to_json()) == fitted
+
+
+@pytest.mark.parametrize("change", [{"embedder": "other@1"}, {"dimension": 48}, {"chunker_version": 2}, {"lexical_version": 2}])
+def test_any_difference_that_changes_chunks_is_a_mismatch(change: dict[str, object]) -> None:
+    other = replace(MANIFEST, **change)  # type: ignore[arg-type]
+    assert not other.same_index(MANIFEST)
+    with pytest.raises(Mismatch, match=r"The book 'small' was indexed by .* --mode recreate"):
+        MANIFEST.require(other, book_id="small")
+
+
+def test_a_calibration_changes_no_chunk() -> None:
+    MANIFEST.require(replace(MANIFEST, calibration={"small": 1}), book_id="small")
