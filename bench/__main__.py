@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.answers import answers
 from bench.changes import changes
+from bench.followups import followups
 from bench.latency import latency
 from bench.machine import describe_machine
 from bench.retrieval import retrieval
@@ -29,6 +31,8 @@ TABLES: Mapping[str, Callable[[Workshop], Table]] = {
     "latency": latency,
     "startup": startup,
     "retrieval": retrieval,
+    "followups": followups,
+    "answers": answers,
 }
 
 

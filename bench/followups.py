@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bench.material import CURRICULUM_QUESTIONS, SHARED, Question, curriculum_questions
+from bench.material import CLAPNQ, CURRICULUM_QUESTIONS, SHARED, Question, curriculum_questions
 from bench.ranking import Quality, quality
 from bench.retrieval import BM25, OURS, ranks
 from bench.table import Table, verdict
@@ -26,6 +26,7 @@ RECOVERED_TARGET = 0.5
 UNCHANGED_TARGET = 0.95
 NO_ANSWER = "I don't know."
 LANGUAGE = "en"
+QUESTIONS = "questions.jsonl"
 ASKED, MADE, HUMAN = "as asked", "made standalone", "human rewrite"
 
 
@@ -50,6 +51,8 @@ def followups(workshop: Workshop) -> Table:
     rows += [_unchanged_row("sample book", _alone_in_sample_book())]
     if CURRICULUM_QUESTIONS.exists():
         rows.append(_unchanged_row("curriculum", [question.text for question in curriculum_questions()]))
+    if all(path.exists() for path in CLAPNQ):
+        rows.append(_unchanged_row("CLAP NQ", [row["input"] for path in CLAPNQ for row in _lines(path)]))
     skipped = "" if CANARD.exists() else f" Left out, because ../shared/data is not there: {CANARD.name}."
     return Table(
         title="Follow-ups",
@@ -58,8 +61,9 @@ def followups(workshop: Workshop) -> Table:
         note="Recovered is the share of the gap in MRR between the question as asked and its human rewrite. CANARD has no "
         "passages, so its own answers are the book, each a lesson under its topic; a right answer is that answer, a right "
         "conversation any lesson made of that conversation. The opening topic and heading count as the first exchange. The "
-        f"{SAMPLED} questions come from conversations no rule was written on. Unchanged: questions that stand alone, each "
-        f"asked after the one before it; a rewrite there is a false one.{skipped}",
+        f"{SAMPLED} questions come from conversations that no rule was written on; the sample book's follow-ups were seen. "
+        "CLAP NQ's questions were seen at the end, and one rule added for them (weather's it). Unchanged: questions that "
+        f"stand alone, each asked after the one before it; a rewrite there is a false one.{skipped}",
     )
 
 
@@ -117,17 +121,17 @@ def _unchanged_row(title: str, questions: Sequence[str]) -> tuple[str, ...]:
 def sample_followups() -> list[FollowUp]:
     return [
         FollowUp(asked=row["question"], human=row["standalone"], history=_exchanges(row["history"]), lesson=row["lesson"])
-        for row in _sample_rows()
+        for row in _lines(sample_book() / QUESTIONS)
         if row["history"]
     ]
 
 
 def _alone_in_sample_book() -> list[str]:
-    return [row["question"] for row in _sample_rows() if not row["history"]]
+    return [row["question"] for row in _lines(sample_book() / QUESTIONS) if not row["history"]]
 
 
-def _sample_rows() -> Iterator[dict[str, Any]]:
-    for line in (sample_book() / "questions.jsonl").read_text(encoding="utf-8").splitlines():
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
         yield json.loads(line)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import unicodedata
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -39,13 +40,17 @@ from bythebook.grounding.citations import Checker, Supported
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, Answerable, RefusalReason, Unanswerable, decide
 from bythebook.index.embedding import Embedder
+from bythebook.index.lexical import STEMMERS, STOP_WORDS
 from bythebook.index.records import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather
-from bythebook.retrieval.query import SearchQuery, SearchResult
+from bythebook.retrieval.query import MIN_TEXT, SearchQuery, SearchResult
 from bythebook.retrieval.search import Hit, Search, to_result
 
 MAX_QUESTION = 1000
+UNREADABLE = ("Cc", "Cs")
+"""Control characters, and what a terminal makes of bytes that are no text."""
+LANGUAGES = {**STEMMERS, "ja": "japanese", "ko": "korean", "ur": "urdu", "vi": "vietnamese", "zh": "chinese"}
 NEAREST = 3
 EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
@@ -76,7 +81,7 @@ def check_question(text: str) -> None:
     length = len(text.strip())
     if not 1 <= length <= MAX_QUESTION:
         raise InvalidInput(f"A question takes 1 to {MAX_QUESTION:,} characters; this one has {length:,}.")
-    if any(ord(letter) < 32 and letter not in "\n\t\r" for letter in text):
+    if any(unicodedata.category(letter) in UNREADABLE and letter not in "\n\t\r" for letter in text):
         raise InvalidInput("The question holds control characters; type it again without them.")
 
 
@@ -92,10 +97,19 @@ class _Turn:
     levels: list[float]
     confidence: ConfidenceMetrics
     retrieved_at: float
+    beyond: list[tuple[Hit, float]] = field(default_factory=list)
+    """Better hits outside the reader's filters with their relevance, where that was looked into."""
     sentences: list[Sentence] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     tokens: int = 0
+
+    @property
+    def shown(self) -> list[tuple[Hit, float]]:
+        """The results that reach the similarity threshold, as many as were asked for."""
+        least = self.question.similarity_threshold
+        pairs = zip(self.look.found.hits, self.levels, strict=True)
+        return [(hit, level) for hit, level in pairs if level >= least][: self.question.query.limit]
 
 
 class Answering:
@@ -135,16 +149,19 @@ class Answering:
             confidence=confidence(look, levels),
             retrieved_at=time.perf_counter(),
         )
-        turn.calls.append(self._call(text, levels[: question.query.limit]))
-        yield Found(results=self._shown(turn), confidence=turn.confidence)
+        turn.calls.append(self._call(text, [level for _, level in turn.shown]))
+        yield Found(results=_results(turn), confidence=turn.confidence)
         verdict = await self._verdict(turn, calibration)
         turn.retrieved_at = time.perf_counter()
         if isinstance(verdict, Unanswerable):
             yield Refused(answer=self._refusal(turn, verdict.reason, verdict.detail))
             return
-        async with asyncio.timeout(TOTAL_SECONDS):
-            async for sentence in self._drafted(turn, calibration):
-                yield sentence
+        try:
+            async with asyncio.timeout(TOTAL_SECONDS):
+                async for sentence in self._drafted(turn, calibration):
+                    yield sentence
+        except TimeoutError as error:
+            raise Unavailable(f"The answer took longer than {TOTAL_SECONDS:g} seconds and was given up. Try again.") from error
         if not turn.sentences:
             yield Refused(answer=self._refusal(turn, "unsupported", "nothing in the draft could be backed by the book"))
             return
@@ -168,7 +185,6 @@ class Answering:
 
     async def _verdict(self, turn: _Turn, calibration: Calibration | None) -> Answerable | Unanswerable:
         question = turn.question
-        shown = sum(level >= question.similarity_threshold for level in turn.levels[: question.query.limit])
         beyond, best_is_beyond = None, False
         unfiltered = SearchQuery(
             text=turn.look.found.query.text, book_id=turn.state.book_id, hardware_tier_filter=None, limit=question.query.limit
@@ -177,14 +193,15 @@ class Answering:
             wide = await self._look(unfiltered, turn.state)
             inside = {hit.chunk.id for hit in turn.look.found.hits}
             best_is_beyond = bool(wide.found.hits) and wide.found.hits[0].chunk.id not in inside
-            beyond = confidence(wide, relevances(wide, calibration))
-            if best_is_beyond:
-                turn.look = replace(turn.look, beyond=tuple(hit for hit in wide.found.hits if hit.chunk.id not in inside))
+            levels = relevances(wide, calibration)
+            beyond = confidence(wide, levels)
+            turn.beyond = [pair for pair in zip(wide.found.hits, levels, strict=True) if pair[0].chunk.id not in inside]
         return decide(
             turn.confidence,
             score_threshold=question.score_threshold,
-            shown=shown,
+            shown=len(turn.shown),
             similarity_threshold=question.similarity_threshold,
+            on_subject=calibration is None or turn.look.signals.top_cosine >= calibration.subject,
             beyond=beyond,
             best_is_beyond=best_is_beyond,
         )
@@ -211,7 +228,7 @@ class Answering:
             history=turn.question.history,
             search_again=search_again,
         )
-        length = 0
+        length, labels = 0, set[int]()
         async for event in self._drafter.draft(request):
             match event:
                 case ToolCall():
@@ -219,10 +236,16 @@ class Answering:
                 case Usage():
                     turn.tokens += event.total
                 case DraftSentence():
-                    sentence = self._checked(turn, checker, event)
-                    if sentence is None or length + len(sentence.marked) > MAX_ANSWER_LENGTH:
+                    if length > MAX_ANSWER_LENGTH:
                         continue
-                    length += len(sentence.marked) + 2
+                    sentence = self._checked(turn, checker, event)
+                    if sentence is None or len(labels.union(sentence.labels)) > MAX_CITATIONS:
+                        continue
+                    length += len(sentence.marked)
+                    if length > MAX_ANSWER_LENGTH:  # the answer ends with the sentence before
+                        continue
+                    length += 2
+                    labels.update(sentence.labels)
                     turn.sentences.append(sentence)
                     yield sentence
 
@@ -231,7 +254,7 @@ class Answering:
         hits = [
             (hit.chunk, hit.cosine, level) for hit, level in zip(turn.look.found.hits, turn.levels, strict=True) if level >= least
         ]
-        limit = min(turn.question.query.limit, MAX_CITATIONS)
+        limit = min(turn.look.found.query.limit, MAX_CITATIONS)
         return await gather(self._index, turn.state, hits, limit=limit)
 
     def _checked(self, turn: _Turn, checker: Checker, draft: DraftSentence) -> Sentence | None:
@@ -245,15 +268,9 @@ class Answering:
         average = sum(levels) / len(levels) if levels else 0.0
         return ToolCall(tool_name=self._tool_name, query=query, results_count=len(levels), avg_similarity=average)
 
-    def _shown(self, turn: _Turn) -> tuple[SearchResult, ...]:
-        pairs = zip(turn.look.found.hits, turn.levels, strict=True)
-        kept = [(hit, level) for hit, level in pairs if level >= turn.question.similarity_threshold]
-        return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(kept[: turn.question.query.limit], start=1))
-
     def _refusal(self, turn: _Turn, reason: RefusalReason, detail: str) -> Answer:
-        beyond = turn.look.beyond if reason == "outside_filters" else ()
         inside = list(zip(turn.look.found.hits, turn.levels, strict=True))
-        sections = _sections([(hit, hit.cosine) for hit in beyond] or inside)
+        sections = _sections(turn.beyond if reason == "outside_filters" else inside)
         return replace(
             self._base(turn),
             answer=_refusal_text(reason, turn, sections),
@@ -294,7 +311,7 @@ class Answering:
             filter_applied=turn.question.query.prefix_filter,
             model=self._drafter.model,
             tokens_used=turn.tokens,
-            retrieval_count=min(turn.question.query.limit, len(turn.look.found.hits)),
+            retrieval_count=len(turn.shown),
             tool_calls=tuple(turn.calls),
             dropped=tuple(turn.dropped),
             retrieval_time_ms=1000 * (turn.retrieved_at - turn.asked_at),
@@ -323,7 +340,11 @@ def _merged(old: tuple[Evidence, ...], new: tuple[Evidence, ...]) -> tuple[tuple
 
 def _searchable(text: str) -> str:
     """A question may have one character, a search needs three."""
-    return text if len(text.strip()) >= 3 else f"{text.strip()}?  "
+    return text.strip().ljust(MIN_TEXT, "?")
+
+
+def _results(turn: _Turn) -> tuple[SearchResult, ...]:
+    return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(turn.shown, start=1))
 
 
 def _sections(hits: list[tuple[Hit, float]]) -> tuple[Section, ...]:
@@ -360,6 +381,19 @@ def _refusal_text(reason: RefusalReason, turn: _Turn, sections: tuple[Section, .
         case "outside_filters":
             text = f"{REFUSAL_NO_CONTEXT} The book does cover it beyond your filters."
     searched = f"The book was searched ({turn.state.total_chunks:,} chunks)"
-    language = "" if turn.look.signals.known_share > 0.2 else f"; it is written in '{turn.state.language}'"
+    language = f"; it is written in {_language(turn.state.language)}" if _foreign(turn) else ""
     pointer = "; the nearest sections are below." if sections else "."
     return f"{text} {searched}{language}{pointer}"
+
+
+def _foreign(turn: _Turn) -> bool:
+    """Whether the question may be in another language than the book: the book has hardly any of its words, and in an
+    English one they do not stand among English words either."""
+    words = turn.standalone.lower().rstrip("?").split()
+    english = turn.state.language == "en" and sum(word in STOP_WORDS for word in words) >= len(words) / 3
+    return turn.look.signals.known_share <= 0.2 and not english
+
+
+def _language(code: str) -> str:
+    """In words, where the code is known."""
+    return LANGUAGES.get(code.partition("-")[0].lower(), f"'{code}'").capitalize()

@@ -3,6 +3,7 @@ line, the service, the page and the tests are renderings of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -108,6 +109,10 @@ class Answer:
     def total_time_ms(self) -> float:
         return self.retrieval_time_ms + self.generation_time_ms
 
+    def format_with_sources(self) -> str:
+        """Document C's form for one string: the answer with its sources below."""
+        return self.answer + "\n".join(["", *sources_footer(self.citations)]) if self.citations else self.answer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
@@ -124,6 +129,19 @@ class Answered:
 
 
 TurnEvent = Searching | Found | Sentence | Refused | Answered
+
+
+def inline(citation: Citation) -> str:
+    """Document A's form of a citation inside a text."""
+    place = f"Chapter: {citation.chapter} | Section: {citation.section}"
+    return f"[Source: {citation.source_url} | {place} | Score: {citation.score:.2f}]"
+
+
+def sources_footer(citations: Sequence[Citation]) -> list[str]:
+    """Document C's lines below an answer, each source under the label its sentences bear."""
+    if not citations:
+        return []
+    return ["---", "**Sources:**", *(f"[{one.label}] {one.source_url} (score: {one.score:.2f})" for one in citations)]
 
 
 def joined(sentences: tuple[Sentence, ...]) -> str:

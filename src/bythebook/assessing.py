@@ -18,7 +18,7 @@ from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.rarity import read_rarity
 from bythebook.retrieval.reading import Reader
-from bythebook.retrieval.search import Hit, Retrieval, Search
+from bythebook.retrieval.search import Retrieval, Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,6 @@ class Look:
 
     found: Retrieval
     signals: Signals
-    beyond: tuple[Hit, ...] = ()
-    """Better hits outside the reader's filters, where that was looked into."""
 
     @property
     def glance(self) -> Glance:

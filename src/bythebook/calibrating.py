@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bythebook.assessing import Assessor
 from bythebook.books.statements import statements
-from bythebook.grounding.calibration import Calibration, Probe, fit
+from bythebook.grounding.calibration import FOREIGN_SOURCE, Calibration, Probe, fit
 from bythebook.grounding.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
 from bythebook.index.embedding import Embedder
 from bythebook.index.records import IngestionState
@@ -20,6 +20,8 @@ from bythebook.retrieval.query import SearchQuery
 QUESTIONS_FILE = "questions.jsonl"
 PROBES_OF_EACH_KIND = 30
 LEAST_PROBES = 8
+ENOUGH = 20
+"""Answerable questions of the author's, and half as many others, that make questions from the book's text unnecessary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,10 @@ class Calibrator:
     async def _questions(self, state: IngestionState, root: Path) -> list[_Asked]:
         own = [question for question in read_questions(root) if for_fitting(question.id)]
         asked = [_Asked(text=one.text, answerable=one.answerable, source="author") for one in own]
-        asked += [_Asked(text=text, answerable=False, source="other subject") for text in FOREIGN]
+        asked += [_Asked(text=text, answerable=False, source=FOREIGN_SOURCE) for text in FOREIGN]
+        answerable = sum(one.answerable for one in own)
+        if answerable >= ENOUGH and len(own) - answerable >= ENOUGH // 2:  # real questions beat made ones
+            return asked
         made, lessons = await self._made(state)
         for question in made:
             asked.append(_Asked(text=question.text, answerable=True, source=question.source))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from bythebook.calibrating import Calibrator
     from bythebook.drafting.draft import Drafter
     from bythebook.publishing import Publishing
+
+
+STEADY_TEMPERATURE = 1.0
+"""Document B's upper bound."""
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +158,12 @@ def open_drafter(settings: Settings, embedder: Embedder) -> Drafter:
     from bythebook.drafting.openai_agents_calls import OPENAI_URL
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
+    if settings.temperature > STEADY_TEMPERATURE:
+        logger.warning(
+            "BYTHEBOOK_TEMPERATURE is %g; above %g a model strays from the book. 0 is the default.",
+            settings.temperature,
+            STEADY_TEMPERATURE,
+        )
     return AgentDrafter(
         AgentOptions(
             api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else "",
@@ -170,7 +182,7 @@ async def _open_index(settings: Settings, data_dir: Path) -> VectorIndex:
     if settings.qdrant_url:
         from bythebook.index.qdrant_server import ServerIndex
 
-        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else ""
         return await ServerIndex.open(settings.qdrant_url, key)
     from bythebook.index.qdrant_edge import EdgeIndex
 

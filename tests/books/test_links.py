@@ -34,6 +34,7 @@ def url(site: SiteStyle, path: str, base: str = "https://b.example/docs", **fron
         ("folder with space/beginner's guide.mdx", "/folder%20with%20space/beginner's%20guide"),
         ("機械/腕.md", "/%E6%A9%9F%E6%A2%B0/%E8%85%95"),
         ("01-.md", "/01-"),
+        ("\u0661-a/01\u3000- b.md", "/%D9%A1-a/b"),
     ],
 )
 def test_docusaurus_pages(path: str, expected: str) -> None:
@@ -49,6 +50,7 @@ def test_docusaurus_pages(path: str, expected: str) -> None:
         ({"slug": "./a/b"}, "/guides/a/b"),
         ({"slug": "../up"}, "/up"),
         ({"id": "my-id"}, "/guides/my-id"),
+        ({"parse_number_prefixes": "false"}, "/01-guides/02-x"),
         ({"id": "my-id", "slug": "tabs"}, "/guides/tabs"),
     ],
 )
@@ -144,7 +146,7 @@ def test_docusaurus_renders_no_id_on_level_one_but_counts_it() -> None:
         ("An <!-- unseen --> end", "an-end", "an--end"),
         ("{{ macro }} here", "macro-here", "-macro--here"),
         ("[Arm](a.md){ target=_blank } end", "arm-end", "arm-target_blank--end"),
-        ("a - b -- c --- `--flag`", "a-b-c-flag", "a---b--c-----flag"),
+        ("a - b -- c --- `--flag`", "a-b-c-flag", "a---b--c----flag"),
         ("-- lead", "-lead", "-lead"),
         ("Class { .wide }", "class", "class"),
         ("Code `x`{ .py }", "code-x", "code-x"),
@@ -169,6 +171,26 @@ def anchors_of(site: SiteStyle, source: str) -> list[str]:
 
 
 def test_mkdocs_takes_indented_and_two_line_headings_as_text() -> None:
-    source = "## A\n\nTEXT\n\n  ## B\n\nTEXT\n\nC\nD\n---\n\nTEXT\n\n## B\n\nTEXT\n"
-    assert list(dict.fromkeys(anchors_of("mkdocs", source))) == ["a", "b"]
-    assert list(dict.fromkeys(anchors_of("mdbook", source))) == ["a", "b", "c-d", "b-1"]
+    source = "## Arm\n\nTEXT\n\n  ## B\n\nTEXT\n\nC\nD\n---\n\nTEXT\n\n## B\n\nTEXT\n"
+    assert list(dict.fromkeys(anchors_of("mkdocs", source))) == ["arm", "", "b"]
+    assert list(dict.fromkeys(anchors_of("mdbook", source))) == ["arm", "b", "c-d", "b-1"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("Multi   spaces", "multi---spaces"),
+        ("![an arm](arm.png) Arms", "an-arm-arms"),
+        ("<Icon/> leading", "-leading"),
+        ('<Icon name="z" label="lbl"/> labelled', "-labelled"),
+        ("Text <Icon/>", "text-"),
+        ("Line<br/>break", "linebreak"),
+        ("ubuntu:latest image", "ubuntu-image"),
+        ("x:y:z and std::vector at 10:30am", "xy-and-stdvector-at-1030am"),
+        (":smile: `a:b` one **two:three**", "smile-ab-one-two"),
+        ("**Bold {#bold-id}**", "bold-id"),
+        ("Code `{#code}`", "code"),
+    ],
+)
+def test_docusaurus_reads_a_heading_as_mdx(heading: str, expected: str) -> None:
+    assert taken("docusaurus", heading) == [expected]

@@ -82,7 +82,7 @@ def run_process(
         encoding="utf-8",
         env=environment(data_dir, given),
         cwd=cwd or data_dir.parent,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)

@@ -156,8 +156,8 @@ def test_the_tier_filter_lets_its_tier_and_lower_through(folder: Path) -> None:
         (IngestionRecord, "source_file file_hash chunk_ids ingested_at book_id"),
         (SearchQuery, "text book_id hardware_tier_filter module_filter chapter_min chapter_max lesson_filter proficiency_levels "
          "layer_filter parent_doc_id limit"),
-        (SearchResult, "text score source_file section_title module chapter lesson hardware_tier proficiency_level layer chunk_index "
-         "total_chunks parent_doc_id prev_chunk_id next_chunk_id content_hash"),
+        (SearchResult, "text score source_file section_title module chapter lesson hardware_tier proficiency_level layer "
+         "chunk_index total_chunks parent_doc_id prev_chunk_id next_chunk_id content_hash"),
         (SearchResponse, "query results total_found hardware_tier_filter module_filter book_id"),
     ],
 )  # fmt: skip

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
+from agents.tracing import get_trace_provider
 
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, ToolCall, Usage
-from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions, SearchArguments, read_arguments
+from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions
 from bythebook.errors import InvalidSettings, NotFound, RateLimited, Rejected, Unavailable
 from bythebook.index.remote import Patience
 from bythebook.retrieval.evidence import Evidence
@@ -39,6 +45,10 @@ REQUEST = DraftRequest(
     language="en",
     search_again=search_again,
 )
+
+
+def _with(**changes: Any) -> DraftRequest:
+    return replace(REQUEST, **changes)
 
 
 @pytest.fixture
@@ -239,28 +249,6 @@ def test_wrong_tool_arguments_are_brought_into_range_and_logged(server: ChatServ
     assert "The model asked for similarity_threshold='high'; 0.0 is used" in caplog.messages
 
 
-@pytest.mark.parametrize(
-    ("raw", "read"),
-    [
-        ('{"query": " a node "}', SearchArguments(query="a node")),
-        (
-            '{"query": "a node", "top_k": "3", "similarity_threshold": 7}',
-            SearchArguments(query="a node", top_k=3, similarity_threshold=1.0),
-        ),
-        ('{"query": "a node", "top_k": -1, "similarity_threshold": -0.5}', SearchArguments(query="a node", top_k=1)),
-        ('{"query": "a node", "top_k": null, "similarity_threshold": NaN}', SearchArguments(query="a node")),
-        ('{"query": "a node", "top_k": 1e999}', SearchArguments(query="a node", top_k=20)),
-        (json.dumps({"query": "x" * 2000}), SearchArguments(query="x" * 1000)),
-        ('{"query": 7}', SearchArguments(query="")),
-        ('["a node"]', SearchArguments(query="")),
-        ("a node", SearchArguments(query="")),
-        ("", SearchArguments(query="")),
-    ],
-)
-def test_reading_arguments(raw: str, read: SearchArguments) -> None:
-    assert read_arguments(raw) == read
-
-
 def test_arguments_that_are_no_json_are_an_error_to_the_model(server: ChatServer) -> None:
     events = drafted(server, Says(calls=(("search_textbook", "timer, please"),)), ANSWER)
     assert tool_outputs(server.bodies[1])[1] == {"error": "The query must not be empty.", "query": ""}
@@ -275,6 +263,15 @@ def test_a_tool_that_does_not_exist_is_an_error_to_the_model(server: ChatServer)
 def test_a_sentence_said_before_and_after_a_search_comes_once(server: ChatServer) -> None:
     early = Says(text="A node is one process of a robot [1].", calls=(("search_textbook", '{"query": "topics"}'),))
     assert sentences(drafted(server, early, ANSWER)) == ANSWERED
+
+
+def test_a_sentence_without_a_label_gets_that_of_the_evidence_nearest_to_it(server: ChatServer) -> None:
+    unmarked = Says(text="A timer calls its function every 100 ms. A node is one process of a robot. Ask me more about gardens!")
+    assert sentences(drafted(server, calls("timer"), unmarked)) == [
+        ("A timer calls its function every 100 ms.", (2,)),
+        ("A node is one process of a robot.", (1,)),
+        ("Ask me more about gardens!", ()),
+    ]
 
 
 def test_an_invented_label_and_a_false_quote_are_left_to_the_check(server: ChatServer) -> None:
@@ -427,6 +424,12 @@ def test_an_empty_answer_is_an_error(server: ChatServer, nothing: str) -> None:
         drafted(server, Says(text=nothing))
 
 
+def test_words_before_a_search_are_no_answer(server: ChatServer) -> None:
+    early = Says(text="Let me look that up.", calls=(("search_textbook", '{"query": "topics"}'),))
+    with pytest.raises(Unavailable, match="gave an empty answer"):
+        drafted(server, early, Says())
+
+
 def test_drafts_run_at_the_same_time(server: ChatServer) -> None:
     server.turns.extend([ANSWER] * 5)
 
@@ -481,7 +484,45 @@ def test_a_high_temperature_is_a_warning(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages == ["A temperature of 1.5 is above 1: expect sentences that the book does not support"]
 
 
-def _with(**changes: Any) -> DraftRequest:
-    from dataclasses import replace
+def test_nothing_is_told_to_anybody_else(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK would send traces of every run to OpenAI from a thread of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+    before = set(threading.enumerate())
+    drafted(server, calls("timer"), ANSWER)
+    left = [thread for thread in set(threading.enumerate()) - before if not thread.name.startswith(("Thread-", "asyncio_"))]
+    assert not left
+    assert get_trace_provider().get_current_trace() is None
 
-    return replace(REQUEST, **changes)
+
+def test_only_a_configured_model_costs_the_import_of_the_sdk() -> None:
+    program = "import sys, bythebook.cli.app, bythebook.wiring, bythebook.drafting.prompts; sys.exit('agents' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+HELLO = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"arguments": "{}"}}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"model": "gpt-9"}, 404, "The model `gpt-9` does not exist"),
+        ({"temperature": 3}, 400, "Invalid 'temperature': 3"),
+        ({"max_tokens": 0}, 400, "Invalid 'max_tokens': 0"),
+        ({"top_k": 3}, 400, "Unrecognized request argument supplied: top_k"),
+        ({"stream_options": {"include_usage": True}}, 400, "only allowed when 'stream' is enabled"),
+        ({"tool_choice": "none"}, 400, "'tool_choice' is only allowed when 'tools' are specified."),
+        ({"tools": [{"type": "function", "function": {"name": "no good"}}]}, 400, "Invalid 'tools'"),
+        ({"messages": HELLO[1:]}, 400, "begins with a system message"),
+        ({"messages": [*HELLO, CALLED]}, 400, "did not have response messages: 1"),
+        ({"messages": [*HELLO, CALLED, HELLO[1]]}, 400, "must be followed by tool messages"),
+        ({"messages": [*HELLO, {"role": "tool", "content": "{}", "tool_call_id": "2"}]}, 400, "must be a response to"),
+        ({}, 200, "Hello yourself"),
+    ],
+)
+def test_the_stand_in_refuses_what_the_real_one_refuses(server: ChatServer, body: Json, status: int, message: str) -> None:
+    server.turns.append(Says(text="Hello yourself"))
+    sent = {"model": "gpt-4o-mini", "messages": HELLO} | body
+    answer = httpx.post(f"{server.url}/chat/completions", json=sent, headers={"Authorization": f"Bearer {KEY}"})
+    assert answer.status_code == status
+    assert message in answer.text

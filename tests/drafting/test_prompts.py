@@ -70,7 +70,7 @@ def evidence(text: str, label: int = 1, score: float = 0.856, **given: Any) -> E
 
 
 def instructions(**changes: Any) -> str:
-    given = {"system_prompt": prompts.SYSTEM_PROMPT, "tool_name": "search_textbook", "may_search": True}
+    given: dict[str, Any] = {"system_prompt": prompts.SYSTEM_PROMPT, "tool_name": "search_textbook", "may_search": True}
     return prompts.instructions(REQUEST, **given | changes)
 
 

@@ -56,9 +56,9 @@ $$
 SAFETY = """\
 ## Safety
 
-The emergency stop cuts the power of all motors within 100 ms. It is never triggered by software alone. Only a trained person \
-may release it, and at least two people must be in the room. Battery temperatures above 60 °C are dangerous, below −10 °C \
-charging is not allowed.
+The emergency stop cuts the power of all motors within 100 ms of a push. It is never triggered by software alone. \
+Only a trained person may release it, and at least two people must be in the room. Battery temperatures above 60 °C are \
+dangerous, below −10 °C charging is not allowed.
 
 The manual says: “Keep a distance of two metres from a walking robot.”
 """
@@ -98,7 +98,9 @@ class Case:
 
 def passage(label: int) -> Chunk:
     text = TEXTS[label]
-    return chunk(text, source_file=f"lesson-{label}.md", heading_path=("Robots",), page_title="A first robot", chapter_title="Parts")
+    return chunk(
+        text, source_file=f"lesson-{label}.md", heading_path=("Robots",), page_title="A first robot", chapter_title="Parts"
+    )
 
 
 def evidence() -> tuple[Evidence, ...]:
@@ -134,7 +136,7 @@ SUPPORTED = [
     Case(text="Charging is not allowed below −10 °C.", cites=(4,)),
     Case(text="- The hip joint is lubricated every 200 hours.", cites=(5,), kind="item"),
     Case(text="- The lidar sees up to 12 m.", cites=(2, 9), kind="item"),
-    Case(text='```python\nnode.create_timer(0.05, node.tick)\n```', cites=(3,), kind="code"),
+    Case(text="```python\nnode.create_timer(0.05, node.tick)\n```", cites=(3,), kind="code"),
     Case(text="| Engine | Solver | Default step |\n|---|---|---|\n| Bullet | iterative | 4 ms |", cites=(3,), kind="table"),
     Case(text="$$e \\le \\frac{L h}{2}$$", cites=(3,), kind="maths"),
 ]
@@ -149,7 +151,10 @@ UNSUPPORTED = [
     Case(text="Nodes do not talk to other nodes.", cites=(1,)),
     Case(text="You call `rclpy.spin_once(node)` at the end of `main`.", cites=(1,)),
     Case(text="Processes are named programs that do one job.", cites=(1,)),
-    Case(text="A node is a named program that does one job, which makes debugging large industrial fleets considerably cheaper.", cites=(1,)),
+    Case(
+        text="A node is a named program that does one job, which makes debugging large industrial fleets considerably cheaper.",
+        cites=(1,),
+    ),
     Case(text="The controller runs at 600 Hz.", cites=(2,)),
     Case(text="The controller runs at 500 ms.", cites=(2,)),
     Case(text="The planner runs at 500 Hz.", cites=(2,)),
@@ -174,8 +179,8 @@ UNSUPPORTED = [
     Case(text="Charging is not allowed below 10 °C.", cites=(4,)),
     Case(text="At most two people must be in the room.", cites=(4,)),
     Case(text="The manual says “Keep a distance of ten metres from a walking robot.”", cites=(4,)),
-    Case(text='```python\nnode.create_timer(0.5, node.tick)\n```', cites=(3,), kind="code"),
-    Case(text='```python\nimport os\nnode.create_timer(0.05, node.tick)\n```', cites=(3,), kind="code"),
+    Case(text="```python\nnode.create_timer(0.5, node.tick)\n```", cites=(3,), kind="code"),
+    Case(text="```python\nimport os\nnode.create_timer(0.05, node.tick)\n```", cites=(3,), kind="code"),
     Case(text="| Engine | Solver | Default step |\n|---|---|---|\n| Bullet | direct | 4 ms |", cites=(3,), kind="table"),
     Case(text="$$e \\le \\frac{L h}{3}$$", cites=(3,), kind="maths"),
     Case(text="The error is bounded by $e \\ge L h$.", cites=(3,)),

@@ -1,4 +1,4 @@
-"""A heading as each site builder reads it before it makes an anchor. Not what a person is shown: that is `markdown.heading_text`."""
+"""A heading as each site builder reads it before it makes an anchor. What a person is shown is `markdown.heading_text`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bythebook.books.model import SiteStyle
 
 GIVEN_ID = re.compile(r"(?<![^\s{:])#([^\s{}]++)")
 HYPHENS = re.compile(r"-{2,}")
+DIRECTIVE = re.compile(r"(?<!:):[A-Za-z](?:[\w-]*[A-Za-z0-9])?+(?![\w:-])", re.ASCII)
 
 
 def explicit_id(site: SiteStyle, heading: str) -> str | None:
@@ -23,17 +24,20 @@ def explicit_id(site: SiteStyle, heading: str) -> str | None:
 def anchor_text(site: SiteStyle, heading: str) -> str:
     """The words of a heading with all the spaces between them. Tags, and what is written in them, count for nothing."""
     words, _ = _split(site, heading)
-    return _AnchorReader(words, site=site).read().strip()
+    text = _AnchorReader(words, site=site).read()
+    return text if site == "docusaurus" else text.strip()
 
 
 def _split(site: SiteStyle, heading: str) -> tuple[str, str]:
-    """The heading's words, and its attributes in braces. For MkDocs braces without a space before them are text, or an inline mark's."""
+    """The heading's words, and its attributes in braces."""
     heading = heading.strip()
-    match = HEADING_ID.search(heading)
+    # Docusaurus looks for `{#id}` at the end of the text, whatever marks stand around it.
+    match = HEADING_ID.search(heading.rstrip("`*_") if site == "docusaurus" else heading)
     if not match:
         return heading, ""
     words = heading[: match.start()]
     if site == "mkdocs" and words[-1:] not in ("", " "):
+        # Braces without a space before them belong to an inline mark, or are text.
         return (words, "") if words[-1] in "`)*_" else (heading, "")
     return words.rstrip(), match[0]
 
@@ -43,8 +47,10 @@ class _AnchorReader(Reader):
     site: SiteStyle = "plain"
 
     def _words(self, words: str) -> None:
-        """mdBook makes typographic dashes, which no anchor keeps, of hyphens in a row."""
-        self.out.append(HYPHENS.sub("\N{EN DASH}", words) if self.site == "mdbook" else words)
+        """mdBook turns hyphens in a row into dashes, which no anchor keeps. To Docusaurus `:name` is a directive."""
+        if self.site == "mdbook":
+            words = HYPHENS.sub("\N{EN DASH}", words)
+        self.out.append(DIRECTIVE.sub("", words) if self.site == "docusaurus" else words)
 
     def _tag_words(self, tag: str) -> None:
         pass

@@ -32,7 +32,7 @@ def readable_inline(text: str) -> str:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads one text once. What a mark stands for is decided in the methods below, so that another reader may decide otherwise."""
+    """Reads one text once. `headings` has a reader that decides otherwise what some marks stand for."""
 
     text: str
     out: list[str] = field(default_factory=list)

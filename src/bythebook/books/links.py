@@ -14,8 +14,8 @@ from bythebook.books.model import Book, SiteStyle
 
 UNRESERVED = "!$&'()*+,;=:@~"
 EXTENSION = re.compile(r"\.(?:md|mdx|markdown)$", re.IGNORECASE)
-VERSION_OR_DATE = re.compile(r"\d+[-_.]\d+")
-NUMBER_PREFIX = re.compile(r"\d+\s*[-_.]+\s*([^-_.\s].*)")
+VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")
+NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*([^-_.\s].*)")
 PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
 
 
@@ -45,11 +45,12 @@ def _docusaurus(folder: str, name: str, frontmatter: Mapping[str, Any]) -> str:
     slug = _value(frontmatter, "slug")
     if slug is not None and slug.startswith("/"):
         return unquote(slug).strip("/")
-    folders = [_without_number(part) for part in folder.split("/") if part]
+    numbered = _value(frontmatter, "parse_number_prefixes") == "false"
+    folders = [part if numbered else _without_number(part) for part in folder.split("/") if part]
     own_folder = folder.rpartition("/")[2].lower()
     if slug is None and name.lower() in ("index", "readme", own_folder):
         return "/".join(folders)
-    last = unquote(slug) if slug is not None else _value(frontmatter, "id") or _without_number(name)
+    last = unquote(slug) if slug is not None else _value(frontmatter, "id") or (name if numbered else _without_number(name))
     return posixpath.normpath(posixpath.join("/", *folders, last)).strip("/")
 
 
@@ -66,7 +67,7 @@ def _value(frontmatter: Mapping[str, Any], key: str) -> str | None:
 
 
 def slugify(site: SiteStyle, heading: str) -> str:
-    """The anchor of a heading's words, before any counting of repeats."""
+    """The anchor of a heading's words, before any counting of repeats. mdBook before 0.5 kept capitals beyond ASCII."""
     if site == "mkdocs":
         ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Literal
 
 from bythebook.books.blocks import Block, Page, read_page
+from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable
 from bythebook.books.sentences import sentences
 
@@ -24,9 +25,12 @@ LONGEST_ITEM = 320
 CACHED = 1024
 QUOTE_MARK = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 ITEM_MARK = re.compile(r"[ \t]*(?:>[ \t]?)*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX]\][ \t]+)?")
-TAGS_ONLY = re.compile(r"[ \t]*(?:</?[A-Za-z][^<>]*>[ \t]*)+$")
-IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])[ \t]*(?:\{[^{}]*\})?(?:\]\([^()]*\))?\s*)+")
-SEPARATOR = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+TAGS_ONLY = re.compile(r"[ \t]*+(?:</?[A-Za-z][^<>]*+>[ \t]*+)++$")
+NAME_ONLY = re.compile(
+    r"(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])[ \t]*+(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+\s*+)++"
+    r"|(\*\*|__)(?:(?!\1)[^\n])*?[^\s.!?\u2026]\1"
+)
+"""Pictures, and a line in bold that ends with no full stop: a heading in all but its mark."""
 UNBROKEN = re.compile(
     r"""(`+)(?:(?!\1).)+?\1 | \$[^$\n]{1,300}\$ | \*\*[^*\n]{1,200}\*\* | <[^<>]{1,400}> | !?\[[^\[\]]{1,300}\]\([^()\n]{0,400}\)
     | \{[^{}\n]{1,300}\}""",
@@ -104,7 +108,7 @@ class _Cutting:
         start = _skip(FOOTNOTE, source, start, end)
         raw = source[start:end]
         start, end = start + len(raw) - len(raw.lstrip()), start + len(raw.rstrip())
-        words = " ".join(readable(raw).split())
+        words = _words(raw)
         if words and start < end:
             yield Statement(start=start, end=end, kind=kind, readable=words, block=number)
 
@@ -119,7 +123,7 @@ class _Cutting:
     def _paragraph(self, start: int, end: int, number: int, item: Block | None, block: Block) -> Iterator[Statement]:
         kind: StatementKind = "item" if item is not None and block.first == item.first else "sentence"
         for begin, close, title in self._runs(start, end):
-            if title or IMAGE_ONLY.fullmatch(self.page.source[begin:close].strip(" \t\r\n>")):
+            if title or NAME_ONLY.fullmatch(self.page.source[begin:close].strip(" \t\r\n>")):
                 yield from self._one(begin, close, "heading", number)
             elif kind == "item" and close - begin <= LONGEST_ITEM:
                 yield from self._one(begin, close, kind, number)
@@ -182,9 +186,14 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         begin = None
 
 
+def _words(markdown: str) -> str:
+    """On one line, without marks."""
+    return " ".join(readable(with_plain_formulas(markdown)).split())
+
+
 def _cells(line: str) -> list[str]:
     bare = line.strip().lstrip("> \t").strip("|")
-    return [" ".join(readable(cell).split()) for cell in re.split(r"(?<!\\)\|", bare)]
+    return [_words(cell) for cell in re.split(r"(?<!\\)\|", bare)]
 
 
 def _row(names: Sequence[str], cells: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
@@ -32,7 +32,7 @@ def print_sentence(console: Console, sentence: Sentence, *, first: bool) -> None
     text.append("".join(f" [{label}]" for label in sentence.labels), style="bold cyan")
     if block and not first:
         console.print()
-    console.print(Padding(text, (0, 0, 0, 2)))
+    console.print(_indented(text))
     if block:
         console.print()
 
@@ -40,50 +40,68 @@ def print_sentence(console: Console, sentence: Sentence, *, first: bool) -> None
 def print_answer(console: Console, answer: Answer, *, verbose: bool = False) -> None:
     """What follows the sentences: the sources, the confidence; or the refusal whole."""
     if answer.refused:
-        console.print(_refusal(answer))
+        _print_refusal(console, answer)
     else:
         console.print()
-        for citation in _by_place(answer):
-            console.print(_source(citation))
+        for citations in _by_section(answer):
+            _print_source(console, citations)
         if answer.disclaimer:
-            console.print(Padding(Text(answer.disclaimer, style="yellow"), (0, 0, 1, 2)))
-    console.print(Padding(_footer(answer), (0, 0, 0, 2)))
+            console.print(_indented(Text(f"{answer.disclaimer}\n", style="yellow")))
+    console.print(_indented(_footer(answer)))
     if verbose:
-        console.print(_details(answer))
+        console.print(_indented(_details(answer)))
 
 
-def _by_place(answer: Answer) -> list[Citation]:
-    """Each quote once, in the order of its label."""
-    quotes = {(one.label, one.quote): one for sentence in answer.sentences for one in sentence.citations}
-    return [quotes[key] for key in sorted(quotes, key=lambda key: (key[0], quotes[key].span.start))]
+def _by_section(answer: Answer) -> list[list[Citation]]:
+    """Each quote once, those of one section together, in the order of their labels and of the book."""
+    quotes = {(one.label, one.source_url, one.quote): one for sentence in answer.sentences for one in sentence.citations}
+    sections: dict[tuple[int, str], list[Citation]] = {}
+    for citation in sorted(quotes.values(), key=lambda one: (one.label, one.span.start)):
+        sections.setdefault((citation.label, citation.source_url), []).append(citation)
+    return list(sections.values())
 
 
-def _source(citation: Citation) -> RenderableType:
-    head = Text(f"[{citation.label}] ", style="bold cyan").append(citation.page_title, style="bold")
-    if citation.section:
-        head.append(" › ", style="dim").append(citation.section)
-    quote = " ".join(citation.quote.split())
-    shown = quote if len(quote) <= QUOTE_LENGTH else quote[:QUOTE_LENGTH].rsplit(None, 1)[0] + " …"
-    place = f"{citation.source_url}  ({citation.source_file}:{citation.span.first_line})"
-    lines = (head, Padding(Text(f"“{shown}”", style="italic"), (0, 0, 0, 4)), Padding(Text(place, style="blue"), (0, 0, 1, 4)))
-    return Padding(Group(*lines), (0, 0, 0, 2))
+def _print_source(console: Console, citations: list[Citation]) -> None:
+    first = citations[0]
+    head = Text(f"[{first.label}] ", style="bold cyan").append(first.page_title, style="bold")
+    if first.section:
+        head.append(" › ", style="dim").append(first.section)
+    console.print(_indented(head))
+    for citation in citations:
+        quote = " ".join(citation.quote.split())
+        shown = quote if len(quote) <= QUOTE_LENGTH else quote[:QUOTE_LENGTH].rsplit(None, 1)[0] + " …"
+        line = Text(f"“{shown}”", style="italic").append(f"  line {citation.span.first_line}", style="dim not italic")
+        console.print(_indented(line, 6))
+    _print_link(console, first.source_url, 6)
+    console.print()
 
 
-def _refusal(answer: Answer) -> RenderableType:
-    parts: list[RenderableType] = [Text(HEADLINES[answer.reason or "unsupported"], style="bold yellow"), Text(answer.answer)]
+def _print_refusal(console: Console, answer: Answer) -> None:
+    console.print(_indented(Text(HEADLINES[answer.reason or "unsupported"], style="bold yellow")))
+    console.print(_indented(Text(f"{answer.answer}\n")))
     if answer.nearest:
-        parts += [Text(), Text("Look here" if answer.reason == "outside_filters" else "Nearest sections", style="dim")]
-        parts += [_section(section) for section in answer.nearest]
-    return Padding(Group(*parts), (0, 0, 1, 2))
+        console.print(_indented(Text("Look here" if answer.reason == "outside_filters" else "Nearest sections", style="dim")))
+        for section in answer.nearest:
+            console.print(_indented(_heading(section)))
+            _print_link(console, section.source_url, 4)
+        console.print()
 
 
-def _section(section: Section) -> RenderableType:
+def _heading(section: Section) -> Text:
     text = Text("· ").append(section.page_title, style="bold")
     for heading in section.heading_path:
         text.append(" › ", style="dim").append(heading)
     course = f"  chapter {section.chapter}, tier {section.hardware_tier}, {section.proficiency_level}, {section.layer}"
-    text.append(course if section.chapter else "", style="dim")
-    return Group(text, Text(f"  {section.source_url}", style="blue"))
+    return text.append(course if section.chapter else "", style="dim")
+
+
+def _indented(text: Text, indent: int = 2) -> Padding:
+    return Padding(text, (0, 0, 0, indent), expand=False)
+
+
+def _print_link(console: Console, url: str, indent: int) -> None:
+    """Whole, on one line of its own: a link that is broken in two cannot be followed."""
+    console.print(Text(" " * indent + url, style="blue"), soft_wrap=True)
 
 
 def _footer(answer: Answer) -> Text:
@@ -92,7 +110,7 @@ def _footer(answer: Answer) -> Text:
     return Text(f"{words} · {answer.model} · {answer.total_time_ms:.0f} ms", style="dim")
 
 
-def _details(answer: Answer) -> RenderableType:
+def _details(answer: Answer) -> Text:
     confidence = answer.confidence
     lines = [
         f"searched for: {answer.question}",
@@ -104,4 +122,4 @@ def _details(answer: Answer) -> RenderableType:
     ]
     if answer.detail:
         lines.insert(0, f"reason: {answer.reason}, {answer.detail}")
-    return Padding(Text("\n".join(lines), style="dim"), (0, 0, 0, 2))
+    return Text("\n".join(lines), style="dim")

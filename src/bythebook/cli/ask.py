@@ -107,7 +107,7 @@ async def show(resources: Resources, asked: Any, *, quiet: bool, verbose: bool =
         async for event in answering.answer(asked):
             match event:
                 case Searching(asked=was, question=now) if was != now:
-                    console.print(f"  [dim]searching for: {now}[/]\n", markup=True)
+                    console.print(f"  searching for: {now}\n", style="dim", markup=False)
                 case Sentence():
                     print_sentence(console, event, first=not count)
                     count += 1
@@ -125,4 +125,9 @@ def agent_response(answer: Answer) -> dict[str, Any]:
     plain["tool_calls"] = [call.tool_name for call in answer.tool_calls]
     plain["retrieval_history"] = answer.tool_calls
     plain["total_time_ms"] = answer.total_time_ms
+    plain["content"] = answer.answer
+    plain["sources"] = [
+        {"rank": rank, "score": one.score, "source_url": one.source_url, "content": one.quote}
+        for rank, one in enumerate(answer.citations, start=1)
+    ]
     return plain

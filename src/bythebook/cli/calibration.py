@@ -48,7 +48,8 @@ def _print(title: str, calibration: Calibration) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    console.print(f"\n[bold]{title}[/]  [dim]{calibration.method}[/]\n")
+    console.print(f"\n{title}", style="bold", markup=False)
+    console.print(f"{calibration.method}\n", style="dim", markup=False)
     facts = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     sources = ", ".join(f"{count} {source}" for source, count in calibration.sources.items())
     facts.add_row("fitted by", f"{calibration.answerable} answerable and {calibration.unanswerable} unanswerable questions")
@@ -87,12 +88,14 @@ def plot(calibration: Calibration, title: str) -> str:
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     marks = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#0b7285"/><text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle">{level:.2f}</text>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#0b7285"/>'
+        f'<text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle">{level:.2f}</text>'
         for (x, y), (_, level) in zip(points, calibration.anchors, strict=True)
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" role="img" '
-        f'aria-label="Calibration of {escape(title, quote=True)}"><rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
+        f'role="img" aria-label="Calibration of {escape(title, quote=True)}">'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
         f'<text x="20" y="28" font-size="16" font-weight="bold">{escape(title)}</text>'
         f'<polyline points="{line}" fill="none" stroke="#0b7285" stroke-width="2"/>{marks}'
         f'<line x1="60" y1="{HEIGHT - 50}" x2="{WIDTH - 30}" y2="{HEIGHT - 50}" stroke="#868e96"/>'

@@ -69,7 +69,8 @@ async def _loop(resources: Resources, conversation: Conversation, title: str) ->
 
     _remember_lines()
     console = Console(highlight=False)
-    console.print(f"\n[bold]{title}[/]\n[dim]{WELCOME}[/]")
+    console.print(f"\n{title}", style="bold", markup=False)
+    console.print(WELCOME, style="dim", markup=False)
     while True:
         try:
             line = (await asyncio.to_thread(input, "\n› ")).strip()
@@ -84,7 +85,7 @@ async def _loop(resources: Resources, conversation: Conversation, title: str) ->
             else:
                 await _turn(resources, conversation, line)
         except BookError as error:  # the conversation goes on
-            console.print(f"  [red]{error}[/]", markup=True)
+            console.print(f"  {error}", style="red", markup=False)
 
 
 async def _turn(resources: Resources, conversation: Conversation, text: str) -> None:
@@ -92,6 +93,7 @@ async def _turn(resources: Resources, conversation: Conversation, text: str) -> 
     from rich.console import Console
 
     from bythebook.answering import Question
+    from bythebook.answers import sources_footer
     from bythebook.cli.ask import show
     from bythebook.drafting.draft import Exchange
     from bythebook.errors import InvalidInput
@@ -110,13 +112,8 @@ async def _turn(resources: Resources, conversation: Conversation, text: str) -> 
     sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
     conversation.exchanges.append(Exchange(question=text, answer=answer.answer, sources=sources))
     conversation.last = answer
-    if not answer.refused:
-        Console(highlight=False).print(f"  [dim]{footer(answer)}[/]", markup=True)
-
-
-def footer(answer: Answer) -> str:
-    """Document C's footer, on one line."""
-    return "Sources: " + "  ".join(f"\\[{one.label}] {one.source_url} (score: {one.score:.2f})" for one in answer.citations)
+    for line in sources_footer(answer.citations):
+        Console(highlight=False).print(line, style="dim", markup=False, soft_wrap=True)
 
 
 def _command(console: Console, conversation: Conversation, line: str) -> bool:
@@ -141,15 +138,17 @@ def _command(console: Console, conversation: Conversation, line: str) -> bool:
 
 
 def _print_sources(console: Console, answer: Answer | None, *, whole: bool) -> None:
+    from bythebook.answers import inline
+
     if answer is None or not answer.citations:
         console.print("  [dim]There are no sources yet.[/]")
         return
     for sentence in answer.sentences if whole else ():
         for citation in sentence.citations:
-            console.print(f"\n  \\[{citation.label}] [bold]{citation.page_title}[/] {citation.section}")
+            console.print(f"\n  [{citation.label}] {citation.page_title} {citation.section}", style="bold", markup=False)
             console.print(f"  {citation.quote}", markup=False)
     for citation in answer.citations:
-        console.print(f"  \\[{citation.label}] {citation.source_url} (score: {citation.score:.2f})")
+        console.print(f"  {inline(citation)}", markup=False, soft_wrap=True)
 
 
 def _set_filter(console: Console, conversation: Conversation, text: str) -> None:
@@ -210,7 +209,7 @@ def parse_filter(text: str) -> dict[str, Any]:
 def _number(name: str, value: str) -> int:
     from bythebook.errors import InvalidInput
 
-    if not value.isdigit():
+    if not value.isdecimal():
         raise InvalidInput(f"The {name} must be a number, not '{value}'.")
     return int(value)
 

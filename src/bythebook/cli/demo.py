@@ -1,4 +1,4 @@
-"""`bythebook demo`: the sample book, in seconds."""
+"""`bythebook demo`: the sample book, in a minute."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from bythebook.cli.options import DataDir, run_with_resources
 
 if TYPE_CHECKING:
-    from bythebook.index.progress import Report
-    from bythebook.retrieval.query import SearchQuery, SearchResponse
     from bythebook.wiring import Resources
 
-QUESTION = "How does a node tell others that a message arrived too late?"
+ANSWERED = "Why do large messages get lost over Wi-Fi?"
+REFUSED = "How long should sourdough rise in the fridge?"
 
 
 def sample_book() -> Path:
@@ -22,23 +21,23 @@ def sample_book() -> Path:
 
 
 def run(data_dir: DataDir = None) -> None:
-    """Ingest the sample book and search it."""
+    """Ingest the sample book, ask it a question it answers and one it does not."""
     from rich.console import Console
 
-    from bythebook.cli.ingest import IngestMode, ingest, print_report
-    from bythebook.cli.search import print_response
+    console = Console(highlight=False)
 
-    async def show(resources: Resources) -> tuple[Report, SearchQuery, SearchResponse, str]:
+    async def show_all(resources: Resources) -> None:
+        from bythebook.answering import Question
+        from bythebook.cli.ask import show
+        from bythebook.cli.ingest import IngestMode, ingest, print_report
         from bythebook.retrieval.query import SearchQuery
 
         report = await ingest(resources, sample_book(), mode=IngestMode.incremental)
-        query = SearchQuery(text=QUESTION, book_id=report.book_id, hardware_tier_filter=4, limit=3)
-        state = await resources.search.book(report.book_id)
-        return report, query, await resources.search.search(query), state.language
+        print_report(report)
+        query = SearchQuery(text="standing in for the question", book_id=report.book_id, hardware_tier_filter=None)
+        for text in (ANSWERED, REFUSED):
+            console.print(f'\n[dim]$[/] [bold]bythebook ask[/] "{text}"')
+            await show(resources, Question(text=text, query=query), quiet=False)
 
-    report, query, response, language = run_with_resources(show, data_dir=data_dir)
-    print_report(report)
-    console = Console(highlight=False)
-    console.print(f'\n[dim]$[/] bythebook search "{QUESTION}" --tier 4 --limit 3')
-    print_response(query, response, language, response.total_found)
-    console.print('[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook search "your question"')
+    run_with_resources(show_all, data_dir=data_dir)
+    console.print('\n[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')

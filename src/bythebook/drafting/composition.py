@@ -11,20 +11,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bythebook.books.model import Chunk
-from bythebook.books.statements import Statement, statements
+from bythebook.books.statements import Statement, StatementKind, statements
 from bythebook.retrieval.asking import Shape
+from bythebook.retrieval.forms import STEP
 from bythebook.retrieval.reading import ReadStatement, stems
 
 LONGEST_ANSWER = 900
 LONGEST_BLOCK = 1500
 """Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
-LONGEST_TABLE = 600
+LONGEST_TABLE = 900
 MOST_ITEMS = 10
 MOST_BEFORE = 2
+FEWEST_WORDS = 6
+"""Of a sentence that elaborates: "It has two benefits." promises and tells nothing."""
 MOST_GROUPS: Mapping[Shape, int] = {"definition": 2, "listing": 2, "code": 2, "comparison": 4, "steps": 3}
 """Groups of statements by what is asked for; three where nothing is said."""
-MARGIN = 0.45
-"""How much less than the best a further statement may score. One from another lesson has half of it."""
+WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
+    "code": ("code", "steps"),
+    "row": ("comparison", "listing"),
+    "table": ("comparison", "listing"),
+    "maths": ("formula",),
+}
+"""Which questions ask for a block; to others it is the answer only where it fits far better than any sentence."""
+MARGIN = 0.4
 NEW_WORDS = 0.4
 """What a word of the question that no statement taken so far holds is worth, as a share of the question."""
 
@@ -32,7 +41,8 @@ LEANS = re.compile(
     r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|however|but|and|or|then|therefore|thus|so|hence|both"
     r"|otherwise|instead|also|too|either|neither|moreover|furthermore|similarly|likewise|nevertheless|conversely|in contrast"
     r"|on the other hand|here|there|as a result|for (?:this|that)|in (?:this|that)|at (?:this|that)|because of (?:this|that)"
-    r"|the (?:first|second|third|latter|former|other|others|same|rest|result)|another|one of them|each of (?:them|these)|whichever)\b",
+    r"|the (?:first|second|third|latter|former|other|others|same|rest|result)|another|one of them|each of (?:them|these)"
+    r"|whichever)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that cannot be understood without the one before it."""
@@ -61,7 +71,9 @@ Group = frozenset[int]
 """Places of statements in a passage."""
 
 
-def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage], question: str, language: str) -> dict[str, Group]:
+def compose(
+    shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage], question: str, language: str
+) -> dict[str, Group]:
     """The statements of an answer by chunk: the best, and those that add to it, each with what it needs."""
     asked = stems(question, language)
     taken: dict[str, Group] = {}
@@ -72,10 +84,11 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
     while left and groups < MOST_GROUPS.get(shape, 3):
         one = max(left, key=lambda each: _worth(each, best, asked - covered, asked, language))
         left.remove(one)
-        if best and one.score < best.score - (MARGIN if _near(one, best) else MARGIN / 2):
-            continue
         passage = passages[one.chunk.id]
         group = complete(passage, passage.statements.index(one.statement), shape)
+        kinds = {passage.statements[place].kind for place in group}
+        if best and one.score < best.score - _margin(kinds, shape, near=_near(one, best)):
+            continue
         new = group - taken.get(one.chunk.id, frozenset())
         size = sum(_size(passage.statements[place]) for place in new)
         if not new or (best and length + size > LONGEST_ANSWER) or _said(passage, new, taken, passages):
@@ -86,11 +99,21 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
     return taken
 
 
-def _worth(one: ReadStatement, best: ReadStatement | None, missing: frozenset[str], asked: frozenset[str], language: str) -> float:
+def _worth(
+    one: ReadStatement, best: ReadStatement | None, missing: frozenset[str], asked: frozenset[str], language: str
+) -> float:
     if best is None:
         return one.score
     new = len(missing & stems(one.statement.readable, language)) / max(1, len(asked))
     return one.score + NEW_WORDS * new + (0.1 if _near(one, best) else 0.0)
+
+
+def _margin(kinds: set[StatementKind], shape: Shape, *, near: bool) -> float:
+    """How much less than the best a further group may score: little where it brings a block nobody asked for, or comes from
+    another lesson."""
+    if any(kind in WANTED_BY and shape not in WANTED_BY[kind] for kind in kinds):
+        return MARGIN / 4
+    return MARGIN if near and "row" not in kinds else MARGIN / 2
 
 
 def _near(one: ReadStatement, best: ReadStatement) -> bool:
@@ -164,7 +187,8 @@ def _elaboration(found: Sequence[Statement], place: int) -> set[int]:
     following = place + 1
     if following < len(found) and found[following].kind == "sentence" and found[following].block == found[place].block:
         text = found[following].readable
-        if not _asks(found[following]) and not POINTING.search(text) and STOPPED.search(text):
+        long_enough = len(text.split()) >= FEWEST_WORDS
+        if long_enough and not _asks(found[following]) and not POINTING.search(text) and STOPPED.search(text):
             return {following}
     return set()
 
@@ -203,10 +227,11 @@ def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
     same = {at for at in _block(found, place) if found[at].kind in ("item", "sentence", "code", "maths")}
     first = min(same)
     introduction = _with_introduction(found, first) if first and found[first - 1].readable.endswith(":") else set()
-    if shape in ("listing", "steps") and len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER:
+    all_wanted = shape == "listing" or (shape == "steps" and STEP.match(found[place].readable) is not None)
+    if all_wanted and len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER:
         return same | introduction
     one = found[place].readable
-    before = {at for at in range(max(first, place - MOST_BEFORE), place)} if LEANS.match(one) else set()
+    before = set(range(max(first, place - MOST_BEFORE), place)) if LEANS.match(one) else set()
     return before | (introduction if introduction and not _stands(one) else set())
 
 
@@ -216,10 +241,9 @@ def _stands(text: str) -> bool:
 
 
 def _table(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
-    """The whole table where it is small or both sides of it are asked for."""
+    """The whole table where all of it may be asked for, and it is not too long."""
     table = next(at for at in _block(found, place) if found[at].kind == "table")
-    longest = 2 * LONGEST_TABLE if shape in ("comparison", "listing") else LONGEST_TABLE
-    return {table} if len(found[table].readable) <= longest else set()
+    return {table} if shape in WANTED_BY["row"] and len(found[table].readable) <= LONGEST_TABLE else set()
 
 
 def _block(found: Sequence[Statement], place: int) -> Iterator[int]:

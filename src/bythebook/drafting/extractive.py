@@ -28,11 +28,13 @@ class ExtractiveDrafter:
     async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
         """The lesson that answers best comes first; inside a lesson, sentences stand in the order of the book."""
         passages: dict[str, Passage] = {}
-        for evidence in request.evidence:
+        ranks: dict[str, int] = {}
+        for rank, evidence in enumerate(request.evidence):
             for chunk in evidence.passages:
                 passages.setdefault(chunk.id, Passage.of(evidence.label, chunk))
+                ranks.setdefault(chunk.id, rank)
         chunks = [passage.chunk for passage in passages.values()]
-        read = await self._reader.read(request.question, chunks, request.language)
+        read = await self._reader.read(request.question, chunks, request.language, ranks=list(ranks.values()))
         if not any(one.coverage for one in read):
             return
         shape = asked_for(request.question, request.language)
@@ -83,7 +85,7 @@ def _markdown(passage: Passage, one: Statement) -> str:
         block = f"{passage.chunk.preface}\n{block}"
     if one.kind == "code":
         mark = block[: len(block) - len(block.lstrip("`~"))]
-        block = block if not mark or block.rstrip().endswith(mark) and "\n" in block else f"{block}\n{mark}"
+        block = block if not mark or (block.rstrip().endswith(mark) and "\n" in block) else f"{block}\n{mark}"
     return block
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from bythebook.drafting.draft import Exchange
 from bythebook.drafting.leaning import CHOICE, OF_WHAT, OPENING, PERSON, POSSESSIVE, leans, open_pronoun
-from bythebook.drafting.topics import LANGUAGE, Phrase, small, stems, topics
+from bythebook.drafting.topics import LANGUAGE, Phrase, stems, topics
 from bythebook.index.lexical import words
 
 LONGEST = 300
@@ -26,12 +26,12 @@ BESIDE = 1
 LABELS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 SOURCE = re.compile(
     r"(?:\b(?:the|your)\s+)?(?:\b(?P<ordinal>first|second|third|fourth|fifth)\s+(?:source|reference|citation)\b"
-    r"|\b(?:source|reference|citation)\s+(?:number\s+|no\.?\s*)?\[?(?P<number>\d)\]?|\[(?P<label>\d)\])",
+    r"|\b(?:source|reference|citation)\s+(?:number\s+|no\.?\s*)?\[?(?P<number>\d{1,2})\b\]?|(?<![\w\])])\[(?P<label>\d{1,2})\])",
     re.IGNORECASE,
 )
 MANY = frozenset({"they", "them", "their", "theirs", "these", "those"})
 NEGATION = re.compile(r"\b(?:not|never|no|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
-QUESTION_MARKS = ("?", "？", "؟", ";")
+QUESTION_MARKS = ("?", "？", "؟", "\u037e")
 REQUEST = re.compile(
     r"(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|will|would|should|may|must|has|have"
     r"|tell|give|show|explain|describe|list|name|compare|define|summari[sz]e|find|say)\b",
@@ -86,7 +86,7 @@ def _in_thread(asked: str, history: Sequence[Exchange]) -> str:
 
 
 def _with_sources(asked: str, history: Sequence[Exchange]) -> str:
-    """ "The second source", "source 2" and [2] are the sections that the last answer cited."""
+    """Whether written "the second source", "source 2" or [2]: these are the sections that the last answer cited."""
     sources = next((exchange.sources for exchange in reversed(history) if exchange.sources), ())
 
     def section(match: re.Match[str]) -> str:
@@ -162,11 +162,11 @@ def accept(rewrite: str, question: str, history: Sequence[Exchange], language: s
     if not text or len(text) > LONGEST or len(text.splitlines()) > 1 or not _asks(text, question):
         return False
     thread = [part for exchange in history for part in (exchange.question, exchange.answer, *exchange.sources)]
-    said = _content(" ".join([question, *thread]), language)
-    meant, own = _content(text, language), _content(question, language)
-    if not meant <= said or bool(NEGATION.search(question)) != bool(NEGATION.search(text)):
+    everything = " ".join([question, *thread])
+    meant, own = stems(text, language), stems(question, language)
+    if not meant <= stems(everything, language) or 2 * len(own & meant) < len(own):
         return False
-    return 2 * len(own & meant) >= len(own)
+    return bool(NEGATION.search(text)) in (bool(NEGATION.search(question)), bool(NEGATION.search(everything)))
 
 
 def _asks(text: str, question: str) -> bool:
@@ -176,7 +176,3 @@ def _asks(text: str, question: str) -> bool:
         or bool(REQUEST.match(text))
         or not (question.strip().endswith(QUESTION_MARKS) or REQUEST.match(question))
     )
-
-
-def _content(text: str, language: str) -> frozenset[str]:
-    return frozenset(stem for start, end, stem in words(text, language) if not small(text[start:end]))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
 
@@ -23,10 +22,13 @@ from agents.stream_events import StreamEvent
 
 from bythebook.drafting import prompts
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, ToolCall, Usage
+from bythebook.drafting.labels import nearest_labels
 from bythebook.drafting.openai_agents_calls import OPENAI_URL, ModelServer, PatientModel
+from bythebook.drafting.search_arguments import MAX_TOP_K, read_arguments
 from bythebook.errors import BookError, InvalidSettings, Unavailable
 from bythebook.grounding.splitting import SentenceSplitter, kind_of, split_markers
 from bythebook.index.remote import Patience
+from bythebook.retrieval.evidence import Evidence
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +39,6 @@ DEFAULT_MODEL = "gpt-4o-mini"
 MAX_SEARCHES = 3
 MAX_CALLS = MAX_SEARCHES + 3
 """Model calls in one draft: one after each further search, the answer, and two for a server that ignores `tool_choice`."""
-MAX_TOP_K = 20
-DEFAULT_TOP_K = 5
-MAX_QUERY = 1000
 FIRST_CALL_ID = "call_search_0"
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -92,7 +91,7 @@ class AgentDrafter:
         """Raises Rejected, RateLimited or Unavailable; what was drafted before that is not an answer."""
         tool = SearchTool(request, self._options, self._server)
         run = tool.run(_conversation(request, self._options))
-        text = SentenceStream()
+        text = SentenceStream(tool.evidence, request.language)
         events = cast(Events, run.stream_events())
         try:
             async for event in events:
@@ -107,7 +106,7 @@ class AgentDrafter:
             raise self._unusable("answered in a way that cannot be used") from error
         finally:
             await _stop(run, events)
-        if not text.seen:
+        if not text.answered:
             raise self._unusable("gave an empty answer")
         usage = run.context_wrapper.usage
         if usage.total_tokens:
@@ -131,13 +130,19 @@ async def _stop(run: RunResultStreaming, events: Events) -> None:
 
 
 class SentenceStream:
-    """A run's raw events in, sentences out. A sentence the model repeats after a further search comes once."""
+    """A run's raw events in, sentences out. A sentence the model repeats after a further search comes once. `answered` tells
+    whether the model's last message says anything."""
 
-    def __init__(self) -> None:
-        self.seen: set[str] = set()
+    def __init__(self, evidence: Mapping[int, Evidence], language: str) -> None:
+        self.answered = False
+        self._evidence = evidence
+        self._language = language
+        self._seen: set[str] = set()
         self._splitter = SentenceSplitter()
 
     def read(self, event: Any) -> list[DraftSentence]:
+        if event.type == "response.created":
+            self.answered = False
         if event.type == "response.output_text.delta":
             return self._new(self._splitter.feed(event.delta))
         if event.type == "response.completed":
@@ -148,8 +153,10 @@ class SentenceStream:
         drafted = []
         for sentence in sentences:
             text, labels = split_markers(sentence)
-            if text and text not in self.seen:
-                self.seen.add(text)
+            self.answered = self.answered or bool(text)
+            if text and text not in self._seen:
+                self._seen.add(text)
+                labels = labels or nearest_labels(text, self._evidence.values(), self._language)
                 drafted.append(DraftSentence(text=text, labels=labels, kind=kind_of(text)))
         return drafted
 
@@ -158,6 +165,7 @@ class SearchTool:
     """The agent of one draft and its tool. After the last search it may make, the tool is withdrawn from it."""
 
     def __init__(self, request: DraftRequest, options: AgentOptions, server: ModelServer) -> None:
+        self.evidence = {one.label: one for one in request.evidence}
         self._search_again = request.search_again
         self._left = 0 if options.tool_choice == "none" or request.search_again is None else MAX_SEARCHES
         self._calls: list[ToolCall] = []
@@ -229,6 +237,7 @@ class SearchTool:
             return self._failed(str(error), arguments.query)
         except TimeoutError:
             return self._failed("The search took too long.", arguments.query)
+        self.evidence |= {one.label: one for one in found}
         average = sum(one.relevance for one in found) / len(found) if found else 0.0
         self._record(arguments.query, len(found), average, None)
         return prompts.labelled_tool_response(found, arguments.query)
@@ -239,42 +248,6 @@ class SearchTool:
 
     def _record(self, query: str, count: int, average: float, error: str | None) -> None:
         self._calls.append(ToolCall(tool_name=self._name, query=query, results_count=count, avg_similarity=average, error=error))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchArguments:
-    query: str
-    top_k: int = DEFAULT_TOP_K
-    similarity_threshold: float = 0.0
-
-
-def read_arguments(raw: str) -> SearchArguments:
-    """What a model gets wrong is brought into range, and logged."""
-    try:
-        given = json.loads(raw or "{}")
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        logger.warning("The model called its tool with arguments that are no JSON object")
-        return SearchArguments(query="")
-    query = given.get("query")
-    read = SearchArguments(
-        query=query.strip()[:MAX_QUERY] if isinstance(query, str) else "",
-        top_k=round(_within(given.get("top_k"), lowest=1, highest=MAX_TOP_K, default=DEFAULT_TOP_K)),
-        similarity_threshold=_within(given.get("similarity_threshold"), lowest=0.0, highest=1.0, default=0.0),
-    )
-    for name in ("query", "top_k", "similarity_threshold"):
-        if name in given and given[name] != getattr(read, name):
-            logger.warning("The model asked for %s=%.80r; %.80r is used", name, given[name], getattr(read, name))
-    return read
-
-
-def _within(value: object, *, lowest: float, highest: float, default: float) -> float:
-    try:
-        number = float(value) if isinstance(value, str | int | float) else default
-    except (ValueError, OverflowError):
-        return default
-    return default if math.isnan(number) else min(highest, max(lowest, number))
 
 
 def _conversation(request: DraftRequest, options: AgentOptions) -> list[TResponseInputItem]:

@@ -4,6 +4,7 @@ lists of small words, so a phrase is a run of words that are none of them."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -46,7 +47,7 @@ ADDRESSED = frozenset({"i", "we", "you"})
 INVERTING = frozenset({"do", "does", "did", "can", "could", "will", "would", "should", "may", "might", "must"})
 # What a phrase weighs: in a question 1, in an answer less, and less again with every exchange since. The rest are factors.
 ANSWER_WEIGHT, SHORT_ANSWER_WEIGHT, FADING = 0.35, 0.8, 0.6
-FIRST, NAME, LONG = 1.4, 1.2, 1.1
+FIRST, NAME, LONG = 1.7, 1.2, 1.1
 LONGEST_PHRASE = 6
 SHORT_ANSWER = 7
 ANSWER_CHARACTERS = 600
@@ -85,10 +86,9 @@ class _Said:
 
 
 @lru_cache(maxsize=CACHED)
-def stems(text: str) -> frozenset[str]:
+def stems(text: str, language: str = LANGUAGE) -> frozenset[str]:
     """The words that carry content. Small words never count, not even where there is nothing else."""
-    kept = (stem for start, end, stem in words(text, LANGUAGE) if not small(text[start:end]))
-    return frozenset(kept)
+    return frozenset(stem for start, end, stem in words(text, language) if not small(text[start:end]))
 
 
 def small(word: str) -> bool:
@@ -101,7 +101,8 @@ def phrases(text: str) -> tuple[Phrase, ...]:
     """Every phrase once, in the order of the text."""
     found: dict[frozenset[str], Phrase] = {}
     for definite, run in _runs([match.group() for match in TOKEN.finditer(text)]):
-        phrase = Phrase(text=" ".join(run[-LONGEST_PHRASE:]), definite=definite, stems=stems(" ".join(run[-LONGEST_PHRASE:])))
+        written = " ".join(run[-LONGEST_PHRASE:])
+        phrase = Phrase(text=written, definite=definite, stems=stems(written))
         if any(not stem[0].isdigit() for stem in phrase.stems):
             found.setdefault(phrase.stems, phrase)
     return tuple(found.values())
@@ -111,18 +112,23 @@ def topics(history: Sequence[Exchange], known: str) -> list[Phrase]:
     """The phrases of a thread that `known` does not hold already, the likeliest subject first: recent before old, questions
     before answers, what both speak of before what only one does."""
     told = list(_told(history))
+    weights: Counter[str] = Counter()
+    for said in told:
+        for stem in said.stems:
+            weights[stem] += said.weight  # type: ignore[assignment]
     seen = stems(known)
     ranked: dict[frozenset[str], tuple[float, Phrase]] = {}
     for turn, said in enumerate(told):
         for number, phrase in enumerate(phrases(said.text)):
-            if phrase.stems <= seen or phrase.stems in ranked:
-                continue
-            score = sum(one.weight * len(phrase.stems & one.stems) / len(phrase.stems) for one in told)
-            score *= (
-                (FIRST if turn == number == 0 else 1) * (NAME if phrase.proper else 1) * (LONG if len(phrase.stems) > 1 else 1)
-            )
-            ranked[phrase.stems] = (score, replace(phrase, asked=said.asked))
+            if not phrase.stems <= seen and phrase.stems not in ranked:
+                score = sum(weights[stem] for stem in phrase.stems) / len(phrase.stems) * _factor(phrase, turn == number == 0)
+                ranked[phrase.stems] = (score, phrase if said.asked else replace(phrase, asked=False))
     return _apart([phrase for _, phrase in sorted(ranked.values(), key=lambda pair: -pair[0])])
+
+
+def _factor(phrase: Phrase, first: bool) -> float:
+    """`first` is the first phrase of the last question."""
+    return (FIRST if first else 1.0) * (NAME if phrase.proper else 1.0) * (LONG if len(phrase.stems) > 1 else 1.0)
 
 
 def _apart(ordered: Iterable[Phrase]) -> list[Phrase]:

@@ -24,7 +24,7 @@ def find_block(text: str, kind: str, source: str, preface: str = "") -> tuple[in
 def _find_lines(lines: list[str], source: str) -> tuple[int, int] | None:
     """Every line in the source's order. Lines may be left out, but none changed or added."""
     wanted = [_folded(line) for line in lines if line.strip()]
-    places = []
+    places: list[re.Match[str]] = []
     for line in LINE.finditer(source):
         if len(places) < len(wanted) and _folded(line[0]) == wanted[len(places)] and not FENCE.match(line[0]):
             places.append(line)

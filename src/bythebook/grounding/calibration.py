@@ -22,6 +22,7 @@ STEPS = 40
 TOP_ABOVE_MEAN = 0.15
 """How far the best result of a typical pool stands above the pool's mean."""
 LEAST_GAP = 1e-3
+FOREIGN_SOURCE = "other subject"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,8 @@ class Calibration:
     intercept: float
     anchors: tuple[tuple[float, float], ...]
     spread: float
+    subject: float
+    """The cosine below which a question is about something else."""
     answerable: int
     unanswerable: int
     auc: float
@@ -98,12 +101,20 @@ def fit(probes: Sequence[Probe]) -> Calibration:
         intercept=float(intercept),
         anchors=_anchors(yes, no, threshold),
         spread=TOP_ABOVE_MEAN / max(above[len(above) // 2], 1e-6),
+        subject=_subject(probes),
         answerable=len(yes),
         unanswerable=len(no),
         auc=area(yes, no),
         balanced_accuracy=accuracy,
         sources=sources,
     )
+
+
+def _subject(probes: Sequence[Probe]) -> float:
+    """The nearest chunk's cosine tells other subjects from this one, whether the book answers or not."""
+    foreign = np.array([probe.signals.top_cosine for probe in probes if probe.source == FOREIGN_SOURCE])
+    near = np.array([probe.signals.top_cosine for probe in probes if probe.source != FOREIGN_SOURCE])
+    return best_threshold(near, foreign)[0] if len(foreign) and len(near) else 0.0
 
 
 def _regress(rows: NDArray[np.float64], truth: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, Span
 from bythebook.books.statements import statements
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import read
+from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.splitting import SentenceSplitter, kind_of, split_markers
-from bythebook.grounding.support import best_windows, folded, read_source, same_statement
+from bythebook.grounding.splitting import SentenceSplitter, kind_of
+from bythebook.grounding.support import Source, best_windows, folded, read_source, same_words
+from bythebook.grounding.surface import unsafe
 from bythebook.retrieval.evidence import Evidence
 
 __all__ = [
@@ -120,19 +123,19 @@ class Checker:
     def _check_words(self, text: str, kind: str, cited: Sequence[Evidence]) -> Supported | Unsupported:
         sources = {one.label: [read_source(chunk, self._language) for chunk in one.passages] for one in cited}
         every = [source for held in sources.values() for source in held]
+        same = _same(text, cited, sources)
         claim = read(text, self._language)
-        same = same_statement(text, claim, every)
-        windows, share = ([same], 1.0) if same else best_windows(claim, every, most=max(2, len(cited)))
-        reason = None if same else objection(text, claim, every, windows, share)
+        windows, share = ([], 0.0) if same else best_windows(claim, every, most=max(2, len(cited)))
+        reason = unsafe(text, every) if same else objection(text, claim, every, windows, share)
         if reason:
             return Unsupported(text=text, reason=reason)
-        citations = [
+        found = [
             _citation(one, window.source.chunk, window.statements[0].start, window.statements[-1].end)
             for one in cited
             for window in windows
             if window.source in sources[one.label]
         ]
-        return Supported(text=text, kind=kind, citations=tuple(citations))
+        return Supported(text=text, kind=kind, citations=(same,) if same else tuple(found))
 
     def _check_quotes(self, sentence: Sentence) -> Supported | Unsupported:
         """A sentence of the book's own words: nothing in it may differ from the stretches it names."""
@@ -147,6 +150,16 @@ class Checker:
         if not _says(sentence, words):
             return Unsupported(text=sentence.text, reason="does not say what it quotes")
         return Supported(text=sentence.text, kind=sentence.kind, citations=tuple(citations))
+
+
+def _same(text: str, cited: Sequence[Evidence], sources: Mapping[int, Sequence[Source]]) -> Citation | None:
+    """The place that says exactly this."""
+    for one in cited:
+        for source in sources[one.label]:
+            place = same_words(text, source)
+            if place:
+                return _citation(one, source.chunk, *place)
+    return None
 
 
 def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported | Unsupported:
@@ -164,7 +177,8 @@ def _says(sentence: Sentence, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
     slices = [chunk.text[start:end] for chunk, start, end in quoted]
     said = folded(sentence.text)
     shown = folded(" ".join(readable(words) for words in slices))
-    if not said or said in (folded(" ".join(slices)), shown):
+    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
+    if not said or said in (folded(" ".join(slices)), shown, plain):
         return bool(said)
     if any(
         find_block(sentence.text, sentence.kind, words, chunk.preface)
@@ -172,8 +186,8 @@ def _says(sentence: Sentence, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
     ):
         return True
     for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
-        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", shown):
-            return len(read(said, "en").denials) == len(read(shown, "en").denials)
+        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
+            return len(read(said, "en").denials) == len(read(plain, "en").denials)
     return said == folded(" ".join(map(_as_it_reads, quoted)))
 
 

@@ -29,12 +29,14 @@ class ConfidenceMetrics:
 
 def assess(similarities: Sequence[float], embeddings: Sequence[NDArray[np.float32]]) -> ConfidenceMetrics:
     """`similarities` of the pool, on the scale in use; `embeddings` of the same chunks."""
+    lowest, highest = min(similarities, default=0.0), max(similarities, default=0.0)
     average = sum(similarities) / len(similarities) if similarities else 0.0
+    average = min(max(average, lowest), highest)  # three times 0.6 is a little less than 1.8 to a computer
     level = confidence_level(average, len(similarities))
     return ConfidenceMetrics(
         average_similarity=average,
-        min_similarity=min(similarities, default=0.0),
-        max_similarity=max(similarities, default=0.0),
+        min_similarity=lowest,
+        max_similarity=highest,
         num_chunks=len(similarities),
         chunk_diversity=chunk_diversity(embeddings),
         confidence_level=level,

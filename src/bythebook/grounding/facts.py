@@ -6,86 +6,39 @@ The same reading is made of a draft's sentence and of the book's, so that equal 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import readable
-from bythebook.index.lexical import words
+from bythebook.grounding.quantities import NUMBER_WORDS, ROUND_NUMBERS, UNIT_WORD, UNITS, numbers_in, spoken_with_units
+from bythebook.index.lexical import STOP_WORDS, words
 
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
-    )
-}
-ROUND_NUMBERS = {"one": "1", "hundred": "100", "thousand": "1000", "million": "1000000", "dozen": "12"}
-"""Known when the book writes them, never asked of a draft: "one" is seldom a number."""
-UNIT_NAMES = {
-    "m": "m metre metres meter meters", "cm": "cm centimetre centimetres centimeter centimeters", "km": "km kilometre kilometres",
-    "mm": "mm millimetre millimetres millimeter millimeters", "s": "s sec second seconds", "ms": "ms millisecond milliseconds",
-    "µs": "us µs μs microsecond microseconds", "ns": "ns nanosecond nanoseconds", "min": "min minute minutes",
-    "h": "h hour hours", "day": "day days", "week": "week weeks", "month": "month months", "year": "year years",
-    "Hz": "Hz hertz", "kHz": "kHz kilohertz", "MHz": "MHz megahertz", "GHz": "GHz gigahertz", "kg": "kg kilogram kilograms",
-    "g": "g gram grams", "N": "N newton newtons", "Nm": "Nm N·m", "W": "W watt watts", "kW": "kW kilowatt kilowatts",
-    "V": "V volt volts", "A": "A ampere amperes amp amps", "Ah": "Ah", "Wh": "Wh kWh", "J": "J joule joules", "Pa": "Pa",
-    "rad": "rad radian radians", "°": "° deg degree degrees", "°C": "°C", "%": "% percent", "bit": "bit bits",
-    "byte": "B byte bytes", "kB": "kB KB kilobyte kilobytes", "MB": "MB megabyte megabytes", "GB": "GB gigabyte gigabytes",
-    "TB": "TB terabyte terabytes", "GiB": "GiB", "MiB": "MiB", "px": "px pixel pixels", "fps": "fps", "rpm": "rpm",
-    "dB": "dB decibel decibels", "m/s": "m/s", "rad/s": "rad/s", "km/h": "km/h", "m/s2": "m/s² m/s^2 m/s2", "Mbit/s": "Mbit/s Mbps",
-    "$": "$ dollar dollars", "€": "€ euro euros",
-}  # fmt: skip
-UNITS = {name: unit for unit, names in UNIT_NAMES.items() for name in names.split()}
-NUMBER = re.compile(
-    r"(?P<sign>(?<![\w)\]}.])[-\u2212](?=\d))?(?<![\w.])"
-    r"(?P<value>\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*(?:[eE][-+\u2212]?\d+)?)"
-    r"(?:[ \u00a0\u202f]?-?(?P<unit>[%°][CF]?|[A-Za-zµμ]+(?:[/·][A-Za-z]+)?(?:²|\^2|2(?!\w))?))?"
-)
-UNIT_WORD = re.compile(r"[%°$€]|[A-Za-zµμ]{2,}(?:/[a-z]+)?")
 LATEX = re.compile(r"\\(?:text|mathrm|operatorname|unit|si)\s*\{([^{}]*)\}")
-LATEX_COMMAND = re.compile(r"\\(?:[A-Za-z]+|[ ,;:!\\])")
+LATEX_COMMAND = re.compile(r"\\(?:[A-Za-z]+(?:_\w+)?|[ ,;:!\\])")
 NAME = re.compile(r"(?<![\w/.])[^\W\d_][\w'’-]*\w|(?<![\w/.])[A-Z](?!\w)")
 IDENTIFIER = re.compile(
     r"(?<![\w/~.-])(?:~?/[\w~./-]*\w|--?[A-Za-z][\w-]*(?==|\b)|\w+(?:::\w+)+|\w*[^\W\d_]\w*(?:\.\w+)+(?:\(\))?"
-    r"|\w+_\w*|_\w+|[A-Za-z]+\(\)|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*|[^\W\d_]+\d\w*)"
+    r"|\w+_\w*|_\w{2,}|[A-Za-z]+\(\)|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*|[^\W\d_]+\d\w*)"
 )
 NO_IDENTIFIERS = frozenset({"e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "ph.d"})
 ENUMERATOR = re.compile(r"\s*(?:>\s*)*(?:[-*+\u2022]|\d{1,9}[.)])[ \t]+")
-NEGATORS = frozenset(["not", "no", "never", "cannot", "without", "neither", "nor", "none", "nobody", "nothing", "nowhere"])
-ALSO_DENIES = frozenset(
-    [
-        "lack",
-        "lacks",
-        "lacking",
-        "unable",
-        "impossible",
-        "fail",
-        "fails",
-        "failed",
-        "failing",
-        "instead",
-        "rather",
-        "prevent",
-        "prevents",
-        "avoid",
-        "avoids",
-        "forbid",
-        "forbids",
-        "refuse",
-        "refuses",
-        "wrong",
-        "false",
-        "hardly",
-        "rarely",
-        "unless",
-        "missing",
-        "absent",
-        "except",
-    ]
-)
+NEGATORS = frozenset({
+    "not", "no", "never", "cannot", "without", "neither", "nor", "none", "nobody", "nothing", "nowhere",
+})  # fmt: skip
+ALSO_DENIES = frozenset({
+    "lack", "lacks", "lacking", "unable", "impossible", "fail", "fails", "failed", "failing", "instead", "rather", "prevent",
+    "prevents", "avoid", "avoids", "forbid", "forbids", "refuse", "refuses", "wrong", "false", "hardly", "rarely", "unless",
+    "missing", "absent", "except",
+})  # fmt: skip
 """Words that may stand for a negation in a draft or in the book, though nobody is asked to repeat them."""
 NO_NEGATION = re.compile(
     r"\bnot (?:only|just|merely)\b|\bwhether or not\b|\bno matter\b|\bno (?:more|less|fewer|later) than\b", re.I
+)
+CLAUSE = re.compile(
+    r"[,;:.](?=\s)|\s[\u2013\u2014-]\s|\b(?:and|but|or|because|which|while|whereas|so that|although)\b", re.IGNORECASE
 )
 CLAUSE_END = re.compile(r"[;:.!?]|\bbut\b")
 LIGHT = (
@@ -132,6 +85,8 @@ class Reading:
     names: frozenset[str]
     identifiers: frozenset[str]
     denials: tuple[Denial, ...]
+    clauses: tuple[tuple[str, ...], ...]
+    """The content words of each clause."""
     opening: str
     """The stem of the first word where it is a content word: a name may hide there."""
 
@@ -142,7 +97,7 @@ def read(markdown: str, language: str) -> Reading:
     english = language.casefold().startswith("en")
     found = words(text, language)
     light = _light() if english else frozenset[str]()
-    numbers, counted = _numbers(text)
+    numbers, counted = numbers_in(text)
     content = [
         (start, stem)
         for start, end, stem in _whole(found)
@@ -155,19 +110,20 @@ def read(markdown: str, language: str) -> Reading:
         text=text,
         content=tuple(dict.fromkeys(stem for _, stem in content)),
         stems=frozenset(stem for _, _, stem in found),
-        numbers=frozenset(numbers | (_with_units(spoken, text) if english else set())),
+        numbers=frozenset(numbers | (spoken_with_units(spoken, text) if english else set())),
         known_numbers=frozenset(numbers | spoken | round_ones),
         units=frozenset(units),
         names=_names(text, language),
         identifiers=frozenset(found for found in IDENTIFIER.findall(text) if found.casefold() not in NO_IDENTIFIERS),
         denials=_denials(text, content) if english else (),
+        clauses=_clauses(text, content),
         opening=content[0][1] if content and not text[: content[0][0]].strip("\"'“‘(«*_ ") else "",
     )
 
 
 def plain(markdown: str) -> str:
     """The words of a sentence on one line, without list marks."""
-    text = readable(without_mark(markdown))
+    text = readable(with_plain_formulas(without_mark(markdown)))
     return " ".join(LATEX_COMMAND.sub(" ", LATEX.sub(r"\1", text)).split())
 
 
@@ -186,40 +142,15 @@ def _whole(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
             reach = end
 
 
+def is_light(stem: str, language: str) -> bool:
+    """Whether a stem says too little to be missed: light words and stop words."""
+    return language.casefold().startswith("en") and (stem in _light() or stem in _stops())
+
+
+@lru_cache(maxsize=16384)
 def stem(word: str, language: str) -> str:
     found = words(word, language)
     return found[0][2] if found else word.casefold()
-
-
-def _numbers(text: str) -> tuple[set[tuple[str, str]], set[int]]:
-    """The numbers with their units, and the places that they take up: what stands there is no other word."""
-    found, places = set(), set[int]()
-    for match in NUMBER.finditer(text):
-        token = match["unit"] or ""
-        unit = UNITS.get(token) or UNITS.get(token.casefold() if len(token) > 3 else token, "")
-        before = text[max(0, match.start() - 1) : match.start()]
-        sign = "-" if match["sign"] else ""
-        found.add((sign + _value(match["value"]), unit or UNITS.get(before, "")))
-        places.update(range(match.start(), match.end() if unit else match.end("value")))
-    return found, places
-
-
-def _value(written: str) -> str:
-    digits = re.sub(r"[,\u00a0\u202f]", "", written).replace("\u2212", "-").casefold()
-    if digits.count(".") == 1 and "e" not in digits:
-        digits = digits.rstrip("0").rstrip(".")
-    return digits.lstrip("0") or "0" if digits.isdigit() else digits
-
-
-def _with_units(spoken: set[tuple[str, str]], text: str) -> set[tuple[str, str]]:
-    """ "five metres" as (5, m)."""
-    found = set()
-    for value, _ in spoken:
-        word = next(name for name, number in NUMBER_WORDS.items() if number == value)
-        after = re.search(rf"\b{word}[ -]+([a-z]+)", text, re.IGNORECASE)
-        token = after[1] if after else ""
-        found.add((value, UNITS.get(token, "") if len(token) > 1 else ""))
-    return found
 
 
 def _names(text: str, language: str) -> frozenset[str]:
@@ -253,8 +184,21 @@ def _denials(text: str, content: list[tuple[int, str]]) -> tuple[Denial, ...]:
     return tuple(found)
 
 
+def _clauses(text: str, content: list[tuple[int, str]]) -> tuple[tuple[str, ...], ...]:
+    edges = [match.start() for match in CLAUSE.finditer(text)]
+    clauses: dict[int, list[str]] = {}
+    for start, stem in content:
+        clauses.setdefault(bisect_right(edges, start), []).append(stem)
+    return tuple(map(tuple, clauses.values()))
+
+
 def _is_plain(word: str) -> bool:
     return word in NEGATORS or word.endswith("n't")
+
+
+@cache
+def _stops() -> frozenset[str]:
+    return frozenset(stem(word, "en") for word in STOP_WORDS)
 
 
 @cache

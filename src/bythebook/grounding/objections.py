@@ -6,14 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from bythebook.grounding.alignment import altered
 from bythebook.grounding.facts import Denial, Reading, stem
-from bythebook.grounding.support import Source, Statement, Window, signs
+from bythebook.grounding.support import Source, Statement, Window
+from bythebook.grounding.surface import asks, chatter, misquotes, unsafe
 
 ENOUGH = 0.65
 """The share of content words that must be found."""
 FEW_WORDS = 3
 """Sentences of no more content words than this must be found whole."""
-NEW_IN_A_ROW = 4
+CLAUSE_SHARE = 0.4
+"""The same for each clause of three content words or more."""
+NEW_IN_A_ROW = 3
 """Content words one after the other that the book does not have: a claim of the drafter's own."""
 ONE_CARRIES = 0.45
 """The share that a single statement of the book must hold, so that words gathered from everywhere make no claim."""
@@ -32,97 +36,23 @@ OPPOSITES = (
 ABSOLUTES = ("always", "only", "guarantee", "all", "never")
 """Words that make a statement stronger. Where a draft has one, the book must have it too."""
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
-CODE = re.compile(r"(`{1,2})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-FORMULA = re.compile(r"\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)")
-QUOTED = re.compile(
-    '\u201c([^\u201c\u201d]+)\u201d|\u00ab([^\u00ab\u00bb]+)\u00bb|\u201e([^\u201e\u201c\u201d]+)[\u201c\u201d]|(?<!\\w)"([^"\\n]+)"|(?<!\\w)\u2018([^\u2018\u2019]+)\u2019(?!\\w)'
-)
-ADDRESS = re.compile(r"(?:https?|ftp)://[^\s<>()\[\]]+|www\.[^\s<>()\[\]]+|mailto:\S+|[\w.+-]+@[\w-]+\.[\w.]+")
-TARGET = re.compile(r"\]\(\s*<?([^()\s>]+)")
-MARKUP = re.compile(r"!\[|</?[A-Za-z][^<>]*>|<!--|\bjavascript:|&#?\w+;")
-CHATTER = re.compile(
-    r"""\bas\s+an\s+(?:ai|artificial)\b | \blanguage\s+model,?\s+i\b | \bi\s+hope\b | \bhope\s+(?:this|that|it)\s+helps\b
-    | \blet\s+me\s+know\b | \bfeel\s+free\b | \bhappy\s+to\s+help\b | \bi(?:'m|\s+am)\s+(?:sorry|happy|glad|here|an?\b|not\s+able|unable)
-    | \bi\s+(?:cannot|can't|can|could|will|would|don't|do\s+not|have\s+(?:been|no)|was|think|believe|recommend|suggest|must|found)\b
-    | \bmy\s+(?:instructions|rules|training|knowledge|system)\b | \bsystem\s+prompt\b | \b(?:previous|prior)\s+instructions\b
-    | \A\W*(?:sure|certainly|of\s+course|absolutely|great\s+question|good\s+question|hello|hi|hey|thanks|thank\s+you|you're\s+welcome)\b
-    | \bgreat\s+question\b | \bif\s+you\s+have\s+(?:any\s+)?(?:more|other|further|questions)\b | \bhere(?:'s|\s+is|\s+are)\s+(?:the|a|an|your|what|some)\b.*:\Z
-    | \A\W*(?:in\s+(?:summary|conclusion)|to\s+summari[sz]e|according\s+to\s+the\s+(?:text)?book)\W*\Z""",
-    re.VERBOSE | re.IGNORECASE,
-)  # fmt: skip
-"""The drafter talking about itself or to the reader."""
 
 
 def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
     """Why the sentence must not be shown; None where nothing speaks against it."""
-    for reason in (
-        _unseen(text, sources),
-        _asks(text),
-        _chatter(text, sources),
-        _markup(text, sources),
-        _quotations(text, sources),
-        _numbers(claim, sources),
-        _names(claim, sources),
-        _swapped(claim, sources),
-        _too_little(claim, sources, windows, share),
-        _denies(claim, windows),
-        _opposite(claim, windows, sources),
-    ):
-        if reason:
-            return reason
-    return None
-
-
-def _unseen(text: str, sources: Sequence[Source]) -> str | None:
-    foreign = signs(text).difference(*(source.signs for source in sources))
-    return f"has characters that its sources do not have: {', '.join(sorted(foreign))}" if foreign else None
-
-
-def _asks(text: str) -> str | None:
-    return "asks instead of answering" if text.rstrip("\"'\u201d\u2019)*_ ").endswith(("?", "\uff1f", "\u061f")) else None
-
-
-def _chatter(text: str, sources: Sequence[Source]) -> str | None:
-    if CHATTER.search(text) and not any(source.says(text) for source in sources):
-        return "talks about the answer instead of the subject"
-    return None
-
-
-def _markup(text: str, sources: Sequence[Source]) -> str | None:
-    bare = CODE.sub(" ", text)
-    if any(not any(mark in source.shown for source in sources) for mark in MARKUP.findall(bare)):
-        return "has an image, HTML or an entity in it"
-    for clean in _addresses_in(bare):
-        if not any(clean in _addresses(source) for source in sources):
-            return f"names an address that its sources do not have: {clean}"
-    return None
-
-
-def _addresses_in(text: str) -> set[str]:
-    return {address.rstrip(".,;:!?'\"") for address in (*ADDRESS.findall(text), *TARGET.findall(text))}
-
-
-def _addresses(source: Source) -> set[str]:
-    stated = (source.chunk.text[one.start : one.end] for one in source.statements if not one.planted)
-    return {source.chunk.source_url}.union(*map(_addresses_in, stated))
-
-
-def _quotations(text: str, sources: Sequence[Source]) -> str | None:
-    for quoted in quotations(text):
-        if not any(source.says(quoted) or source.says(quoted[:-1] if quoted[-1] in ",." else quoted) for source in sources):
-            return f"quotes what its sources do not say: {quoted}"
-    for formula in FORMULA.findall(CODE.sub(" ", text)):
-        tight = "".join(formula.split())
-        if not any(tight in "".join(source.raw.split()) for source in sources):
-            return f"has a formula that its sources do not have: {formula}"
-    return None
-
-
-def quotations(text: str) -> list[str]:
-    """What stands between quotation marks or code marks."""
-    code = [match[2].strip() for match in CODE.finditer(text)]
-    marked = ["".join(groups).strip() for groups in QUOTED.findall(CODE.sub(" ", text))]
-    return [quoted for quoted in (*code, *marked) if quoted]
+    return (
+        unsafe(text, sources)
+        or asks(text)
+        or chatter(text, sources)
+        or misquotes(text, sources)
+        or _numbers(claim, sources)
+        or _names(claim, sources)
+        or _swapped(claim, sources)
+        or _too_little(claim, sources, windows, share)
+        or _denies(claim, windows)
+        or _opposite(claim, windows, sources)
+        or altered(claim.text, [text for window in windows for text in window.texts], sources[0].language)
+    )
 
 
 def _all_statements(sources: Sequence[Source]) -> Iterator[Statement]:
@@ -218,24 +148,35 @@ def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Win
     headed = max(len(words & source.around.stems) for source in sources)
     if one + (headed if one > 1 else 0) < ONE_CARRIES * len(words) / max(1, len({window.source.chunk.id for window in windows})):
         return "joins words that no sentence of its sources joins"
+    return "adds a claim that its sources do not make" if _new_claim(claim, found) else None
+
+
+def _new_claim(claim: Reading, found: frozenset[str]) -> bool:
+    """Whether a clause of the sentence, or a run of its words, has next to nothing of the sources."""
+    for clause in claim.clauses:
+        known = sum(word in found for word in clause)
+        if (len(clause) >= 2 and not known) or (len(clause) >= 3 and known < CLAUSE_SHARE * len(clause)):
+            return True
     run = 0
     for word in claim.content:
         run = 0 if word in found else run + 1
         if run >= NEW_IN_A_ROW:
-            return "adds a claim that its sources do not make"
-    return None
+            return True
+    return False
 
 
 def _denies(claim: Reading, windows: Sequence[Window]) -> str | None:
     stated = [statement for window in windows for statement in window.statements]
     theirs = [denial for statement in stated for denial in statement.reading.denials]
-    if any(denial.plain and not any(map(denial.agreement, theirs)) for denial in claim.denials):
+    if not _repeated([denial for denial in claim.denials if denial.plain], theirs):
         return "denies what its sources do not deny"
     words = frozenset(claim.content)
     for statement in stated:
         if len(words & statement.reading.stems) < CLOSE * len(words):
             continue
-        wanted = [denial for denial in statement.reading.denials if denial.plain and denial.core and words.issuperset(denial.core)]
+        wanted = [
+            denial for denial in statement.reading.denials if denial.plain and denial.core and words.issuperset(denial.core)
+        ]
         if not _repeated(wanted, claim.denials):
             return "affirms what its sources deny"
     return None

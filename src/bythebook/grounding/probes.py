@@ -11,13 +11,17 @@ from dataclasses import dataclass
 DEFINITION = re.compile(r"^(?:An? |The )?(?P<term>[A-Za-z][\w /-]{2,40}?) (?:is|are|means|describes) (?:an?|the|what|how|one) ")
 PLAIN = re.compile(r"[A-Za-z][A-Za-z'-]+")
 LEAST_WORDS, MOST_WORDS = 8, 32
-KEPT = 0.6
+KEPT = 0.55
 """Share of a statement's words that its question keeps."""
+STRANGERS = 0.5
+"""How many words from elsewhere join them, for each word kept."""
 OPENINGS = ("What about", "How is it that", "Why is it that", "What does it mean that", "When does it happen that")
-STOP = frozenset(
-    """a an and are as at be but by can do does for from has have if in into is it its more not of on only or so than that the
-    their them then there these they this to was what when where which while who why will with without you your""".split()
-)
+STOP = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from", "has", "have", "if",
+    "in", "into", "is", "it", "its", "more", "not", "of", "on", "only", "or", "so", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "to", "was", "what", "when", "where", "which", "while", "who",
+    "why", "will", "with", "without", "you", "your",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,8 @@ class ProbeQuestion:
     text: str
     lesson: str
     source: str
+    estranged: str | None = None
+    """The same with words no book of this subject has: near the subject, and not answered even if the lesson is there."""
 
 
 def definitions(sentences: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:
@@ -48,20 +54,40 @@ def headings(titles: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:
         lessons.setdefault(title.lower(), set()).add(lesson)
     for lesson, title in dict.fromkeys(titles):
         if len(lessons[title.lower()]) == 1 and 2 <= len(PLAIN.findall(title)) <= 9:
-            yield ProbeQuestion(text=f"What does the book say about {title.rstrip('.?!:').lower()}?", lesson=lesson, source="heading")
+            yield ProbeQuestion(
+                text=f"What does the book say about {title.rstrip('.?!:').lower()}?", lesson=lesson, source="heading"
+            )
 
 
-def restatements(sentences: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:
-    """A statement turned into a question that keeps some of its words, chosen by their hash: the same every time."""
-    for lesson, sentence in sentences:
-        words = PLAIN.findall(sentence)
-        content = [word.lower() for word in words if word.lower() not in STOP]
-        if not LEAST_WORDS <= len(words) <= MOST_WORDS or len(content) < 5 or sentence.endswith(("?", ":")):
+def restatements(sentences: Sequence[tuple[str, str]]) -> Iterator[ProbeQuestion]:
+    """A statement turned into a question: some of its words, chosen by their hash, among words from elsewhere, as a reader
+    has his own. The same every time."""
+    usable = [(lesson, content) for lesson, sentence in sentences if (content := _content(sentence))]
+    for place, (lesson, content) in enumerate(usable):
+        text = " ".join(content)
+        kept = [word for word in content if _chance(f"{text}\0{word}") < KEPT]
+        if len(kept) < 3:
             continue
-        kept = [word for word in content if _chance(f"{sentence}\0{word}") < KEPT]
-        if len(kept) >= 3:
-            opening = OPENINGS[int(_chance(sentence) * len(OPENINGS))]
-            yield ProbeQuestion(text=f"{opening} {' '.join(kept)}?", lesson=lesson, source="statement")
+        elsewhere = usable[int(_chance(text) * len(usable))]
+        own, other = _mixed(kept, elsewhere[1], place), _mixed(kept, STRANGE, place)
+        yield ProbeQuestion(text=own, estranged=other, lesson=lesson, source="statement")
+
+
+def _content(sentence: str) -> list[str]:
+    words = PLAIN.findall(sentence)
+    content = [word.lower() for word in words if word.lower() not in STOP]
+    fit = LEAST_WORDS <= len(words) <= MOST_WORDS and len(content) >= 5 and not sentence.endswith(("?", ":"))
+    return content if fit else []
+
+
+def _mixed(kept: Sequence[str], others: Sequence[str], turn: int) -> str:
+    """The kept words with others between them."""
+    count = max(1, round(len(kept) * STRANGERS))
+    chosen = [others[(turn + 7 * step) % len(others)] for step in range(count)]
+    words = list(kept)
+    for step, word in enumerate(chosen):
+        words.insert((2 * step + 1) % (len(words) + 1), word)
+    return f"{OPENINGS[turn % len(OPENINGS)]} {' '.join(words)}?"
 
 
 def choose(questions: Sequence[ProbeQuestion], count: int) -> list[ProbeQuestion]:
@@ -123,3 +149,5 @@ FOREIGN = (
     "What is the difference between a lake and a lagoon?",
     "How do parliaments pass a budget?",
 )
+
+STRANGE = tuple(dict.fromkeys(word.lower() for text in FOREIGN for word in PLAIN.findall(text) if word.lower() not in STOP))

@@ -1,4 +1,4 @@
-"""A stream of text cut into sentences as it comes, and the markers taken off them. Knows nothing of evidence.
+"""A stream of text cut into sentences as it comes, each with the markers that follow it. Knows nothing of evidence.
 
 How the stream was cut never matters: a decision that the next characters could change waits for them.
 """
@@ -9,26 +9,14 @@ import re
 from typing import Literal
 
 from bythebook.books.sentences import ABBREVIATIONS, BEFORE_NUMBERS, LAST_WORD, OPENERS
+from bythebook.grounding.markers import MARKER, split_markers
+
+__all__ = ["Kind", "SentenceSplitter", "kind_of", "split_markers"]
 
 Kind = Literal["sentence", "item", "code", "table", "maths"]
 
 LONGEST_QUOTE = 400
 """Characters after which an opened quotation mark, code mark or bracket is taken for a stray one."""
-LABELS = r"\d{1,3}(?:\s*(?:[,;&\-\u2013]|and|to)\s*\d{1,3})*"
-MARKER = re.compile(
-    rf"""\[\^?(?:sources?:?\s*)?(?P<labels>{LABELS})\](?:\([^()\s]*\))?
-    | \u3010(?P<wide>{LABELS})[^\u3010\u3011\n]{{0,80}}\u3011
-    | \[sources?:[^\[\]\n]*\]
-    | \(from\ (?:chapter|lesson|module|section)\ [^()\n]*\)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-ROUND = re.compile(r"(?<![^\s])(?P<before>\w*)\s*\((?P<labels>\d{1,2}(?:,\s*\d{1,2})*)\)(?=[.!?]*\s*\Z)")
-NUMBERED_THINGS = re.compile(r"(?:eq|equation|fig|figure|step|table|section|chapter|case|rule|item|line|no)s?", re.IGNORECASE)
-KEPT = re.compile(
-    r"(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|(?P<tick>`{1,2})(?!`).+?(?<!`)(?P=tick)(?!`)|\$[^\s$](?:[^$\n]*[^\s$])?\$",
-    re.DOTALL,
-)
-
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,9}[.)])[ \t]")
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 OPENINGS = (
@@ -167,8 +155,9 @@ class _Scan:
                 if not stop:
                     continue
                 start, mark = start + 1 + stop.start(), stop[0]
-            if (end := self._after_stop(start, mark, at)) is not None:
-                return end
+            stopped = self._after_stop(start, mark, at)
+            if stopped is not None:
+                return stopped
         self._reach(len(self.text))
         return len(self.text)
 
@@ -217,7 +206,7 @@ class _Scan:
             return False
         found = LAST_WORD.search(self.text[max(0, start - 30) : start])
         word = found[0].strip(".") if found else ""
-        if ABBREVIATIONS.fullmatch(word) or (len(word) == 1 and word.isupper() and word != "I"):
+        if (ABBREVIATIONS.fullmatch(word) and word != "ms") or (len(word) == 1 and word.isupper() and word != "I"):
             following = self.text[end:].lstrip()
             if not following:
                 self._reach(len(self.text))
@@ -239,8 +228,7 @@ class _Scan:
             if after == at + gap:
                 break
             at = after
-        line = self._marker_line(at) if self.text[at:].lstrip(" \t\r")[:1] == "\n" else at
-        return line
+        return self._marker_line(at) if self.text[at:].lstrip(" \t\r")[:1] == "\n" else at
 
     def _marker_line(self, at: int) -> int:
         """Behind markers that fill the next line that is not blank; `at` where there are none."""
@@ -275,40 +263,3 @@ def kind_of(text: str) -> Kind:
     opening = next((name for name, pattern in OPENINGS if pattern.match(text)), "")
     kinds: dict[str, Kind] = {"code": "code", "table": "table", "maths": "maths", "item": "item"}
     return kinds.get(opening, "sentence")
-
-
-def split_markers(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without its markers, and the labels they name, in order. Code and formulas are left alone."""
-    labels: dict[int, None] = {}
-    parts, at = [], 0
-    for kept in [*KEPT.finditer(text), None]:
-        stretch = text[at : kept.start() if kept else len(text)]
-        parts.append(_without_markers(stretch, labels))
-        if kept:
-            parts.append(kept[0])
-            at = kept.end()
-    shown = "".join(parts).strip()
-    last = ROUND.search(shown) if not labels else None
-    if last and not NUMBERED_THINGS.fullmatch(last["before"]):
-        labels.update(dict.fromkeys(_labels(last["labels"])))
-        shown = (shown[: last.start()] + last["before"] + shown[last.end() :]).strip()
-    return shown, tuple(label for label in labels if label > 0)
-
-
-def _without_markers(text: str, labels: dict[int, None]) -> str:
-    parts, at = [], 0
-    for marker in MARKER.finditer(text):
-        labels.update(dict.fromkeys(_labels(marker["labels"] or marker["wide"] or "")))
-        before = text[at : marker.start()]
-        following = text[marker.end() : marker.end() + 1]
-        parts.append(before.rstrip(" \t") if not following or not following.isalnum() else before)
-        at = marker.end()
-    return "".join([*parts, text[at:]])
-
-
-def _labels(text: str) -> list[int]:
-    found: list[int] = []
-    for first, last in re.findall(r"(\d+)(?:\s*(?:[-\u2013]|to)\s*(\d+))?", text):
-        end = int(last or first)
-        found.extend(range(int(first), end + 1) if end - int(first) < 20 else (int(first), end))
-    return found

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import readable, sentences
 from bythebook.books.model import Chunk
+from bythebook.books.statements import statements
 from bythebook.grounding.facts import ENUMERATOR, Reading, read, without_mark
 
 LONGEST_WINDOW = 3
@@ -61,6 +63,12 @@ class Window:
     def statements(self) -> Sequence[Statement]:
         return self.source.statements[self.first : self.last + 1]
 
+    @property
+    def texts(self) -> list[str]:
+        """Each statement, and where there are several, all of them together."""
+        each = [statement.reading.text for statement in self.statements]
+        return each if len(each) == 1 else [*each, " ".join(each)]
+
 
 class Source:
     """A chunk prepared to be held against drafted sentences."""
@@ -77,9 +85,18 @@ class Source:
         return self.around.stems.union(*(statement.reading.stems for statement in self.statements))
 
     @cached_property
-    def by_text(self) -> dict[str, int]:
-        """Where a statement stands that reads exactly so; one that speaks to a model is not there."""
-        return {statement.reading.text: place for place, statement in enumerate(self.statements) if not statement.planted}
+    def by_text(self) -> dict[str, tuple[int, int]]:
+        """Where that stands which is written or reads exactly so; what speaks to a model is not there."""
+        spans = [(one.start, one.end, "") for one in self.statements]
+        spans += [(one.start, one.end, one.readable) for one in statements(self.chunk.preface, self.chunk.text)]
+        silent = [one.start for one in self.statements if one.planted]
+        places: dict[str, tuple[int, int]] = {}
+        for start, end, reads in spans:
+            written = self.chunk.text[start:end]
+            if not any(start <= one < end for one in silent):
+                forms = (folded(written), folded(readable(written)), folded(reads))
+                places.update({form: (start, end) for form in forms if form and form not in places})
+        return places
 
     @cached_property
     def raw(self) -> str:
@@ -87,11 +104,12 @@ class Source:
 
     @cached_property
     def shown(self) -> str:
-        return folded(readable(f"{self.chunk.preface}\n{self.chunk.text}"))
+        text = f"{self.chunk.preface}\n{self.chunk.text}"
+        return folded(f"{readable(text)} {readable(with_plain_formulas(text))}")
 
     @cached_property
     def signs(self) -> frozenset[str]:
-        return signs(f"{self.chunk.text} {self.chunk.preface} {self.around.text}")
+        return signs(f"{self.raw} {self.shown} {self.around.text}")
 
     def says(self, words: str) -> bool:
         """Whether these words stand in the chunk, character for character; only spaces may differ."""
@@ -188,14 +206,9 @@ def _worth(window: Window, covered: int) -> tuple[float, float]:
     return (window.mask & ~covered).bit_count() - 0.8 * length, -sum(s.end - s.start for s in window.statements)
 
 
-def same_statement(text: str, claim: Reading, sources: Sequence[Source]) -> Window | None:
-    """The statement that is this sentence, word for word."""
-    for source in sources:
-        for form in (claim.text, folded(without_mark(text))):
-            place = source.by_text.get(form)
-            if place is not None:
-                return Window(source=source, first=place, last=place, mask=0)
-    return None
+def same_words(text: str, source: Source) -> tuple[int, int] | None:
+    """The stretch of the chunk that is this sentence, word for word."""
+    return source.by_text.get(folded(without_mark(text)))
 
 
 def _bits(claim: Reading) -> dict[str, int]:

@@ -40,37 +40,39 @@ def decide(
     score_threshold: float,
     shown: int,
     similarity_threshold: float,
+    on_subject: bool = True,
     beyond: ConfidenceMetrics | None = None,
     best_is_beyond: bool = False,
 ) -> Verdict:
-    """`shown` is how many results pass `similarity_threshold`. `beyond` is the confidence without the reader's filters,
+    """`shown` is how many results pass `similarity_threshold`; `on_subject` whether the question is near what the book is
+    about. `beyond` is the confidence without the reader's filters,
     where there are any, and `best_is_beyond` whether the best result of all lies outside them."""
-    verdict = _within(confidence, score_threshold=score_threshold, shown=shown, similarity_threshold=similarity_threshold)
+    verdict = _within(confidence, score_threshold, shown, similarity_threshold, on_subject)
     if beyond is None or not beyond.should_answer or not best_is_beyond:
         return verdict
     gain = beyond.average_similarity - confidence.average_similarity
     if isinstance(verdict, Unanswerable) or gain >= CLEARLY_BETTER:
-        return Unanswerable(
-            reason="outside_filters",
-            confidence=confidence,
-            detail=f"within the filters {confidence.average_similarity:.2f}, without them {beyond.average_similarity:.2f}",
-        )
+        within, without = confidence.average_similarity, beyond.average_similarity
+        return _refuse("outside_filters", confidence, f"within the filters {within:.2f}, without them {without:.2f}")
     return verdict
 
 
-def _within(confidence: ConfidenceMetrics, *, score_threshold: float, shown: int, similarity_threshold: float) -> Verdict:
+def _within(
+    confidence: ConfidenceMetrics, score_threshold: float, shown: int, similarity_threshold: float, on_subject: bool
+) -> Verdict:
+    missing: RefusalReason = "not_in_book" if on_subject else "off_topic"
     if confidence.num_chunks < MIN_CHUNKS_FOR_ANSWER:
-        detail = "No content retrieved from knowledge base"
-        return Unanswerable(reason="nothing_found", confidence=confidence, detail=detail)
+        return _refuse("nothing_found", confidence, "No content retrieved from knowledge base")
     if confidence.max_similarity < score_threshold:
-        detail = (
-            f"All retrieved content has low relevance (max score: {confidence.max_similarity:.2f} < threshold: {score_threshold})"
-        )
-        return Unanswerable(reason="off_topic", confidence=confidence, detail=detail)
+        best = f"max score: {confidence.max_similarity:.2f} < threshold: {score_threshold}"
+        return _refuse(missing, confidence, f"All retrieved content has low relevance ({best})")
     if not confidence.should_answer:
-        detail = f"average relevance {confidence.average_similarity:.2f} of {confidence.num_chunks} results is insufficient"
-        return Unanswerable(reason="not_in_book", confidence=confidence, detail=detail)
+        average = f"average relevance {confidence.average_similarity:.2f} of {confidence.num_chunks} results"
+        return _refuse(missing, confidence, f"{average} is insufficient")
     if shown < MIN_CHUNKS_FOR_ANSWER:
-        detail = f"no result reaches the similarity threshold of {similarity_threshold}"
-        return Unanswerable(reason="nothing_found", confidence=confidence, detail=detail)
+        return _refuse("nothing_found", confidence, f"no result reaches the similarity threshold of {similarity_threshold}")
     return Answerable(confidence=confidence)
+
+
+def _refuse(reason: RefusalReason, confidence: ConfidenceMetrics, detail: str) -> Unanswerable:
+    return Unanswerable(reason=reason, confidence=confidence, detail=detail)

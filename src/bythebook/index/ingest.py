@@ -264,7 +264,7 @@ class Ingestion:
             title=book.title,
             language=book.language,
             collection_name=collection,
-            source_root=str(root.resolve()),
+            source_root=str(await asyncio.to_thread(root.resolve)),
             total_chunks=await self._index.count(collection, Filters(book_id=book.book_id)),
             last_full_ingest=now if full or state is None else state.last_full_ingest,
             last_incremental_update=(state.last_incremental_update if state else None) if full else now,

@@ -1,0 +1,83 @@
+"""A drafted sentence laid beside the book's own, word by word. Where the two run alike, a word that differs is a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import Match, SequenceMatcher
+from functools import lru_cache
+
+from bythebook.grounding.facts import NEGATORS, is_light, stem
+from bythebook.grounding.quantities import NUMBER_WORDS, UNITS, value_of
+
+Tokens = tuple[str, ...]
+
+NEAR = 0.6
+"""The share of a draft's words that stand in the book in the same order, from which on the two run alike."""
+TOKEN = re.compile(r"\d[\d,.\u00a0\u202f]*\d|\d|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[%°\u2212-](?=\d)|[%°]")
+NOT = "<not>"
+POINTERS = frozenset({"it", "they", "them", "this", "that", "these", "those", "he", "she", "one", "such"})
+"""Words that stand for something said before: naming it instead changes nothing."""
+LEFT_OUT = 3
+"""Words that a denial left out may take along; a longer stretch that a draft skips may hold denials of its own."""
+ARTICLES = frozenset({"the", "a", "an"})
+
+
+def altered(text: str, windows: Sequence[str], language: str) -> str | None:
+    """What the sentence changes in a statement that it otherwise repeats; None where it repeats none or changes nothing."""
+    ours = tokens(text, language)
+    for window in windows:
+        theirs = tokens(window, language)
+        matching = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
+        if sum(block.size for block in matching) < NEAR * len(ours):
+            continue
+        for said, written in _gaps(ours, theirs, matching, language):
+            reason = _denial(said, written, ours, theirs) or _substitution(said, written, ours, theirs, language)
+            if reason:
+                return reason
+    return None
+
+
+def _gaps(ours: Tokens, theirs: Tokens, matching: Sequence[Match], language: str) -> Iterator[tuple[Tokens, Tokens]]:
+    """What stands between the stretches that are alike. A single "the" that both have is no such stretch."""
+    first = start = 0
+    for block in matching:
+        lone = block.size == 1 and is_light(ours[block.a], language)
+        if lone and 0 < block.a < len(ours) - 1:
+            continue
+        yield ours[first : block.a], theirs[start : block.b]
+        first, start = block.a + block.size, block.b + block.size
+
+
+def _denial(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens) -> str | None:
+    more = said.count(NOT) - written.count(NOT)
+    if more > 0 and ours.count(NOT) > theirs.count(NOT):
+        return "denies what its sources affirm"
+    if more < 0 and len(written) - len(said) <= LEFT_OUT and ours.count(NOT) < theirs.count(NOT):
+        return "affirms what its sources deny"
+    return None
+
+
+def _substitution(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens, language: str) -> str | None:
+    if not written or written[0] in POINTERS:
+        return None
+    new = [word for word in said if word not in theirs and not is_light(word, language)]
+    gone = [word for word in written if word not in ours and word not in ARTICLES]
+    return f"says '{new[0]}' where its sources say '{gone[0]}'" if new and gone else None
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str, language: str) -> Tokens:
+    """Stems, stop words too; numbers by their value, units by their sign, and one token for every plain negation."""
+    return tuple(_token(found, language) for found in TOKEN.findall(text))
+
+
+def _token(found: str, language: str) -> str:
+    word = found.casefold().replace("\u2019", "'")
+    if found[0].isdigit():
+        return value_of(found)
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    if word in NEGATORS or word.endswith("n't"):
+        return NOT
+    return UNITS.get(found) or UNITS.get(word) or stem(word, language) if len(found) > 1 else found

@@ -1,0 +1,81 @@
+"""What retrieval says about a question, number by number."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bythebook.grounding.signals import FIELD, POOL, Glance, Scores, Signals, glance, measure
+
+
+def made(**given: object) -> Signals:
+    asked: dict[str, object] = {
+        "most_rare": 5.0, "full_weight": 2.0, "candidates": (), "pool": (), "sentences": (), **given,
+    }  # fmt: skip
+    return measure({"wick": 3.0, "keeper": 1.0}, **asked)  # type: ignore[arg-type]
+
+
+def test_nothing_found_gives_nothing() -> None:
+    signals = made()
+    assert set(signals.vector) == {0.0, 1.0}
+    assert signals.known_share == 1.0  # both words are the book's, though no candidate came
+
+
+def test_a_word_counts_by_its_rarity() -> None:
+    signals = made(pool=[{"wick"}, {"keeper", "oil"}])
+    assert signals.best_coverage == 0.75
+    assert signals.pool_coverage == 1.0
+
+
+def test_words_the_book_does_not_have_are_unknown() -> None:
+    signals = measure({"wick": 3.0, "zebra": 5.0}, most_rare=5.0, full_weight=2.0, candidates=(), pool=[{"wick"}], sentences=())
+    assert signals.known_share == signals.best_coverage == 3 / 8
+
+
+def test_the_lexical_share_is_of_what_a_chunk_with_every_word_would_get() -> None:
+    assert made(candidates=[Scores(cosine=0.1, lexical=2.0), Scores(cosine=0.2, lexical=4.0)]).lexical_share == 0.5
+    assert made(candidates=[Scores(cosine=0.1, lexical=99.0)]).lexical_share == 1.0
+
+
+def test_the_margin_is_measured_against_the_field_behind_the_pool() -> None:
+    cosines = [0.9, 0.5, 0.5, 0.5, 0.5] + [0.2] * (FIELD - POOL) + [0.0] * 10
+    signals = made(candidates=[Scores(cosine=cosine, lexical=0.0) for cosine in cosines])
+    assert signals.top_cosine == 0.9
+    assert math.isclose(signals.cosine_margin, 0.7)
+    few = made(candidates=[Scores(cosine=0.9, lexical=0.0), Scores(cosine=0.4, lexical=0.0)])
+    assert math.isclose(few.cosine_margin, 0.5)
+
+
+def test_agreement_is_the_share_of_the_pool_that_both_retrievals_chose() -> None:
+    same = [Scores(cosine=1 - place / 10, lexical=10.0 - place) for place in range(8)]
+    assert made(candidates=same).agreement == 1.0
+    against = [Scores(cosine=place, lexical=-place) for place in range(10)]
+    assert made(candidates=against).agreement == 0.0
+
+
+def test_sentences() -> None:
+    signals = made(sentences=[(0.2, 1.0), (0.8, 0.0), (0.5, 0.25), (0.5, 0.0)])
+    assert (signals.sentence_cosine, signals.sentence_coverage) == (0.8, 1.0)
+    assert math.isclose(signals.sentences_cosine, 0.6)
+
+
+def test_a_glance_has_what_needs_no_reading() -> None:
+    candidates = [Scores(cosine=0.6, lexical=1.0), Scores(cosine=0.4, lexical=0.5)]
+    seen = glance(candidates, 0.7)
+    assert seen == Glance(top_cosine=0.6, cosine_margin=pytest.approx(0.2), agreement=0.4, closeness=0.7)
+    full = made(candidates=candidates)
+    assert (full.top_cosine, full.cosine_margin, full.agreement) == seen.vector[:3]
+
+
+@given(
+    st.lists(st.builds(Scores, cosine=st.floats(0, 1), lexical=st.floats(0, 50)), max_size=30),
+    st.dictionaries(st.sampled_from("abcdef"), st.floats(0.1, 5)),
+)
+def test_every_signal_stays_between_zero_and_one(candidates: list[Scores], rarity: dict[str, float]) -> None:
+    signals = measure(
+        rarity, most_rare=5.0, full_weight=2.2, candidates=candidates, pool=[{"a", "b"}, {"c"}], sentences=[(0.3, 0.4)]
+    )
+    assert all(-1e-9 <= value <= 1 + 1e-9 for value in signals.vector)

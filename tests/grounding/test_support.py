@@ -1,0 +1,182 @@
+"""The book's sentences made ready, and the stretches that carry a drafted one. On the sample book itself."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import bythebook
+from bythebook.books.booktoml import read_book
+from bythebook.books.discovery import read_source as read_file
+from bythebook.books.lesson import decode, read_lesson
+from bythebook.books.model import Chunk
+from bythebook.books.statements import statements
+from bythebook.grounding.alignment import altered
+from bythebook.grounding.blocks import find_block
+from bythebook.grounding.citations import Checker, Supported
+from bythebook.grounding.facts import read
+from bythebook.grounding.support import best_windows, read_source, signs
+from bythebook.index.plan import make_plan
+from bythebook.retrieval.evidence import Evidence
+from tests.grounding.cases import NODES, RATES, Draft, passage
+from tests.index.made import chunk
+
+BOOK = Path(bythebook.__file__).parent / "sample_book"
+SAMPLE = 25
+"""Every so many chunks of the sample book."""
+
+
+@cache
+def chunks() -> tuple[Chunk, ...]:
+    book, _ = read_book(BOOK)
+    plan = make_plan(BOOK, book, {}, limit_bytes=1_000_000)
+    lessons = (
+        read_lesson(
+            book,
+            page.path,
+            decode(read_file(BOOK, page.path), page.path),
+            file_hash=page.file_hash,
+            claim=page.claim,
+            id_base=page.id_base,
+            chapter_title=page.chapter_title,
+        )
+        for page in plan.pages
+    )
+    return tuple(one for lesson in lessons for one in lesson.chunks)
+
+
+def own_sentences(one: Chunk) -> list[str]:
+    said = [(statement.kind, statement.readable) for statement in statements(one.preface, one.text)]
+    return [text for kind, text in said if kind in ("sentence", "item") and len(re.findall(r"[A-Za-z]{3,}", text)) > 3]
+
+
+def is_supported(text: str, one: Chunk) -> bool:
+    checker = Checker([Evidence(label=1, passages=(one,), score=0.8, relevance=0.8)], "en")
+    return isinstance(checker.check(Draft(text=text, labels=(1,))), Supported)
+
+
+def test_the_books_own_sentences_pass_and_fail_beside_another_chunk() -> None:
+    held = chunks()[::SAMPLE]
+    others = chunks()[SAMPLE // 2 :: SAMPLE]
+    pairs = [
+        (text, one, other) for one, other in zip(held, others, strict=False) for text in own_sentences(one) if text[-1] != "?"
+    ]
+    assert len(pairs) > 30
+    assert [text for text, one, _ in pairs if not is_supported(text, one)] == []
+    assert sum(is_supported(text, other) for text, _, other in pairs) <= len(pairs) // 50
+
+
+NOT_INSERTED = re.compile(r"\b(is|are|can|may|must|will|should)\b (?!not|never|no\b)")
+
+
+def test_a_sentence_of_the_book_that_is_denied_or_renumbered_fails() -> None:
+    changed = []
+    for one in chunks()[::SAMPLE]:
+        for text in own_sentences(one):
+            if NOT_INSERTED.search(text):
+                changed.append((one, NOT_INSERTED.sub(r"\1 not ", text, count=1)))
+            if number := re.search(r"(?<![\w.,])\d+(?![\w.,]\d|\w)", text):
+                changed.append((one, f"{text[: number.start()]}{int(number[0]) + 7013}{text[number.end() :]}"))
+    assert len(changed) > 20
+    assert [text for one, text in changed if is_supported(text, one)] == []
+
+
+def test_numbers_are_known_by_value_and_unit() -> None:
+    reading = read("It moves 4,096 parts, 0.50 m, 5 to 10 %, \u22123 \u00b0C, 2 m/s and three metres at 20 hertz.", "en")
+    assert reading.numbers >= {
+        ("4096", ""), ("0.5", "m"), ("5", ""), ("10", "%"), ("-3", "\u00b0C"), ("2", "m/s"), ("3", "m"), ("20", "Hz"),
+    }  # fmt: skip
+
+
+def test_names_are_words_with_capitals_inside_a_sentence_and_identifiers() -> None:
+    reading = read("Robots use Isaac Sim and ROS through /cmd_vel, create_publisher or TwistStamped.", "en")
+    assert {"Isaac", "Sim", "ROS"} <= reading.names
+    assert "Robots" not in reading.names
+    assert {"/cmd_vel", "create_publisher", "TwistStamped"} <= reading.identifiers
+    assert reading.opening == "robot"
+
+
+def test_a_noun_is_no_name_in_german() -> None:
+    assert read("Der Roboter hebt das Bein mit ROS.", "de").names == {"ROS"}
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("It is not only fast.", 0), ("It isn't fast.", 1), ("No, it is fast.", 0), ("It never stops without a push.", 2)],
+)
+def test_what_denies_and_what_does_not(text: str, count: int) -> None:
+    assert len(read(text, "en").denials) == count
+
+
+def test_the_window_is_as_small_as_it_can_be() -> None:
+    source = read_source(passage(2), "en")
+    windows, share = best_windows(read("The planner runs at 2 Hz.", "en"), [source], most=2)
+    assert share == 1.0
+    assert [statement.reading.text for statement in windows[0].statements] == [
+        "The planner runs at 2 Hz, because a new path is seldom needed."
+    ]
+
+
+def test_a_window_never_leaves_its_paragraph() -> None:
+    source = read_source(chunk("A gear turns.\n\nA belt slips."), "en")
+    windows, _ = best_windows(read("A gear turns and a belt slips.", "en"), [source], most=2)
+    assert [len(window.statements) for window in windows] == [1, 1]
+
+
+def test_a_list_mark_is_no_part_of_a_quote() -> None:
+    source = read_source(passage(2), "en")
+    quotes = [RATES[statement.start : statement.end] for statement in source.statements]
+    assert "The lidar turns at 10 Hz and sees up to 12 m." in quotes
+    assert not any(quote.startswith(("-", "#")) for quote in quotes)
+    assert "## Nodes" not in [NODES[one.start : one.end] for one in read_source(passage(1), "en").statements]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("plain é ñ", set()), ("h\u0456p", {"CYRILLIC"}), ("a\u200bb", {"U+200B"}), ("\uff12", {"FULLWIDTH"}), ("m\u00b2", set())],
+)
+def test_signs_tell_scripts_and_what_cannot_be_seen(text: str, found: set[str]) -> None:
+    assert signs(text) == found
+
+
+def test_signs_of_the_source_itself_are_welcome() -> None:
+    persian = (
+        "\u0631\u0628\u0627\u062a \u0645\u06cc\u200c\u0631\u0648\u062f \u0648 \u0645\u06cc\u200c\u0627\u06cc\u0633\u062a\u062f."
+    )
+    held = Evidence(label=1, passages=(chunk(persian),), score=0.8, relevance=0.8)
+    assert isinstance(Checker([held], "fa").check(Draft(text=persian, labels=(1,))), Supported)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("The arm lifts five kilograms with two motors.", False),
+        ("The arm lifts 5 kg with 2 motors.", False),
+        ("The arm typically lifts five kilograms with two motors.", False),
+        ("The leg lifts five kilograms with two motors.", True),
+        ("The arm lifts five kilograms with two springs.", True),
+        ("The arm does not lift five kilograms with two motors.", True),
+        ("Two motors suffice: five kilograms rise.", False),
+    ],
+)
+def test_a_word_that_differs_where_all_else_is_alike_is_a_change(text: str, changed: bool) -> None:
+    assert (altered(text, ["The arm lifts five kilograms with two motors."], "en") is not None) == changed
+
+
+def test_lines_of_code_may_be_left_out_but_not_changed_or_added() -> None:
+    source = "Do this:\n\n```\nfirst()\n    second()\nthird()\n```\n"
+    found = find_block("```\nsecond()\nthird()\n```", "code", source)
+    assert found is not None
+    assert source[slice(*found)] == "second()\nthird()"
+    assert find_block("```\nthird()\nsecond()\n```", "code", source) is None
+    assert find_block("```\nsecond()\nfourth()\n```", "code", source) is None
+    assert find_block("```\n```", "code", source) is None
+
+
+def test_the_head_of_a_split_table_may_stand_in_the_preface() -> None:
+    rows = "| a | b |\n|---|---|\n| 3 | 4 |"
+    assert find_block(rows, "table", "| 1 | 2 |\n| 3 | 4 |\n", "| a | b |\n|---|---|") is not None
+    assert find_block(rows, "table", "| 1 | 2 |\n| 3 | 4 |\n") is None

@@ -1,0 +1,120 @@
+"""Which sentence answers: judged by what comes first when the candidates stand side by side."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bythebook.books.model import Chunk
+from bythebook.retrieval.asking import Shape, asked_for
+from bythebook.retrieval.reading import LOOKED_AT, Reader, ReadStatement
+from tests.fakes.small_embedder import SmallEmbedder
+from tests.index.made import chunk
+
+
+def read(question: str, *texts: str, language: str = "en", **given: str) -> tuple[ReadStatement, ...]:
+    chunks = [chunk(text, index=index, **given) for index, text in enumerate(texts)]
+    return asyncio.run(Reader(SmallEmbedder(dimension=256)).read(question, chunks, language))
+
+
+def best(question: str, *texts: str) -> str:
+    return read(question, *texts)[0].statement.readable
+
+
+@pytest.mark.parametrize(
+    ("question", "shape"),
+    [
+        ("What is a node?", "definition"),
+        ("What is the disadvantage of chunking?", "plain"),
+        ("What is the difference between a node and a process?", "comparison"),
+        ("absolute vs relative names", "comparison"),
+        ("How many joints does a hand have?", "number"),
+        ("At what frequency does it run?", "number"),
+        ("Why does my robot fall? It is new.", "cause"),
+        ("It falls. What is the probable reason?", "cause"),
+        ("How do I start two copies?", "steps"),
+        ("List the folders.", "listing"),
+        ("Which line picks the hardware?", "code"),
+        ("What formula gives the port?", "formula"),
+        ("Can you give an example?", "example"),
+        ("When may I take it off its tether?", "time"),
+        ("I set a value. Would ROS tell me?", "plain"),
+    ],
+)
+def test_a_question_asks_for_something(question: str, shape: Shape) -> None:
+    assert asked_for(question, "en") == shape
+    assert asked_for(question, "de") == "plain"
+
+
+def test_the_definition_comes_before_other_sentences_about_the_word() -> None:
+    text = "A node is not a process. Many people start a node by hand. A **node** is a participant that does one job."
+    assert best("What is a node?", text) == "A node is a participant that does one job."
+
+
+def test_a_number_is_preferred_where_one_is_asked_for() -> None:
+    text = "The hand has strong joints. The hand has 21 joints."
+    assert best("How many joints does a hand have?", text) == "The hand has 21 joints."
+
+
+def test_a_cause_is_preferred_where_one_is_asked_for() -> None:
+    text = "The robot falls at night. The robot falls because its battery is low."
+    assert best("Why does the robot fall?", text) == "The robot falls because its battery is low."
+
+
+def test_a_sentence_is_understood_with_the_one_before_it() -> None:
+    found = read("Which fields has the sensor header?", "Bolts are cheap. The sensor header comes first. It has two fields.")
+    scores = {one.statement.readable: one.score for one in found}
+    assert scores["It has two fields."] > scores["Bolts are cheap."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why does the timer delay callbacks?",
+        "- Why does the timer delay callbacks?",
+        "Explain why the timer can delay callbacks.",
+        "**Tutor:** \u201cRe-explain why the timer delays callbacks.\u201d",
+        "## Why the timer delays callbacks",
+    ],
+)
+def test_what_repeats_the_question_is_no_answer(text: str) -> None:
+    found = read("Why does the timer delay callbacks?", f"{text}\n\nOne thread runs everything in turn.")
+    assert [one.statement.readable for one in found] == ["One thread runs everything in turn."]
+
+
+def test_sections_that_ask_come_last() -> None:
+    found = read("Which port has domain 7?", "Domain ports grow.\n\n## Check yourself\n\n1. The port of domain 7 is wanted.")
+    assert found[-1].statement.readable == "The port of domain 7 is wanted."
+
+
+def test_only_a_dozen_statements_are_embedded_and_each_once() -> None:
+    embedder = SmallEmbedder()
+    reader = Reader(embedder)
+    one = chunk(" ".join(f"Sentence {number} is about legs." for number in range(40)))
+    first = asyncio.run(reader.read("What are legs?", [one], "en"))
+    assert len(first) == 40
+    assert len(embedder.embedded) == LOOKED_AT == sum(read.cosine > 0 for read in first)
+    assert asyncio.run(reader.read("What are legs?", [one], "en")) == first
+    assert len(embedder.embedded) == LOOKED_AT
+
+
+def test_the_rarity_of_the_book_weighs_words() -> None:
+    one = chunk("The gearbox hums. The robot walks.")
+    reader = Reader(SmallEmbedder())
+    common = {"robot": 0.1, "gearbox": 9.0}
+    found = asyncio.run(reader.read("robot gearbox", [one], "en", rarity=common))
+    coverages = {read.statement.readable: read.coverage for read in found}
+    assert coverages["The gearbox hums."] == pytest.approx(9.0 / 9.1)
+    assert coverages["The robot walks."] == pytest.approx(0.1 / 9.1)
+
+
+def test_nothing_to_read_gives_nothing() -> None:
+    none: list[Chunk] = []
+    assert asyncio.run(Reader(SmallEmbedder()).read("What is a node?", none, "en")) == ()
+    assert read("What is a node?", "## Nodes") == ()
+
+
+def test_other_languages_are_read_by_their_words() -> None:
+    found = read("Was ist ein Gelenk?", "Der Motor brummt. Ein Gelenk verbindet zwei Glieder.", language="de")
+    assert found[0].statement.readable == "Ein Gelenk verbindet zwei Glieder."
