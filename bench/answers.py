@@ -24,7 +24,7 @@ from bythebook.calibrating import for_fitting
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
 from bythebook.grounding.calibration import Calibration, area, best_threshold
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.retrieval.query import SearchQuery
 from bythebook.wiring import Resources
 
@@ -44,7 +44,7 @@ class Turn:
 
     @property
     def right(self) -> bool:
-        return self.answer.refused != self.row["answerable"]
+        return self.answer.refused is not bool(self.row["answerable"])
 
 
 def answers(workshop: Workshop) -> Table:
@@ -60,8 +60,8 @@ def answers(workshop: Workshop) -> Table:
         rows=tuple(rows),
         note="Sample book: the half of its questions that was not used for fitting. Curriculum: its short questions against "
         "questions about other subjects (CLAP NQ, SQuAD). SQuAD: each article is a book of its own, calibrated from its own "
-        "text; its unanswerable questions were written to look answerable. The single cosine threshold beside it is the best there is, "
-        "chosen on the very questions it is scored by.",
+        "text; its unanswerable questions were written to look answerable. The single cosine threshold beside it is the best there "
+        "is, chosen on the very questions it is scored by.",
     )
 
 

@@ -15,8 +15,9 @@ from bench.alone import opened
 from bench.standin import unit
 from bench.workshop import Workshop
 from bythebook.books.model import sha256
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement
+from bythebook.index.versions import wanted_manifest
 from bythebook.wiring import Resources
 
 BOOK = "large"
@@ -44,7 +45,7 @@ async def _held(workshop: Workshop, name: str) -> list[IndexedChunk]:
 
 async def fill(resources: Resources, chunks: Sequence[IndexedChunk], size: int) -> IngestionState:
     """The index made, filled, settled and recorded, as an ingestion leaves it."""
-    await resources.index.create(COLLECTION, resources.ingestion.manifest())
+    await resources.index.create(COLLECTION, wanted_manifest(resources.embedder))
     for some in _writes(lessons(chunks, size)):
         await resources.index.replace(COLLECTION, BOOK, some)
     await resources.index.settle(COLLECTION)

@@ -21,7 +21,7 @@ from bench.ranking import Quality, quality, rank_of
 from bench.table import Table, verdict
 from bench.workshop import Workshop
 from bythebook.index.lexical import query_terms
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate
 from bythebook.retrieval.query import MAX_LIMIT, SearchQuery
 from bythebook.retrieval.search import DEPTH

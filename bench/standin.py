@@ -25,6 +25,9 @@ class StandIn:
         self._really = really
         self.embedded = 0
 
+    async def load(self) -> None:
+        pass
+
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
         self.embedded += len(texts)
         if self._really > 0:

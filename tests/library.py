@@ -21,6 +21,7 @@ from bythebook.index.progress import IngestionEvent, Mode, Report
 from bythebook.index.qdrant_edge import EdgeIndex
 from bythebook.index.records import Records
 from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search
 from tests.fakes.small_embedder import SmallEmbedder
@@ -51,9 +52,7 @@ class Library:
 
     @property
     def search(self) -> Search:
-        return Search(
-            index=self.index, records=self.records, embedder=self.embedder, manifest=self.ingestion.manifest(), exact=True
-        )
+        return Search(index=self.index, embedder=self.embedder, exact=True)
 
     async def events(
         self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
@@ -72,7 +71,7 @@ class Library:
 
     async def problems(self, book_id: str = "small") -> tuple[Problem, ...]:
         state = await self.search.book(book_id)
-        return (await inspect_book(self.index, self.records, state, self.ingestion.manifest())).problems
+        return (await inspect_book(self.index, self.records, state, wanted_manifest(self.embedder))).problems
 
     async def snapshot(self) -> dict[str, Any]:
         """All that every book holds: points, vectors, terms, records. Without times, versions and the collections' names."""

@@ -1,4 +1,4 @@
-"""A book that answers and refuses: ten short lessons about keeping a lighthouse, ingested and calibrated once for all tests,
+"""A book that answers and refuses: eleven short lessons about keeping a lighthouse, ingested and calibrated once for all tests,
 and a turn asked of it. The index, the database and the checker are real; the embedder is the small one."""
 
 from __future__ import annotations
@@ -100,6 +100,19 @@ light never changes, while an occulting light is dark for less time than it is b
 
 A sector of red glass warns of the reef to the north. Sailors who see red steer east until the beam is white again.
 """,
+    f"{LAMP}/06-radio.md": """\
+---
+hardware_tier: 3
+proficiency_level: B2
+layer: L3
+---
+# The radio beacon
+
+## Morse in the night
+
+A radio beacon repeats its call sign in Morse code every six minutes. Its aerial is a copper wire between two masts, and
+frost brings it down each winter.
+""",
     f"{ROCK}/01-supplies.md": """\
 # Supplies
 
@@ -162,7 +175,7 @@ the panes most often. A perch of rope around the gallery gives tired birds a pla
 }
 WICK = "How often does the keeper trim the wick?"
 TRIMMED = "The keeper trims the wick every four hours."
-FOREIGN = "Sourdough baking temperature?"
+FOREIGN = "Compound interest banking?"
 NEAR = "What salary does the keeper of the lighthouse earn?"
 ARC = "How are the rods of a carbon arc lamp moved together?"
 
@@ -257,7 +270,7 @@ def make_embedder() -> SmallEmbedder:
 
 
 @cache
-def _published() -> Path:
+def published() -> Path:
     """The book and its data folder, made once."""
     folder = fast_folder()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -278,7 +291,7 @@ async def open_lighthouse(folder: Path) -> AsyncIterator[Lighthouse]:
 
 def tell(folder: Path, story: Callable[[Lighthouse], Awaitable[None]]) -> None:
     """A story on a library of its own that has the book already."""
-    shutil.copytree(_published(), folder, dirs_exist_ok=True)
+    shutil.copytree(published(), folder, dirs_exist_ok=True)
 
     async def whole() -> None:
         async with open_lighthouse(folder) as lighthouse:

@@ -41,7 +41,7 @@ from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, Answerable, RefusalReason, Unanswerable, decide
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import STEMMERS, STOP_WORDS
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather
 from bythebook.retrieval.query import MIN_TEXT, SearchQuery, SearchResult
@@ -228,7 +228,8 @@ class Answering:
             history=turn.question.history,
             search_again=search_again,
         )
-        length, labels = 0, set[int]()
+        labels: set[int] = set()
+        full = False
         async for event in self._drafter.draft(request):
             match event:
                 case ToolCall():
@@ -236,15 +237,12 @@ class Answering:
                 case Usage():
                     turn.tokens += event.total
                 case DraftSentence():
-                    if length > MAX_ANSWER_LENGTH:
-                        continue
-                    sentence = self._checked(turn, checker, event)
+                    sentence = None if full else self._checked(turn, checker, event)
                     if sentence is None or len(labels.union(sentence.labels)) > MAX_CITATIONS:
                         continue
-                    length += len(sentence.marked)
-                    if length > MAX_ANSWER_LENGTH:  # the answer ends with the sentence before
+                    if len(joined((*turn.sentences, sentence))) > MAX_ANSWER_LENGTH:
+                        full = bool(turn.sentences)  # the answer ends with the sentence before
                         continue
-                    length += 2
                     labels.update(sentence.labels)
                     turn.sentences.append(sentence)
                     yield sentence

@@ -13,7 +13,7 @@ from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
 from bythebook.grounding.signals import Glance, Scores, Signals, glance, measure
 from bythebook.index.lexical import FULL_WEIGHT, words
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.rarity import read_rarity

@@ -13,7 +13,7 @@ from bythebook.books.statements import statements
 from bythebook.grounding.calibration import FOREIGN_SOURCE, Calibration, Probe, fit
 from bythebook.grounding.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
 from bythebook.index.embedding import Embedder
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.query import SearchQuery
 

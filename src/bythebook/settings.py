@@ -1,114 +1,187 @@
 """One frozen Settings object: environment over `bythebook.toml` over defaults. Only `wiring` and the edges read it.
 
 The documents' names (OPENAI_API_KEY, QDRANT_URL, DATABASE_URL …) are the variables' names; ours begin with BYTHEBOOK_.
-In `bythebook.toml` the same names stand in lower case, ours without the prefix.
+In `bythebook.toml` the same names stand in lower case, ours without the prefix. Written by hand because a person waits for
+it at every command: a validation library takes longer to import than a search takes.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import AliasChoices, Field, SecretStr, StringConstraints, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from typing import Any, Literal, TypeVar
 
 from bythebook.errors import InvalidSettings
 
 SETTINGS_FILE = "bythebook.toml"
 OURS = "BYTHEBOOK_"
 
-CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,48}$")]
+ScoreScale = Literal["relevance", "cosine"]
+ToolChoice = Literal["required", "auto", "none"]
+EmbedderName = Literal["granite", "openai", "cohere", "compatible"]
+T = TypeVar("T")
+Reading = Callable[[Any], Any]
+"""Turns what was given into the setting's value, or raises ValueError with what it must be."""
 
 
-def _named(variable: str) -> AliasChoices:
-    """A document's variable, or the same in lower case in the settings file."""
-    return AliasChoices(variable, variable.lower())
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A key or an address with a password in it. It does not show itself."""
+
+    value: str = field(repr=False)
 
 
-def _ours(name: str) -> AliasChoices:
-    return AliasChoices(OURS + name.upper(), name)
+def _text(pattern: str = r"\S", says: str = "a text that is not blank") -> Reading:
+    def read(given: Any) -> str:
+        if not isinstance(given, str) or not re.search(pattern, given):
+            raise ValueError(says)
+        return given
+
+    return read
+
+
+def _secret(given: Any) -> Secret:
+    if not isinstance(given, str):
+        raise ValueError("a text")
+    return Secret(given)
+
+
+def _path(given: Any) -> Path:
+    if not isinstance(given, str | Path):
+        raise ValueError("a path")
+    return Path(given)
+
+
+def _number(kind: type[int] | type[float], least: float, most: float) -> Reading:
+    says = f"a {'whole number' if kind is int else 'number'} from {least} to {most}"
+
+    def read(given: Any) -> float:
+        if isinstance(given, bool) or not isinstance(given, str | int | float) or (kind is int and isinstance(given, float)):
+            raise ValueError(says)
+        try:
+            number = kind(given)
+        except ValueError as error:
+            raise ValueError(says) from error
+        if not least <= number <= most:
+            raise ValueError(says)
+        return number
+
+    return read
+
+
+def _choice(*allowed: str) -> Reading:
+    def read(given: Any) -> str:
+        if given not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)}")
+        return str(given)
+
+    return read
+
+
+def _yes_or_no(given: Any) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if str(given).lower() not in words:
+        raise ValueError("true or false")
+    return words[str(given).lower()]
+
+
+def _setting(default: T, reading: Reading, *, variable: str | None = None, secret: bool = False) -> T:
+    """A field. Without a `variable` it is one of ours."""
+    return field(default=default, metadata={"reading": reading, "variable": variable, "secret": secret})
+
+
+_ADDRESS = _text(r"^https?://\S+$", "an address that begins with http:// or https://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that can be configured. Ranges are checked once, in `read_settings`."""
+
+    data_dir: Path = field(metadata={"reading": _path, "variable": None, "secret": False})
+    book: str | None = _setting(None, _text())
+    database_url: Secret | None = _setting(None, _secret, variable="DATABASE_URL", secret=True)
+
+    qdrant_url: str | None = _setting(None, _ADDRESS, variable="QDRANT_URL", secret=True)
+    qdrant_api_key: Secret | None = _setting(None, _secret, variable="QDRANT_API_KEY", secret=True)
+    qdrant_collection_name: str = _setting(
+        "textbook_chunks",
+        _text(r"^[A-Za-z0-9_-]{1,48}$", "1 to 48 letters, digits, '_' or '-'"),
+        variable="QDRANT_COLLECTION_NAME",
+    )
+
+    embedder: EmbedderName = _setting("granite", _choice("granite", "openai", "cohere", "compatible"))
+    embedder_model: str | None = _setting(None, _text())
+    embedder_url: str | None = _setting(None, _ADDRESS, secret=True)
+    embedder_api_key: Secret | None = _setting(None, _secret, secret=True)
+    openai_api_key: Secret | None = _setting(None, _secret, variable="OPENAI_API_KEY", secret=True)
+    cohere_api_key: Secret | None = _setting(None, _secret, variable="COHERE_API_KEY", secret=True)
+    cohere_model: str = _setting("embed-english-v3.0", _text(), variable="COHERE_MODEL")
+
+    openai_base_url: str | None = _setting(None, _ADDRESS, variable="OPENAI_BASE_URL", secret=True)
+    openai_model: str = _setting("gpt-4o-mini", _text(), variable="OPENAI_MODEL")
+    agent_top_k: int = _setting(5, _number(int, 1, 20), variable="AGENT_TOP_K")
+    agent_score_threshold: float = _setting(0.3, _number(float, 0.0, 1.0), variable="AGENT_SCORE_THRESHOLD")
+    agent_max_turns: int = _setting(50, _number(int, 1, 1000), variable="AGENT_MAX_TURNS")
+    temperature: float = _setting(0.0, _number(float, 0.0, 2.0))
+    max_tokens: int | None = _setting(None, _number(int, 1, 100_000))
+    system_prompt: str | None = _setting(None, _text())
+    tool_name: str = _setting("search_textbook", _text(r"^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, '_' or '-'"))
+    tool_choice: ToolChoice = _setting("required", _choice("required", "auto", "none"))
+    score_scale: ScoreScale = _setting("relevance", _choice("relevance", "cosine"))
+
+    max_file_bytes: int = _setting(10_000_000, _number(int, 1000, 1_000_000_000))
+    exact_search: bool = _setting(False, _yes_or_no)
+
+
+def read_settings(**given: Any) -> Settings:
+    """Settings as they stand now. `given` are command-line options and win over all."""
+    stored = _stored()
+    known = {setting.name for setting in fields(Settings)}
+    if unknown := sorted(set(stored) - known):
+        raise InvalidSettings(f"{SETTINGS_FILE} sets '{unknown[0]}', which is not a setting. docs/settings.md lists them all.")
+    values: dict[str, Any] = {}
+    for setting in fields(Settings):
+        found = _found(setting, given, stored)
+        if found is not None:
+            values[setting.name] = _read(setting, found)
+    return Settings(**{"data_dir": _default_data_dir(), **values})
+
+
+def variable_of(setting: Field[Any]) -> str:
+    return setting.metadata["variable"] or OURS + setting.name.upper()
+
+
+def _found(setting: Field[Any], given: dict[str, Any], stored: dict[str, Any]) -> Any:
+    """The first that is there; an empty variable is unset."""
+    if given.get(setting.name) is not None:
+        return given[setting.name]
+    return os.environ.get(variable_of(setting)) or stored.get(setting.name)
+
+
+def _read(setting: Field[Any], found: Any) -> Any:
+    try:
+        return setting.metadata["reading"](found)
+    except ValueError as error:
+        variable = variable_of(setting)
+        where = variable if variable in os.environ else f"{variable} (or '{setting.name}' in {SETTINGS_FILE})"
+        value = "" if setting.metadata["secret"] else f", but it is {found!r}"
+        raise InvalidSettings(f"{where} must be {error}{value}.") from None
+
+
+def _stored() -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(SETTINGS_FILE).read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:  # tomllib's error names line and column
+        raise InvalidSettings(f"{SETTINGS_FILE} cannot be read: {error}.") from error
 
 
 def _default_data_dir() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("bythebook", appauthor=False)
-
-
-class Settings(BaseSettings):
-    """All that can be configured. Ranges are checked once, here."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", toml_file=SETTINGS_FILE, env_ignore_empty=True)
-
-    data_dir: Path = Field(default_factory=_default_data_dir, validation_alias=_ours("data_dir"))
-    book: str | None = Field(None, validation_alias=_ours("book"))
-    database_url: SecretStr | None = Field(None, validation_alias=_named("DATABASE_URL"))
-
-    qdrant_url: str | None = Field(None, validation_alias=_named("QDRANT_URL"), pattern=r"^https?://")
-    qdrant_api_key: SecretStr | None = Field(None, validation_alias=_named("QDRANT_API_KEY"))
-    qdrant_collection_name: CollectionName = Field("textbook_chunks", validation_alias=_named("QDRANT_COLLECTION_NAME"))
-
-    embedder: Literal["granite", "openai", "cohere", "compatible"] = Field("granite", validation_alias=_ours("embedder"))
-    embedder_model: str | None = Field(None, validation_alias=_ours("embedder_model"))
-    embedder_url: str | None = Field(None, validation_alias=_ours("embedder_url"), pattern=r"^https?://")
-    embedder_api_key: SecretStr | None = Field(None, validation_alias=_ours("embedder_api_key"))
-    openai_api_key: SecretStr | None = Field(None, validation_alias=_named("OPENAI_API_KEY"))
-    cohere_api_key: SecretStr | None = Field(None, validation_alias=_named("COHERE_API_KEY"))
-    cohere_model: str = Field("embed-english-v3.0", validation_alias=_named("COHERE_MODEL"))
-
-    openai_base_url: str | None = Field(None, validation_alias=_named("OPENAI_BASE_URL"), pattern=r"^https?://")
-    openai_model: str = Field("gpt-4o-mini", min_length=1, validation_alias=_named("OPENAI_MODEL"))
-    agent_top_k: int = Field(5, ge=1, le=20, validation_alias=_named("AGENT_TOP_K"))
-    agent_score_threshold: float = Field(0.3, ge=0.0, le=1.0, validation_alias=_named("AGENT_SCORE_THRESHOLD"))
-    agent_max_turns: int = Field(50, ge=1, le=1_000, validation_alias=_named("AGENT_MAX_TURNS"))
-    temperature: float = Field(0.0, ge=0.0, le=2.0, validation_alias=_ours("temperature"))
-    max_tokens: int | None = Field(None, ge=1, le=100_000, validation_alias=_ours("max_tokens"))
-    system_prompt: str | None = Field(None, validation_alias=_ours("system_prompt"), pattern=r"\S")
-    tool_name: str = Field("search_textbook", validation_alias=_ours("tool_name"), pattern=r"^[A-Za-z0-9_-]{1,64}$")
-    tool_choice: Literal["required", "auto", "none"] = Field("required", validation_alias=_ours("tool_choice"))
-    score_scale: Literal["relevance", "cosine"] = Field("relevance", validation_alias=_ours("score_scale"))
-
-    max_file_bytes: int = Field(10_000_000, ge=1_000, le=1_000_000_000, validation_alias=_ours("max_file_bytes"))
-    hnsw_ef: int | None = Field(None, ge=1, le=10_000, validation_alias=_ours("hnsw_ef"))
-    exact_search: bool = Field(False, validation_alias=_ours("exact_search"))
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
-
-
-def read_settings(**given: Any) -> Settings:
-    """Settings as they stand now. `given` are command-line options and win over all."""
-    try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        raise InvalidSettings(_sentence(error)) from error
-    except ValueError as error:  # tomllib's error, which names line and column
-        raise InvalidSettings(f"{SETTINGS_FILE} cannot be read: {error}.") from error
-
-
-def _sentence(error: ValidationError) -> str:
-    """The first problem in one sentence: the variable, its value, its range. Secrets are never repeated."""
-    problem = error.errors()[0]
-    name = str(problem["loc"][0]) if problem["loc"] else "settings"
-    if problem["type"] == "extra_forbidden":
-        return f"{SETTINGS_FILE} sets '{name}', which is not a setting. The README lists them all."
-    field = next((field for key, field in Settings.model_fields.items() if name in _names(key, field)), None)
-    variable = next((alias for alias in _names(name, field) if alias.isupper()), name)
-    key = next((alias for alias in _names(name, field) if alias.islower()), name)
-    where = variable if variable in os.environ else f"{variable} (or '{key}' in {SETTINGS_FILE})"
-    value = "" if "key" in name.lower() or "url" in name.lower() else f", but it is {problem['input']!r}"
-    return f"{where} is not usable: {problem['msg'].rstrip('.')}{value}."
-
-
-def _names(key: str, field: Any) -> list[str]:
-    alias = getattr(field, "validation_alias", None)
-    return [key, *(str(choice) for choice in alias.choices)] if isinstance(alias, AliasChoices) else [key]

@@ -1,8 +1,12 @@
-"""Settings in, opened resources out. The only place that constructs an adapter."""
+"""Settings in, opened resources out. The only place that constructs an adapter.
+
+What is imported here is imported late, because a person waits: the embedded model is opened on another thread while SQL and
+the engine are still being imported.
+"""
 
 from __future__ import annotations
 
-import logging
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,61 +14,37 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bythebook.database.engine import Database, database_url
 from bythebook.errors import InvalidSettings, StorageFailure
-from bythebook.index.cache import EmbeddingCache
-from bythebook.index.embedding import Embedder
-from bythebook.index.ingest import Ingestion
-from bythebook.index.records import Records
-from bythebook.index.vectors import VectorIndex
-from bythebook.retrieval.search import Search
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
     from bythebook.answering import Answering
     from bythebook.assessing import Assessor
     from bythebook.calibrating import Calibrator
+    from bythebook.database.engine import Database
     from bythebook.drafting.draft import Drafter
+    from bythebook.index.embedding import Embedder
+    from bythebook.index.ingest import Ingestion
+    from bythebook.index.records import Records
+    from bythebook.index.vectors import VectorIndex
     from bythebook.publishing import Publishing
-
-
-STEADY_TEMPERATURE = 1.0
-"""Document B's upper bound."""
-logger = logging.getLogger(__name__)
+    from bythebook.retrieval.search import Search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resources:
-    """Everything that was opened, for as long as the context lasts."""
+class Library:
+    """What a reader needs: the index and the embedder. No SQL is imported for it."""
 
     settings: Settings
-    database: Database
-    records: Records
     index: VectorIndex
     embedder: Embedder
     data_dir: Path
 
     @property
-    def ingestion(self) -> Ingestion:
-        return Ingestion(
-            index=self.index,
-            records=self.records,
-            cache=EmbeddingCache(self.database),
-            embedder=self.embedder,
-            collection_name=self.settings.qdrant_collection_name,
-            max_file_bytes=self.settings.max_file_bytes,
-            folder=None if self.settings.qdrant_url else self.data_dir,
-        )
-
-    @property
     def search(self) -> Search:
-        return Search(
-            index=self.index,
-            records=self.records,
-            embedder=self.embedder,
-            manifest=self.ingestion.manifest(),
-            exact=self.settings.exact_search,
-        )
+        from bythebook.retrieval.search import Search
+
+        return Search(index=self.index, embedder=self.embedder, exact=self.settings.exact_search)
 
     @property
     def assessor(self) -> Assessor:
@@ -72,18 +52,6 @@ class Resources:
         from bythebook.retrieval.reading import Reader
 
         return Assessor(search=self.search, index=self.index, reader=Reader(self.embedder))
-
-    @property
-    def calibrator(self) -> Calibrator:
-        from bythebook.calibrating import Calibrator
-
-        return Calibrator(index=self.index, embedder=self.embedder, assessor=self.assessor)
-
-    @property
-    def publishing(self) -> Publishing:
-        from bythebook.publishing import Publishing
-
-        return Publishing(ingestion=self.ingestion, calibrator=self.calibrator, records=self.records, index=self.index)
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[Answering]:
@@ -103,24 +71,83 @@ class Resources:
             await drafter.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources(Library):
+    """What an author needs besides: the records of what was ingested."""
+
+    database: Database
+    records: Records
+
+    @property
+    def ingestion(self) -> Ingestion:
+        from bythebook.index.cache import EmbeddingCache
+        from bythebook.index.ingest import Ingestion
+
+        return Ingestion(
+            index=self.index,
+            records=self.records,
+            cache=EmbeddingCache(self.database),
+            embedder=self.embedder,
+            collection_name=self.settings.qdrant_collection_name,
+            max_file_bytes=self.settings.max_file_bytes,
+            folder=None if self.settings.qdrant_url else self.data_dir,
+        )
+
+    @property
+    def calibrator(self) -> Calibrator:
+        from bythebook.calibrating import Calibrator
+
+        return Calibrator(index=self.index, embedder=self.embedder, assessor=self.assessor)
+
+    @property
+    def publishing(self) -> Publishing:
+        from bythebook.publishing import Publishing
+
+        return Publishing(ingestion=self.ingestion, calibrator=self.calibrator, records=self.records, index=self.index)
+
+
 @asynccontextmanager
-async def open_resources(settings: Settings, *, rehearsal: bool = False) -> AsyncIterator[Resources]:
-    """Open database, index and embedder; close them in any case. A rehearsal on a data folder that holds no index yet
-    uses a temporary one, so that it leaves nothing behind."""
+async def open_library(settings: Settings, *, rehearsal: bool = False, embeds: bool = False) -> AsyncIterator[Library]:
+    """Open index and embedder; close them in any case. A rehearsal on a data folder that holds no index yet uses a temporary
+    one, so that it leaves nothing behind. `embeds` says that the embedder will be wanted soon."""
     async with AsyncExitStack() as stack:
         data_dir = settings.data_dir.expanduser()
         if rehearsal and not (data_dir / "index").exists():
             data_dir = Path(stack.enter_context(TemporaryDirectory(prefix="bythebook-")))
         embedder = open_embedder(settings)
         stack.push_async_callback(embedder.close)
+        if settings.embedder == "compatible":  # only its answer tells the dimension
+            await embedder.load()
+        elif embeds:
+            loading = asyncio.create_task(embedder.load())
+            stack.push_async_callback(asyncio.wait, [loading])
+            await asyncio.sleep(0)  # lets it begin before the imports to come hold the interpreter
         _make_folder(data_dir)
-        url = settings.database_url.get_secret_value() if settings.database_url else None
-        database = await Database.open(database_url(url, data_dir))
-        stack.push_async_callback(database.close)
         index = await _open_index(settings, data_dir)
         stack.push_async_callback(index.close)
-        records = Records(database)
-        yield Resources(settings=settings, database=database, records=records, index=index, embedder=embedder, data_dir=data_dir)
+        yield Library(settings=settings, index=index, embedder=embedder, data_dir=data_dir)
+
+
+@asynccontextmanager
+async def open_resources(settings: Settings, *, rehearsal: bool = False, embeds: bool = False) -> AsyncIterator[Resources]:
+    """The library and the database."""
+    async with open_library(settings, rehearsal=rehearsal, embeds=embeds) as library:
+        from bythebook.database.engine import Database, database_url
+        from bythebook.index.records import Records
+
+        url = settings.database_url.value if settings.database_url else None
+        database = await Database.open(database_url(url, library.data_dir))
+        try:
+            yield Resources(
+                settings=settings,
+                index=library.index,
+                embedder=library.embedder,
+                data_dir=library.data_dir,
+                database=database,
+                records=Records(database),
+            )
+        finally:
+            await database.close()
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -144,7 +171,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
             if not settings.embedder_url or not settings.embedder_model:
                 raise InvalidSettings("The compatible embedder needs BYTHEBOOK_EMBEDDER_URL and BYTHEBOOK_EMBEDDER_MODEL.")
-            key = settings.embedder_api_key.get_secret_value() if settings.embedder_api_key else ""
+            key = settings.embedder_api_key.value if settings.embedder_api_key else ""
             return OpenAIEmbedder(key, base_url=settings.embedder_url, model=settings.embedder_model)
 
 
@@ -158,15 +185,9 @@ def open_drafter(settings: Settings, embedder: Embedder) -> Drafter:
     from bythebook.drafting.openai_agents_calls import OPENAI_URL
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
-    if settings.temperature > STEADY_TEMPERATURE:
-        logger.warning(
-            "BYTHEBOOK_TEMPERATURE is %g; above %g a model strays from the book. 0 is the default.",
-            settings.temperature,
-            STEADY_TEMPERATURE,
-        )
     return AgentDrafter(
         AgentOptions(
-            api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else "",
+            api_key=settings.openai_api_key.value if settings.openai_api_key else "",
             base_url=settings.openai_base_url or OPENAI_URL,
             model=settings.openai_model,
             system_prompt=settings.system_prompt or SYSTEM_PROMPT,
@@ -182,7 +203,7 @@ async def _open_index(settings: Settings, data_dir: Path) -> VectorIndex:
     if settings.qdrant_url:
         from bythebook.index.qdrant_server import ServerIndex
 
-        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else ""
+        key = settings.qdrant_api_key.value if settings.qdrant_api_key else ""
         return await ServerIndex.open(settings.qdrant_url, key)
     from bythebook.index.qdrant_edge import EdgeIndex
 
@@ -199,7 +220,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _secret(key: object, variable: str, user: str) -> str:
-    value = getattr(key, "get_secret_value", lambda: "")()
+    value = getattr(key, "value", "")
     if not value:
         raise InvalidSettings(f"{variable} is not set, and {user} needs it. Set it, or unset BYTHEBOOK_EMBEDDER.")
     return str(value)

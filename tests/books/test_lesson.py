@@ -39,9 +39,7 @@ def test_text_repeated_in_a_lesson_has_ids_of_its_own() -> None:
 
 def test_a_page_outside_the_hierarchy_goes_by_its_path() -> None:
     lesson = read("Some text here.", path="about.md")
-    assert lesson.parent_doc_id == str(
-        uuid.uuid5(uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), "b:about.md:parent")
-    )
+    assert lesson.parent_doc_id == str(uuid.uuid5(uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), "b:about.md:parent"))
 
 
 def test_every_chunk_knows_its_lesson() -> None:

@@ -13,9 +13,7 @@ def place(path: str, source: str = "", book: Book = BOOK) -> Place:
     return read_claim(book, path, source).place
 
 
-def front(
-    text: str, path: str = "module-1-x/chapter-2-y/03-z.md", book: Book = BOOK
-) -> tuple[Place, tuple[BookWarning, ...]]:
+def front(text: str, path: str = "module-1-x/chapter-2-y/03-z.md", book: Book = BOOK) -> tuple[Place, tuple[BookWarning, ...]]:
     claim = read_claim(book, path, f"---\n{text}\n---\n")
     return claim.place, claim.warnings
 

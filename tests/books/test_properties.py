@@ -44,9 +44,7 @@ nested = st.lists(sentence, min_size=1, max_size=20).map(
     lambda parts: "\n".join(f"{'  ' * (i % 4)}- {p}" for i, p in enumerate(parts))
 )
 admonition = st.builds(lambda text: f":::note[Title]\n\n{text}\n\n:::", paragraph)
-component = st.builds(
-    lambda text: f'<Tabs>\n<TabItem label="A" value={{{{a: 1}}}}>\n\n{text}\n\n</TabItem>\n</Tabs>', paragraph
-)
+component = st.builds(lambda text: f'<Tabs>\n<TabItem label="A" value={{{{a: 1}}}}>\n\n{text}\n\n</TabItem>\n</Tabs>', paragraph)
 quote = paragraph.map(lambda text: "> " + text.replace(". ", ".\n> "))
 oddity = st.sampled_from(
     [
@@ -73,9 +71,7 @@ body = st.lists(block, max_size=14).map("\n\n".join)
 source_text = st.builds(
     lambda head, text, newline: (head + text).replace("\n", newline), front, body, st.sampled_from(["\n", "\n", "\r\n"])
 )
-relaxed = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+relaxed = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def lesson_of(source: str, *, site: int = 0, path: str = "module-1-x/chapter-2-y/03-z.mdx") -> Lesson:

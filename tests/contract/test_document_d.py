@@ -15,7 +15,7 @@ import pytest
 from bythebook.books.model import Chunk
 from bythebook.index.payload import INDEXES, to_payload
 from bythebook.index.progress import MODES
-from bythebook.index.records import IngestionRecord, IngestionState
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 from tests.library import Library, open_library

@@ -23,6 +23,9 @@ class SmallEmbedder:
         self.embedded: list[str] = []
         self._before_batch = before_batch
 
+    async def load(self) -> None:
+        pass
+
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
         if self._before_batch:
             self._before_batch(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -43,7 +44,7 @@ def test_a_fit_comes_back_from_json_as_it_was() -> None:
 def test_answering_and_refusing_part_at_sixty() -> None:
     given = probes(gap=0.12)
     fitted = fit(given)
-    threshold = dict((level, logit) for logit, level in fitted.anchors)[0.6]
+    threshold = {level: logit for logit, level in fitted.anchors}[0.6]
     yes, no = (logits(fitted, given, answerable=answerable) for answerable in (True, False))
     right = (np.mean([value > threshold for value in yes]) + np.mean([value < threshold for value in no])) / 2
     assert right == pytest.approx(fitted.balanced_accuracy)
@@ -94,7 +95,7 @@ def test_the_map_ascends_whatever_the_questions(seed: int, gap: float) -> None:
     fitted = fit(probes(seed, gap=gap, count=12))
     scores, levels = zip(*fitted.anchors, strict=True)
     assert levels == (0.0, 0.3, 0.6, 0.75, 0.85, 0.98)
-    assert all(one < other for one, other in zip(scores, scores[1:], strict=False))
+    assert all(one < other for one, other in itertools.pairwise(scores))
     strongest = max(range(len(fitted.coefficients)), key=lambda place: abs(fitted.coefficients[place]))
     name, upwards = fitted.names[strongest], fitted.coefficients[strongest] >= 0
     seen = probe(0.5, answerable=True).signals

@@ -56,9 +56,7 @@ def die() -> None:
     time.sleep(60)  # the signal comes before this ends
 
 
-def around(
-    owner: Any, name: str, *, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None
-) -> None:
+def around(owner: Any, name: str, *, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None) -> None:
     real = getattr(owner, name)
 
     def wrapped(*given: Any, **named: Any) -> Any:

@@ -38,9 +38,7 @@ def direction(text: str, dimension: int = DIMENSION) -> NDArray[np.float32]:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def chunk(
-    text: str, *, book_id: str = "robots", source_file: str = "walking.md", index: int = 0, **given: Any
-) -> Chunk:
+def chunk(text: str, *, book_id: str = "robots", source_file: str = "walking.md", index: int = 0, **given: Any) -> Chunk:
     digest = sha256(text)
     filled = Chunk(
         id=chunk_id(book_id, source_file, digest),

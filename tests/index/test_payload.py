@@ -26,9 +26,7 @@ OUR_FIELDS = {
 
 words = st.text(max_size=30)
 numbers = st.integers(0, 10_000)
-moments = st.datetimes(
-    min_value=datetime(1990, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])
-)
+moments = st.datetimes(min_value=datetime(1990, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]))
 chunks = st.builds(
     Chunk,
     id=st.uuids().map(str),

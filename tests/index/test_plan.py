@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bythebook.books.booktoml import read_book
 from bythebook.index.plan import Plan, make_plan
-from bythebook.index.records import IngestionRecord
+from bythebook.index.state import IngestionRecord
 from tests.small_book import BOOK_TOML, CHAPTER_PAGE, lesson, write
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"

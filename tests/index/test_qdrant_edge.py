@@ -110,9 +110,7 @@ async def test_a_closed_index_says_so(index: EdgeIndex) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_dying_at_any_step_leaves_lessons_wholly_old_or_wholly_new(
-    index: EdgeIndex, folder: Path, step: str
-) -> None:
+async def test_dying_at_any_step_leaves_lessons_wholly_old_or_wholly_new(index: EdgeIndex, folder: Path, step: str) -> None:
     await index.close()
     with child(folder, "dies", step) as process:
         assert process.wait() == -9, "the step was never reached"
@@ -134,9 +132,7 @@ async def test_killed_while_replacing_without_end(index: EdgeIndex, folder: Path
     assert await reopened(folder) in (texts(last), texts({"old": "new", "new": "old"}[last]))
 
 
-async def test_readers_see_whole_lessons_while_they_are_replaced(
-    index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_readers_see_whole_lessons_while_they_are_replaced(index: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant_edge_shard, "POINTS_PER_WRITE", 1)
     versions = {version: {text for parts in texts(version).values() for text in parts} for version in ("old", "new")}
     ids = {one.chunk.id for version in versions for lesson in replacements(version) for one in lesson.chunks}
@@ -196,9 +192,7 @@ async def test_a_full_disk_leaves_everything_as_it_was(index: EdgeIndex, folder:
     assert await held(index) == texts("new")
 
 
-async def test_text_that_no_engine_can_store_is_refused_before_anything_is_written(
-    index: EdgeIndex, folder: Path
-) -> None:
+async def test_text_that_no_engine_can_store_is_refused_before_anything_is_written(index: EdgeIndex, folder: Path) -> None:
     broken = Replacement(source_file="c.md", chunks=(indexed(chunk("x", source_file="c.md", page_title="\ud800")),))
     with pytest.raises(InvalidInput, match=r"c\.md.*UTF-8"):
         await index.replace(COLLECTION, "robots", [*replacements("new"), broken])
@@ -222,9 +216,7 @@ def damage_it(collection: Path, damage: str) -> None:
         (collection / "shard").rename(collection / "gone")
 
 
-@pytest.mark.parametrize(
-    "damage", ["manifest", "no manifest fields", "journal", "segments", "configuration", "no shard"]
-)
+@pytest.mark.parametrize("damage", ["manifest", "no manifest fields", "journal", "segments", "configuration", "no shard"])
 async def test_a_damaged_index_says_what_to_run(index: EdgeIndex, folder: Path, damage: str) -> None:
     await index.settle(COLLECTION)
     await index.close()
@@ -281,9 +273,7 @@ MANY = [lesson(f"{number:03}.md", [f"hip {number} {part}" for part in range(10)]
 
 async def scores(index: EdgeIndex) -> dict[str, float]:
     question = MANY[7].chunks[3]
-    found = await index.candidates(
-        COLLECTION, embedding=question.embedding, terms=question.terms, filters=ROBOTS, depth=600
-    )
+    found = await index.candidates(COLLECTION, embedding=question.embedding, terms=question.terms, filters=ROBOTS, depth=600)
     cosines = {f"{one.id} cosine": one.cosine for one in found}
     return cosines | {f"{one.id} lexical": one.lexical for one in found}
 
@@ -349,9 +339,7 @@ async def test_what_a_process_left_that_died_while_compacting(index: EdgeIndex, 
     assert set(os.listdir(collection)) == {"manifest.json", "shard"}
 
 
-async def test_a_compaction_that_fails_says_so_and_harms_nothing(
-    large: EdgeIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_compaction_that_fails_says_so_and_harms_nothing(large: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(StorageFailure, match="bythebook ingest --mode recreate"):
         await large.settle(COLLECTION)

@@ -70,9 +70,7 @@ async def test_trouble_that_passes_is_waited_out(
     ("trouble", "says"),
     [(503, "503: Service internal error"), ("cut", "does not answer"), ("garbage", "does not answer")],
 )
-async def test_after_four_tries_it_is_given_up(
-    index: ServerIndex, server: QdrantServer, trouble: int | str, says: str
-) -> None:
+async def test_after_four_tries_it_is_given_up(index: ServerIndex, server: QdrantServer, trouble: int | str, says: str) -> None:
     server.troubles = [trouble] * 5
     with pytest.raises(Unavailable, match=says) as caught:
         await index.count(COLLECTION, ROBOTS)
@@ -83,9 +81,7 @@ async def test_after_four_tries_it_is_given_up(
 
 
 @pytest.mark.parametrize("lost_at", [0, 1, 2, 14])
-async def test_an_answer_lost_while_creating_is_no_trouble(
-    index: ServerIndex, server: QdrantServer, lost_at: int
-) -> None:
+async def test_an_answer_lost_while_creating_is_no_trouble(index: ServerIndex, server: QdrantServer, lost_at: int) -> None:
     """One request lists the collections, one creates, twelve index, and the last saves the manifest."""
     server.requests.clear()
     server.troubles = [*["fine"] * lost_at, "lost"]

@@ -17,7 +17,8 @@ from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import metadata
 from bythebook.index.cache import EmbeddingCache, cache_key
-from bythebook.index.records import IngestionRecord, IngestionState, Records
+from bythebook.index.records import Records
+from bythebook.index.state import IngestionRecord, IngestionState
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.library import open_library
 from tests.small_book import lesson, write

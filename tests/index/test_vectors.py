@@ -61,9 +61,7 @@ async def held(shelf: VectorIndex, filters: Filters = ROBOTS) -> dict[str, list[
     lessons: dict[str, list[str]] = {}
     async for one in shelf.scan(COLLECTION, filters):
         lessons.setdefault(one.chunk.source_file, []).append(one.chunk.text)
-    assert await shelf.source_files(COLLECTION, filters.book_id) == {
-        name: len(texts) for name, texts in lessons.items()
-    }
+    assert await shelf.source_files(COLLECTION, filters.book_id) == {name: len(texts) for name, texts in lessons.items()}
     assert await shelf.count(COLLECTION, filters) == sum(map(len, lessons.values()))
     return lessons
 
@@ -72,9 +70,7 @@ async def ask(
     shelf: VectorIndex, text: str, filters: Filters = ROBOTS, depth: int = 100, *, exact: bool = False
 ) -> list[Candidate]:
     terms = query_terms(text, "en")
-    return await shelf.candidates(
-        COLLECTION, embedding=direction(text), terms=terms, filters=filters, depth=depth, exact=exact
-    )
+    return await shelf.candidates(COLLECTION, embedding=direction(text), terms=terms, filters=filters, depth=depth, exact=exact)
 
 
 # Collections
@@ -190,9 +186,7 @@ async def test_two_lessons_can_exchange_their_chunks(shelf: VectorIndex) -> None
     swapped = [
         Replacement(
             source_file=target.source_file,
-            chunks=tuple(
-                replace(one, chunk=replace(one.chunk, source_file=target.source_file)) for one in source.chunks
-            ),
+            chunks=tuple(replace(one, chunk=replace(one.chunk, source_file=target.source_file)) for one in source.chunks),
         )
         for target, source in ((first, second), (second, first))
     ]
@@ -203,9 +197,7 @@ async def test_two_lessons_can_exchange_their_chunks(shelf: VectorIndex) -> None
 async def test_what_does_not_fit_changes_nothing(shelf: VectorIndex) -> None:
     await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
     good = lesson("b.md", ["two"])
-    wide = Replacement(
-        source_file="c.md", chunks=(indexed(chunk("x", source_file="c.md"), embedding=direction("x", 17)),)
-    )
+    wide = Replacement(source_file="c.md", chunks=(indexed(chunk("x", source_file="c.md"), embedding=direction("x", 17)),))
     with pytest.raises(Mismatch, match=r"17 .* 16"):
         await shelf.replace(COLLECTION, "robots", [good, wide])
     unusable: list[Replacement] = [
@@ -271,9 +263,7 @@ async def test_chunks_come_in_the_order_asked_for(shelf: VectorIndex) -> None:
 
 
 async def test_two_thousand_chunks_are_scanned_lesson_by_lesson(shelf: VectorIndex) -> None:
-    lessons = [
-        lesson(f"{number:03}.md", [f"{number} {part}" for part in range(1 + number % 15)]) for number in range(160)
-    ]
+    lessons = [lesson(f"{number:03}.md", [f"{number} {part}" for part in range(1 + number % 15)]) for number in range(160)]
     lessons.append(lesson("long.md", [f"long {part}" for part in range(750)]))
     await shelf.replace(COLLECTION, "robots", lessons[100:])
     await shelf.replace(COLLECTION, "robots", lessons[:100])
@@ -305,9 +295,7 @@ async def test_a_book_never_sees_another(shelf: VectorIndex) -> None:
         replace(ROBOTS, prefix="a"),
         replace(ROBOTS, prefix="https://book.example/a"),
     ):
-        assert {one.id for one in await ask(shelf, "hip knee pig calf", filters)} == {
-            one.chunk.id for one in mine.chunks
-        }
+        assert {one.id for one in await ask(shelf, "hip knee pig calf", filters)} == {one.chunk.id for one in mine.chunks}
         assert await shelf.count(COLLECTION, filters) == 2
     assert await shelf.count(COLLECTION, replace(ROBOTS, parent_doc_id=theirs.chunks[0].chunk.parent_doc_id)) == 0
     assert await shelf.count(COLLECTION, Filters(book_id="")) == 0
@@ -375,9 +363,7 @@ FILTERS: list[tuple[Filters, Callable[[Chunk], bool]]] = [
     (replace(ROBOTS, prefix="https://a.example/"), lambda one: one.source_url.startswith("https://a.example/")),
     (replace(ROBOTS, prefix=""), lambda one: True),
     (
-        replace(
-            ROBOTS, hardware_tier_max=2, module="legs", chapter_min=1, chapter_max=4, prefix="https://b.example/page-1"
-        ),
+        replace(ROBOTS, hardware_tier_max=2, module="legs", chapter_min=1, chapter_max=4, prefix="https://b.example/page-1"),
         lambda one: (
             one.hardware_tier <= 2
             and one.module == "legs"
@@ -413,9 +399,7 @@ def reference(chunks: Sequence[IndexedChunk], text: str) -> dict[str, tuple[floa
     question, vector = query_terms(text, "en"), direction(text)
     weights = [dict(zip(one.terms.ids, one.terms.weights, strict=True)) if one.terms else {} for one in chunks]
     frequency = Counter(term for held in weights for term in held)
-    rarity = {
-        term: math.log(1 + (len(chunks) - frequency[term] + 0.5) / (frequency[term] + 0.5)) for term in question.ids
-    }
+    rarity = {term: math.log(1 + (len(chunks) - frequency[term] + 0.5) / (frequency[term] + 0.5)) for term in question.ids}
     scores = {}
     for one, held in zip(chunks, weights, strict=True):
         assert one.embedding is not None

@@ -37,11 +37,7 @@ class Apart:
 
     async def collections(self) -> Mapping[str, Manifest]:
         found = await self._index.collections()
-        return {
-            name.removeprefix(self._prefix): manifest
-            for name, manifest in found.items()
-            if name.startswith(self._prefix)
-        }
+        return {name.removeprefix(self._prefix): manifest for name, manifest in found.items() if name.startswith(self._prefix)}
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._index, name)

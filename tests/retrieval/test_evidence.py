@@ -9,7 +9,7 @@ import pytest
 
 from bythebook.books.chunking import size
 from bythebook.books.model import Chunk
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters
 from bythebook.retrieval.evidence import MOST_PASSAGES, Evidence, gather
 from tests.library import Library, open_library

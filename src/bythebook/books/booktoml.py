@@ -98,9 +98,7 @@ class _Values:
     def base_url(self) -> str:
         value = self.text("base_url", "")
         if value and not re.match(r"(https?://[^\s/]|/)[^\s?#]*$", value):
-            raise self.wrong(
-                "base_url", f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'"
-            )
+            raise self.wrong("base_url", f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'")
         return value.rstrip("/") if value != "/" else value
 
     def modules(self) -> Mapping[str, str]:

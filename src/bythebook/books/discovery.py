@@ -76,7 +76,11 @@ class _Walk:
         target = os.path.realpath(entry.path)
         if not os.path.exists(target):
             if lesson:
-                self._warn(path, "link", f"{path} is a link that leads nowhere or in a circle; remove it, or link it to a file in the book.")
+                self._warn(
+                    path,
+                    "link",
+                    f"{path} is a link that leads nowhere or in a circle; remove it, or link it to a file in the book.",
+                )
             return False
         if not entry.is_dir() and not lesson:
             return False

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from bythebook.books.jsx import NEVER_ENDS, tag_end
 
 MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{[\"'`]|\n[ \t]*\n|&[#\w]+;", re.DOTALL)
-TARGET = re.compile(
-    r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)"""
-)
+TARGET = re.compile(r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)""")
 REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
 ATTRIBUTES = re.compile(r"\{:?[ \t]*[.#\w][^{}\n]{0,200}\}")
 AUTOLINK = re.compile(r"<((?:https?://|mailto:|ftp://)[^<>\s]*|[\w.+-]+@[\w-]+\.[\w.-]+)>")
@@ -142,12 +140,7 @@ class Reader:
             self.out.append(" | ")
         elif word == "br":
             self.out.append("\n")
-        elif (
-            not INLINE_TAGS.fullmatch(word)
-            and word not in CELLS
-            and self.out
-            and not self.out[-1].endswith(("\n", " "))
-        ):
+        elif not INLINE_TAGS.fullmatch(word) and word not in CELLS and self.out and not self.out[-1].endswith(("\n", " ")):
             self.out.append("\n" if word[:1].islower() else " ")
         kept = _kept(tag)
         if kept:

@@ -63,14 +63,10 @@ def read_claim(book: Book, path: str, source: str) -> Claim:
     return Claim(place=place, title=title, warnings=tuple(reader.warnings))
 
 
-def read_lesson(
-    book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str
-) -> Lesson:
+def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str) -> Lesson:
     """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone."""
     front = read_frontmatter(source)
-    page = read_page(
-        source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx")
-    )
+    page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
     title = claim.title or humanised(path.rpartition("/")[2])
     url = page_url(book, path, front.values)
     lesson = Lesson(
@@ -139,9 +135,7 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
 
 def _anchors(book: Book, page: Page) -> list[str]:
     anchors = Anchors(book.site, [heading.content for heading in page.headings])
-    return [
-        anchors.take(heading.content, heading.level) if _rendered(book, page, heading) else "" for heading in page.headings
-    ]
+    return [anchors.take(heading.content, heading.level) if _rendered(book, page, heading) else "" for heading in page.headings]
 
 
 def _rendered(book: Book, page: Page, heading: Heading) -> bool:
@@ -171,9 +165,7 @@ def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[s
             titles[folder] = pages[path].title or ""
     for folder in {place.chapter_folder for place in places.values() if place.chapter_folder is not None}:
         titles[folder] = titles.get(folder) or categories.get(folder) or humanised(folder.rpartition("/")[2])
-    return {
-        path: titles[place.chapter_folder] if place.chapter_folder is not None else "" for path, place in places.items()
-    }
+    return {path: titles[place.chapter_folder] if place.chapter_folder is not None else "" for path, place in places.items()}
 
 
 def read_categories(root: Path) -> dict[str, str]:

@@ -116,9 +116,7 @@ class PlaceReader:
 
     def warn(self, field: str, message: str, line: int | None = None) -> None:
         at = line if line is not None else self.front.lines.get(field, 0)
-        self.warnings.append(
-            BookWarning(source_file=self.path, line=at, field=field, message=f"{message}.")
-        )
+        self.warnings.append(BookWarning(source_file=self.path, line=at, field=field, message=f"{message}."))
 
     def _value(self, field: str) -> str | None:
         value = self.front.values.get(field)
@@ -146,9 +144,7 @@ class PlaceReader:
         self.warn(field, f"{field} '{_short(value)}' is not a whole number from 0; {fallback} is used")
         return fallback
 
-    def _choice(
-        self, field: str, choices: tuple[Choice, ...], default: Choice, read: Callable[[str], object]
-    ) -> Choice:
+    def _choice(self, field: str, choices: tuple[Choice, ...], default: Choice, read: Callable[[str], object]) -> Choice:
         key = "proficiency" if field == "proficiency_level" and field not in self.front.values else field
         value = self._value(key)
         if value is None:

@@ -100,9 +100,7 @@ def _ends_sentence(text: str, match: re.Match[str], start: int, end: int) -> boo
         return True
     found = LAST_WORD.search(text[max(start, match.start() - 30) : match.start()])
     word = found[0].strip(".") if found else ""
-    if ABBREVIATIONS.fullmatch(word) or (
-        BEFORE_NUMBERS.fullmatch(word) and (first.isdigit() or following[0] in "([$\\")
-    ):
+    if ABBREVIATIONS.fullmatch(word) or (BEFORE_NUMBERS.fullmatch(word) and (first.isdigit() or following[0] in "([$\\")):
         return False
     if (
         word.isdigit()

@@ -194,9 +194,7 @@ def _rows(page: Page, block: Block, end: int, cap: int) -> Iterator[_Stretch]:
     yield from _group(page, group, block.end, cap, preface if group > first else "", preface, end)
 
 
-def _group(
-    page: Page, first: int, last: int, cap: int, opening: str, preface: str, end: int | None = None
-) -> Iterator[_Stretch]:
+def _group(page: Page, first: int, last: int, cap: int, opening: str, preface: str, end: int | None = None) -> Iterator[_Stretch]:
     start, close = page.line_starts[first], page.line_starts[last] if end is None else end
     if start >= close:
         return

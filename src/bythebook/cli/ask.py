@@ -18,13 +18,13 @@ from bythebook.cli.options import (
     Module,
     Prefix,
     choose_book,
-    run_with_resources,
+    run_with_library,
     to_json,
 )
 
 if TYPE_CHECKING:
     from bythebook.answers import Answer
-    from bythebook.wiring import Resources
+    from bythebook.wiring import Library
 
 LEAST_K, MOST_K = 3, 8
 
@@ -62,14 +62,14 @@ def run(
     if k is not None and not LEAST_K <= k <= MOST_K:
         raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
 
-    async def ask(resources: Resources) -> Answer:
+    async def ask(library: Library) -> Answer:
         from bythebook.answering import Question
         from bythebook.retrieval.query import SearchQuery
 
-        settings = resources.settings
+        settings = library.settings
         query = SearchQuery(
             text="standing in for the question",
-            book_id=await choose_book(resources, book),
+            book_id=await choose_book(library, book),
             hardware_tier_filter=tier,
             module_filter=module,
             chapter_min=chapter_min,
@@ -86,14 +86,14 @@ def run(
             score_threshold=settings.agent_score_threshold if threshold is None else threshold,
             score_scale=settings.score_scale,
         )
-        return await show(resources, asked, quiet=format == OutputFormat.json, verbose=verbose)
+        return await show(library, asked, quiet=format == OutputFormat.json, verbose=verbose)
 
-    answer = run_with_resources(ask, data_dir=data_dir)
+    answer = run_with_library(ask, data_dir=data_dir, embeds=True)
     if format == OutputFormat.json:
         typer.echo(to_json(agent_response(answer)))
 
 
-async def show(resources: Resources, asked: Any, *, quiet: bool, verbose: bool = False) -> Answer:
+async def show(library: Library, asked: Any, *, quiet: bool, verbose: bool = False) -> Answer:
     """Run a turn, printing each sentence as it passes; the answer at the end."""
     from rich.console import Console
 
@@ -103,7 +103,7 @@ async def show(resources: Resources, asked: Any, *, quiet: bool, verbose: bool =
     console = Console(highlight=False, quiet=quiet)
     console.print()
     count = 0
-    async with resources.answering() as answering:
+    async with library.answering() as answering:
         async for event in answering.answer(asked):
             match event:
                 case Searching(asked=was, question=now) if was != now:

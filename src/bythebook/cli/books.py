@@ -9,7 +9,7 @@ import typer
 from bythebook.cli.options import AsJson, DataDir, run_with_resources, to_json
 
 if TYPE_CHECKING:
-    from bythebook.index.records import IngestionState
+    from bythebook.index.state import IngestionState
     from bythebook.wiring import Resources
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_resources, to_json
+from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
     from bythebook.grounding.calibration import Calibration
-    from bythebook.wiring import Resources
+    from bythebook.wiring import Library
 
 WIDTH, HEIGHT = 640, 360
 
@@ -24,17 +24,17 @@ def run(
 ) -> None:
     """Show how relevance was fitted to a book: the method, the questions it was fitted by, and the curve."""
 
-    async def read(resources: Resources) -> tuple[str, Calibration]:
+    async def read(library: Library) -> tuple[str, Calibration]:
         from bythebook.errors import NotFound
         from bythebook.grounding.calibration import Calibration
 
-        state = await resources.search.book(await choose_book(resources, book))
-        stored = (await resources.index.collections())[state.collection_name].calibration.get(state.book_id)
+        state = await library.search.book(await choose_book(library, book))
+        stored = (await library.index.collections())[state.collection_name].calibration.get(state.book_id)
         if not stored:
             raise NotFound(f"The book '{state.book_id}' is not calibrated; it may be too small. Run: bythebook ingest FOLDER")
         return state.title, Calibration.from_dict(stored["close"])
 
-    title, calibration = run_with_resources(read, data_dir=data_dir)
+    title, calibration = run_with_library(read, data_dir=data_dir)
     if svg:
         svg.write_text(plot(calibration, title), "utf-8")
     if json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bythebook.cli.options import BookId, DataDir, choose_book, run_with_resources
+from bythebook.cli.options import BookId, DataDir, choose_book, run_with_library
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bythebook.answers import Answer
     from bythebook.drafting.draft import Exchange
     from bythebook.retrieval.query import SearchQuery
-    from bythebook.wiring import Resources
+    from bythebook.wiring import Library
 
 HELP = """  /sources   the sources of the last answer
   /more      the whole passages behind it
@@ -43,24 +43,24 @@ def run(
 ) -> None:
     """Talk with the book: follow-ups are understood, every sentence is cited, /help lists the rest."""
 
-    async def talk(resources: Resources) -> None:
+    async def talk(library: Library) -> None:
         from bythebook.retrieval.query import SearchQuery
 
-        book_id = await choose_book(resources, book)
-        state = await resources.search.book(book_id)
+        book_id = await choose_book(library, book)
+        state = await library.search.book(book_id)
         query = SearchQuery(
-            text="standing in for the question", book_id=book_id, hardware_tier_filter=None, limit=resources.settings.agent_top_k
+            text="standing in for the question", book_id=book_id, hardware_tier_filter=None, limit=library.settings.agent_top_k
         )
         conversation = Conversation(query=query)
         if question is not None:
-            await _turn(resources, conversation, question)
+            await _turn(library, conversation, question)
             return
-        await _loop(resources, conversation, state.title)
+        await _loop(library, conversation, state.title)
 
-    run_with_resources(talk, data_dir=data_dir)
+    run_with_library(talk, data_dir=data_dir, embeds=True)
 
 
-async def _loop(resources: Resources, conversation: Conversation, title: str) -> None:
+async def _loop(library: Library, conversation: Conversation, title: str) -> None:
     import asyncio
 
     from rich.console import Console
@@ -83,12 +83,12 @@ async def _loop(resources: Resources, conversation: Conversation, title: str) ->
                 if not _command(console, conversation, line):
                     return
             else:
-                await _turn(resources, conversation, line)
+                await _turn(library, conversation, line)
         except BookError as error:  # the conversation goes on
             console.print(f"  {error}", style="red", markup=False)
 
 
-async def _turn(resources: Resources, conversation: Conversation, text: str) -> None:
+async def _turn(library: Library, conversation: Conversation, text: str) -> None:
     """One turn, kept only when it is whole."""
     from rich.console import Console
 
@@ -98,17 +98,17 @@ async def _turn(resources: Resources, conversation: Conversation, text: str) -> 
     from bythebook.drafting.draft import Exchange
     from bythebook.errors import InvalidInput
 
-    limit = resources.settings.agent_max_turns
+    limit = library.settings.agent_max_turns
     if len(conversation.exchanges) >= limit:
         raise InvalidInput(f"This conversation has had its {limit} questions. Begin another with /new.")
     asked = Question(
         text=text,
         query=conversation.query,
-        score_threshold=resources.settings.agent_score_threshold,
-        score_scale=resources.settings.score_scale,
+        score_threshold=library.settings.agent_score_threshold,
+        score_scale=library.settings.score_scale,
         history=tuple(conversation.exchanges),
     )
-    answer = await show(resources, asked, quiet=False)
+    answer = await show(library, asked, quiet=False)
     sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
     conversation.exchanges.append(Exchange(question=text, answer=answer.answer, sources=sources))
     conversation.last = answer

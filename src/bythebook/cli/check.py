@@ -21,12 +21,13 @@ def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> 
     async def inspect(resources: Resources) -> list[Inspection]:
         from bythebook.errors import NotFound
         from bythebook.index.integrity import inspect_book
+        from bythebook.index.versions import wanted_manifest
 
         ids = [book] if book else [state.book_id for state in await resources.records.books()]
         if not ids:
             raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
         states = [await resources.search.book(book_id) for book_id in ids]
-        manifest = resources.ingestion.manifest()
+        manifest = wanted_manifest(resources.embedder)
         return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
 
     inspections = run_with_resources(inspect, data_dir=data_dir)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_resources, to_json
+from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
     from bythebook.retrieval.context import Context
-    from bythebook.wiring import Resources
+    from bythebook.wiring import Library
 
 
 def run(
@@ -21,13 +21,13 @@ def run(
 ) -> None:
     """Show a chunk with its neighbours in the lesson."""
 
-    async def read(resources: Resources) -> Context:
+    async def read(library: Library) -> Context:
         from bythebook.retrieval.context import read_context
 
-        state = await resources.search.book(await choose_book(resources, book))
-        return await read_context(resources.index, state, chunk_id)
+        state = await library.search.book(await choose_book(library, book))
+        return await read_context(library.index, state, chunk_id)
 
-    context = run_with_resources(read, data_dir=data_dir)
+    context = run_with_library(read, data_dir=data_dir)
     if json:
         typer.echo(to_json(context))
         return

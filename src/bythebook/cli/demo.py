@@ -39,5 +39,5 @@ def run(data_dir: DataDir = None) -> None:
             console.print(f'\n[dim]$[/] [bold]bythebook ask[/] "{text}"')
             await show(resources, Question(text=text, query=query), quiet=False)
 
-    run_with_resources(show_all, data_dir=data_dir)
+    run_with_resources(show_all, data_dir=data_dir, embeds=True)
     console.print('\n[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')

@@ -45,6 +45,7 @@ def run(
         lambda resources: ingest(resources, folder, mode=mode, dry_run=dry_run, book=book, quiet=json),
         data_dir=data_dir,
         rehearsal=dry_run,
+        embeds=not dry_run,
     )
     if json:
         typer.echo(to_json({**_fields(report), "duration_seconds": report.duration_seconds}))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_resources, to_json
+from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
     from bythebook.books.model import Chunk
-    from bythebook.wiring import Resources
+    from bythebook.wiring import Library
 
 
 def run(
@@ -21,13 +21,13 @@ def run(
 ) -> None:
     """Print a whole lesson, all its chunks in order."""
 
-    async def read(resources: Resources) -> list[Chunk]:
+    async def read(library: Library) -> list[Chunk]:
         from bythebook.retrieval.context import find_lesson, read_lesson_chunks
 
-        state = await resources.search.book(await choose_book(resources, book))
-        return await read_lesson_chunks(resources.index, state, await find_lesson(resources.index, state, name))
+        state = await library.search.book(await choose_book(library, book))
+        return await read_lesson_chunks(library.index, state, await find_lesson(library.index, state, name))
 
-    chunks = run_with_resources(read, data_dir=data_dir)
+    chunks = run_with_library(read, data_dir=data_dir)
     if json:
         typer.echo(to_json(chunks))
         return

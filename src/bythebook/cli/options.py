@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from bythebook.wiring import Resources
+    from bythebook.settings import Settings
+    from bythebook.wiring import Library, Resources
 
 T = TypeVar("T")
+L = TypeVar("L")
 
 DataDir = Annotated[
     Path | None,
@@ -36,18 +39,34 @@ Prefix = Annotated[str | None, typer.Option(help="Only lessons whose path or URL
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
+def run_with_library(work: Callable[[Library], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False) -> T:
+    """Open what a reader needs, do the work, close everything."""
+    from bythebook.wiring import open_library
+
+    return _run(lambda settings: open_library(settings, embeds=embeds), work, data_dir)
+
+
 def run_with_resources(
-    work: Callable[[Resources], Coroutine[Any, Any, T]], *, data_dir: Path | None, rehearsal: bool = False
+    work: Callable[[Resources], Coroutine[Any, Any, T]], *, data_dir: Path | None, rehearsal: bool = False, embeds: bool = False
 ) -> T:
-    """Open everything, do the work, close everything."""
+    """The same with what an author needs besides."""
+    from bythebook.wiring import open_resources
+
+    return _run(lambda settings: open_resources(settings, rehearsal=rehearsal, embeds=embeds), work, data_dir)
+
+
+def _run(
+    opening: Callable[[Settings], AbstractAsyncContextManager[L]],
+    work: Callable[[L], Coroutine[Any, Any, T]],
+    data_dir: Path | None,
+) -> T:
     import asyncio
 
     from bythebook.settings import read_settings
-    from bythebook.wiring import open_resources
 
     async def opened() -> T:
-        async with open_resources(read_settings(data_dir=data_dir), rehearsal=rehearsal) as resources:
-            return await work(resources)
+        async with opening(read_settings(data_dir=data_dir)) as there:
+            return await work(there)
 
     try:
         return asyncio.run(opened())
@@ -56,14 +75,15 @@ def run_with_resources(
         sys.exit(130)
 
 
-async def choose_book(resources: Resources, wanted: str | None) -> str:
+async def choose_book(library: Library, wanted: str | None) -> str:
     """The book that was named; else the configured one; else the only one; else the documents' default."""
     from bythebook.errors import InvalidInput, NotFound
+    from bythebook.index.manifest import served_books
     from bythebook.retrieval.query import DEFAULT_BOOK
 
-    if chosen := wanted or resources.settings.book:
+    if chosen := wanted or library.settings.book:
         return chosen
-    there = [state.book_id for state in await resources.records.books()]
+    there = list(served_books(await library.index.collections()))
     if not there:
         raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
     if len(there) > 1 and DEFAULT_BOOK not in there:

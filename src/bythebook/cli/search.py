@@ -18,13 +18,13 @@ from bythebook.cli.options import (
     Module,
     Prefix,
     choose_book,
-    run_with_resources,
+    run_with_library,
     to_json,
 )
 
 if TYPE_CHECKING:
     from bythebook.retrieval.query import SearchQuery, SearchResponse
-    from bythebook.wiring import Resources
+    from bythebook.wiring import Library
 
 
 def run(
@@ -45,13 +45,13 @@ def run(
 ) -> None:
     """Find the passages of a book that say it."""
 
-    async def search(resources: Resources) -> tuple[SearchQuery, SearchResponse, str, int]:
+    async def search(library: Library) -> tuple[SearchQuery, SearchResponse, str, int]:
         from bythebook.index.vectors import Filters
         from bythebook.retrieval.query import SearchQuery
 
         query = SearchQuery(
             text=text,
-            book_id=await choose_book(resources, book),
+            book_id=await choose_book(library, book),
             hardware_tier_filter=tier,
             module_filter=module,
             chapter_min=chapter_min,
@@ -63,12 +63,12 @@ def run(
             prefix_filter=prefix,
             limit=limit,
         )
-        response = await resources.search.search(query)
-        state = await resources.search.book(query.book_id)
-        everything = await resources.index.count(state.collection_name, Filters(book_id=query.book_id))
+        response = await library.search.search(query)
+        state = await library.search.book(query.book_id)
+        everything = await library.index.count(state.collection_name, Filters(book_id=query.book_id))
         return query, response, state.language, everything
 
-    query, response, language, everything = run_with_resources(search, data_dir=data_dir)
+    query, response, language, everything = run_with_library(search, data_dir=data_dir, embeds=True)
     if json:
         typer.echo(to_json(response))
     else:

@@ -47,6 +47,9 @@ class CohereEmbedder:
     def dimension(self) -> int:
         return self._dimension
 
+    async def load(self) -> None:
+        """Nothing to do: the dimension is given."""
+
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
         batches = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
         parts = await in_order(self._embed_documents, batches, at_once=self._requests_at_once)

@@ -19,7 +19,11 @@ class Embedder(Protocol):
         """Names the weights exactly; two embedders with one name give the same vectors. Part of the cache key and manifest."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Known once loaded."""
+
+    async def load(self) -> None:
+        """Make ready what the first embedding needs. Failing is left to that."""
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
         """Texts of a book, in any number: batching and order of work are the embedder's own affair."""

@@ -17,21 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.booktoml import read_book
-from bythebook.books.chunking import CHUNKER_VERSION, embedded_text
+from bythebook.books.chunking import embedded_text
 from bythebook.books.discovery import file_hash, read_source
 from bythebook.books.lesson import decode, read_claim, read_lesson
 from bythebook.books.model import Book, Chunk, Lesson
 from bythebook.errors import InvalidBook
 from bythebook.index.cache import EmbeddingCache, cache_key
 from bythebook.index.embedding import Embedder
-from bythebook.index.lexical import LEXICAL_VERSION, document_terms
-from bythebook.index.manifest import Manifest
+from bythebook.index.lexical import document_terms
 from bythebook.index.plan import Failure, Page, Plan, make_plan
 from bythebook.index.progress import IngestionEvent, Mode, Planned, Tally
-from bythebook.index.records import IngestionRecord, IngestionState, Records
+from bythebook.index.records import Records
 from bythebook.index.room import TO_CREATE, TO_GROW, require_room
 from bythebook.index.shelf import Shelf
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
+from bythebook.index.versions import wanted_manifest
 
 WINDOW_CHUNKS = 256
 """Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""
@@ -71,7 +72,7 @@ class Ingestion:
         started, tally = datetime.now(UTC), Tally()
         book, book_warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
         state = await self._records.book(book.book_id)
-        collection = await self._shelf.choose(book, state, self.manifest(), mode)
+        collection = await self._shelf.choose(book, state, wanted_manifest(self._embedder), mode)
         fresh = mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
@@ -82,7 +83,7 @@ class Ingestion:
         if not dry_run:
             if fresh:
                 require_room(self._folder, TO_CREATE)
-                await self._shelf.prepare(collection, book, self.manifest())
+                await self._shelf.prepare(collection, book, wanted_manifest(self._embedder))
             plan = await self._healed(plan, collection, known)
         work = plan.changed() if mode == "incremental" else list(plan.pages)
         tally.failures.extend(plan.failures)
@@ -96,14 +97,6 @@ class Ingestion:
             await self._conclude(book, state, collection, root, mode)
         total = 0 if dry_run else await self._index.count(collection, Filters(book_id=book.book_id))
         yield tally.report(plan, mode, collection, dry_run=dry_run, total_chunks=total, started=started)
-
-    def manifest(self) -> Manifest:
-        return Manifest(
-            embedder=self._embedder.name,
-            dimension=self._embedder.dimension,
-            chunker_version=CHUNKER_VERSION,
-            lexical_version=LEXICAL_VERSION,
-        )
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
         """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""

@@ -11,7 +11,8 @@ import numpy as np
 from bythebook.books.chunking import CAP, size
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Chunk, chunk_id, parent_id, sha256
 from bythebook.index.manifest import Manifest
-from bythebook.index.records import IngestionRecord, IngestionState, Records
+from bythebook.index.records import Records
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
 
 MIN_CHARACTERS = 10

@@ -199,9 +199,7 @@ def _pattern(code: str) -> re.Pattern[str]:
     letters, marks = rf"[^\W{PAIRED}]", f"[{_marks()}\u200c\u200d]"
     word = f"{letters}+(?:{marks}+{letters}*)*"
     joined = word if code in ELIDING else rf"{word}(?:['\u2019]{word})*"
-    return re.compile(
-        rf"(?P<sign>[A-Za-z](?:\+\+|\#)(?![\w+\#])|[vV]?\d+(?:\.\d+)+)|(?P<paired>[{PAIRED}]+)|(?P<word>{joined})"
-    )
+    return re.compile(rf"(?P<sign>[A-Za-z](?:\+\+|\#)(?![\w+\#])|[vV]?\d+(?:\.\d+)+)|(?P<paired>[{PAIRED}]+)|(?P<word>{joined})")
 
 
 def _marks() -> str:

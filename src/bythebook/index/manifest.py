@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from bythebook.errors import Mismatch
+from bythebook.index.state import IngestionState
+
+TIMES = ("last_full_ingest", "last_incremental_update")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One per collection. `calibration` holds one fit per book, under its book_id."""
+    """One per collection. `books` are those served from it and `calibration` their fits, each under its book_id: whoever
+    reads the index needs nothing else."""
 
     embedder: str
     dimension: int
     chunker_version: int
     lexical_version: int
     calibration: Mapping[str, Any] = field(default_factory=dict)
+    books: Mapping[str, Any] = field(default_factory=dict)
+
+    def serving(self, state: IngestionState) -> Manifest:
+        return replace(self, books={**self.books, state.book_id: _plain(state)})
+
+    def without(self, book_id: str) -> Manifest:
+        books, fits = ({id: one for id, one in some.items() if id != book_id} for some in (self.books, self.calibration))
+        return replace(self, books=books, calibration=fits)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
@@ -47,3 +60,19 @@ class Manifest:
     @property
     def _described(self) -> str:
         return f"{self.embedder} ({self.dimension} dimensions, chunker {self.chunker_version}, lexical {self.lexical_version})"
+
+
+def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionState]:
+    """Which book is served from where. A `recreate` killed while it switched may have left two; the newer one is whole."""
+    states = [_state(stored) for manifest in collections.values() for stored in manifest.books.values()]
+    newest_last = sorted(states, key=lambda state: (state.book_id, state.last_ingested))
+    return {state.book_id: state for state in newest_last}
+
+
+def _plain(state: IngestionState) -> dict[str, Any]:
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(state).items()}
+
+
+def _state(stored: Mapping[str, Any]) -> IngestionState:
+    times = {name: datetime.fromisoformat(stored[name]) for name in TIMES if stored[name]}
+    return IngestionState(**{**stored, **times})

@@ -13,7 +13,7 @@ from bythebook.books.discovery import SourceFile, discover, file_hash, read_sour
 from bythebook.books.lesson import Claim, chapter_titles, decode, read_categories, read_claim
 from bythebook.books.model import Book, BookWarning, Place, sha256
 from bythebook.errors import InvalidBook
-from bythebook.index.records import IngestionRecord
+from bythebook.index.state import IngestionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

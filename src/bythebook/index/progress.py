@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from bythebook.books.model import BookWarning, Lesson
 from bythebook.index.plan import Failure, Page, Plan
-from bythebook.index.records import IngestionRecord
+from bythebook.index.state import IngestionRecord
 
 Mode = Literal["incremental", "full", "recreate"]
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -93,9 +93,7 @@ class EdgeIndex:
     ) -> list[IndexedChunk]:
         return await asyncio.to_thread(lambda: self._shard(collection).chunks(book_id, ids, with_vectors=with_vectors))
 
-    async def scan(
-        self, collection: str, filters: Filters, *, with_vectors: bool = False
-    ) -> AsyncIterator[IndexedChunk]:
+    async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path; a lesson that is replaced meanwhile is seen as it was or as it will be."""
         shard = await asyncio.to_thread(self._shard, collection)
         files = await asyncio.to_thread(shard.source_files, filters)
@@ -124,9 +122,7 @@ class EdgeIndex:
         folder = self._path(collection)
         with self._opening:
             if (folder / MANIFEST).exists():
-                raise InvalidInput(
-                    f"The index in {self._folder} has a collection '{collection}' already. Drop it first."
-                )
+                raise InvalidInput(f"The index in {self._folder} has a collection '{collection}' already. Drop it first.")
             with storage(folder):
                 shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
             self._shards[collection] = EdgeShard.create(folder, manifest)
@@ -148,9 +144,7 @@ class EdgeIndex:
                 raise StorageFailure(f"The index in {self._folder} has been closed. Open it again.")
             if collection not in self._shards:
                 if not (folder / MANIFEST).exists():
-                    raise NotFound(
-                        f"The index in {self._folder} has no collection '{collection}'. Run: bythebook ingest"
-                    )
+                    raise NotFound(f"The index in {self._folder} has no collection '{collection}'. Run: bythebook ingest")
                 self._shards[collection] = EdgeShard.open(folder)
             return self._shards[collection]
 

@@ -31,9 +31,7 @@ class Compaction:
         self._copy = folder / f"{NEW}{uuid4().hex}"
         shutil.copytree(folder / SHARD, self._copy)
         command = [sys.executable, "-m", __name__, str(self._copy)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def stop(self) -> None:
         self._stopped = True

@@ -126,9 +126,7 @@ class EdgeShard:
             union = set(itertools.chain.from_iterable(found.values()))
             params = _params(filters.book_id, exact=True)
             missing = {name: union - scores.keys() for name, scores in found.items() if union - scores.keys()}
-            rest = self._search(
-                {name: _request(ask[name], params[name], has_id(ids), len(ids)) for name, ids in missing.items()}
-            )
+            rest = self._search({name: _request(ask[name], params[name], has_id(ids), len(ids)) for name, ids in missing.items()})
         scores = {name: found.get(name, {}) | rest.get(name, {}) for name in (DENSE, LEXICAL)}
         return [
             Candidate(id=str(one), cosine=scores[DENSE].get(one, 0.0), lexical=scores[LEXICAL].get(one, 0.0))
@@ -229,9 +227,7 @@ class EdgeShard:
         if not requests:
             return {}
         answers = self._shard.query_batch(edge.QueryBatchRequest(queries=list(requests.values())))
-        return {
-            name: {cast(UUID, hit.id): hit.score for hit in hits} for name, hits in zip(requests, answers, strict=True)
-        }
+        return {name: {cast(UUID, hit.id): hit.score for hit in hits} for name, hits in zip(requests, answers, strict=True)}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -254,9 +250,7 @@ def _config(dimension: int) -> edge.EdgeConfig:
         vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
         sparse_vectors={LEXICAL: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=edge.Memory.Cold)},
         hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=10_000),
-        quantization_config=edge.ScalarQuantizationConfig(
-            edge.ScalarType.Int8, quantile=0.99, memory=edge.Memory.Cached
-        ),
+        quantization_config=edge.ScalarQuantizationConfig(edge.ScalarType.Int8, quantile=0.99, memory=edge.Memory.Cached),
         optimizers=edge.EdgeOptimizersConfig(
             default_segment_number=1, indexing_threshold=max(1, PLAIN_UP_TO * dimension * 4 // 1024)
         ),

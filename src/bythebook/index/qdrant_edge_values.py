@@ -26,9 +26,7 @@ def storage(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageFailure(
-            _sentence(folder, error.strerror or str(error), full=error.errno == errno.ENOSPC)
-        ) from error
+        raise StorageFailure(_sentence(folder, error.strerror or str(error), full=error.errno == errno.ENOSPC)) from error
     except (KeyError, ValueError) as error:
         raise StorageFailure(_sentence(folder, f"a record in it cannot be read: {error}")) from error
     except Exception as error:

@@ -73,9 +73,7 @@ class ServerIndex:
                 headers={"api-key": api_key} if api_key else None,
             )
         except ValueError as error:
-            raise InvalidSettings(
-                f"QDRANT_URL cannot be {shown(url)!r}: {error}. Give it as http://host:6333"
-            ) from error
+            raise InvalidSettings(f"QDRANT_URL cannot be {shown(url)!r}: {error}. Give it as http://host:6333") from error
         layout = {
             "shard_number": shard_number,
             "replication_factor": replication_factor,
@@ -93,9 +91,7 @@ class ServerIndex:
         check_name(collection)
         if any(one.name == collection for one in (await self._call(self._client.get_collections)).collections):
             if await self._stored_manifest(collection) != UNFINISHED:
-                raise InvalidInput(
-                    f"The server at {shown(self._url)} has a collection '{collection}' already. Drop it first."
-                )
+                raise InvalidInput(f"The server at {shown(self._url)} has a collection '{collection}' already. Drop it first.")
             await self._call(self._client.delete_collection, collection)
         await self._call(self._create, collection, manifest.dimension)
         for name, index in INDEXES.items():
@@ -145,13 +141,10 @@ class ServerIndex:
         union = {point_id for scores in found.values() for point_id in scores}
         ask = requests(embedding, terms, filters.book_id, exact=True)
         missing = {name: union - scores.keys() for name, scores in found.items() if union - scores.keys()}
-        rest = await self._search(
-            collection, {name: (ask[name], has_id(ids), len(ids)) for name, ids in missing.items()}
-        )
+        rest = await self._search(collection, {name: (ask[name], has_id(ids), len(ids)) for name, ids in missing.items()})
         scores = {name: found.get(name, {}) | rest.get(name, {}) for name in (DENSE, LEXICAL)}
         return [
-            Candidate(id=one, cosine=scores[DENSE].get(one, 0.0), lexical=scores[LEXICAL].get(one, 0.0))
-            for one in sorted(union)
+            Candidate(id=one, cosine=scores[DENSE].get(one, 0.0), lexical=scores[LEXICAL].get(one, 0.0)) for one in sorted(union)
         ]
 
     async def chunks(
@@ -165,9 +158,7 @@ class ServerIndex:
         found = {str(record.id): indexed_chunk(record) for record in records}
         return [found[name] for name in ids if name in found and found[name].chunk.book_id == book_id]
 
-    async def scan(
-        self, collection: str, filters: Filters, *, with_vectors: bool = False
-    ) -> AsyncIterator[IndexedChunk]:
+    async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path."""
         for page in pages(await self._source_files(collection, filters)):
             wanted = models.Filter(must=[condition(filters), is_any("source_file", page)])
@@ -189,9 +180,7 @@ class ServerIndex:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _call(
-        self, method: Callable[Asked, Awaitable[Answer]], *args: Asked.args, **kwargs: Asked.kwargs
-    ) -> Answer:
+    async def _call(self, method: Callable[Asked, Awaitable[Answer]], *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
         return await call(self._url, partial(method, *args, **kwargs), sleep=self._sleep)
 
     async def _create(self, collection: str, dimension: int) -> None:
@@ -225,9 +214,7 @@ class ServerIndex:
         if collection not in self._manifests:
             text = await self._stored_manifest(check_name(collection))
             if text is None or text == UNFINISHED:
-                raise NotFound(
-                    f"The collection '{collection}' at {shown(self._url)} holds no books. Run: bythebook ingest"
-                )
+                raise NotFound(f"The collection '{collection}' at {shown(self._url)} holds no books. Run: bythebook ingest")
             self._manifests[collection] = Manifest.from_json(text)
         return self._manifests[collection]
 
@@ -236,9 +223,7 @@ class ServerIndex:
             return {}
         batch = [one.model_copy(update={"filter": wanted, "limit": limit}) for one, wanted, limit in asked.values()]
         answers = await self._call(self._client.query_batch_points, collection, batch)
-        return {
-            name: {str(hit.id): hit.score for hit in answer.points} for name, answer in zip(asked, answers, strict=True)
-        }
+        return {name: {str(hit.id): hit.score for hit in answer.points} for name, answer in zip(asked, answers, strict=True)}
 
     async def _scroll(self, collection: str, wanted: models.Filter, with_vectors: bool) -> list[models.Record]:
         found: list[models.Record] = []

@@ -59,18 +59,12 @@ def shown(url: str) -> str:
 def _refused(url: str, error: UnexpectedResponse) -> BookError:
     reason, status = _reason(error), error.status_code or 0
     if status in (401, 403):
-        return Rejected(
-            f"The Qdrant server at {shown(url)} does not accept the key. Set QDRANT_API_KEY to one that it knows."
-        )
+        return Rejected(f"The Qdrant server at {shown(url)} does not accept the key. Set QDRANT_API_KEY to one that it knows.")
     if status == 404 and "doesn't exist" in reason:
         return NotFound(f"The Qdrant server at {shown(url)} lacks what was asked for ({reason}). Run: bythebook ingest")
     if status in PASSING:
-        return Unavailable(
-            f"The Qdrant server at {shown(url)} has a problem of its own ({status}: {reason}). Try again later."
-        )
-    return Rejected(
-        f"The Qdrant server at {shown(url)} refuses ({status}: {reason}). Check QDRANT_URL and the server's version."
-    )
+        return Unavailable(f"The Qdrant server at {shown(url)} has a problem of its own ({status}: {reason}). Try again later.")
+    return Rejected(f"The Qdrant server at {shown(url)} refuses ({status}: {reason}). Check QDRANT_URL and the server's version.")
 
 
 def _reason(error: UnexpectedResponse) -> str:

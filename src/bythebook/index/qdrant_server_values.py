@@ -19,9 +19,7 @@ OVERSAMPLING = 2.0
 
 def index_params(index: FieldIndex) -> models.KeywordIndexParams | models.IntegerIndexParams:
     if index.kind == "integer":
-        return models.IntegerIndexParams(
-            type=models.IntegerIndexType.INTEGER, lookup=True, range=True, enable_hnsw=False
-        )
+        return models.IntegerIndexParams(type=models.IntegerIndexType.INTEGER, lookup=True, range=True, enable_hnsw=False)
     keyword = models.KeywordIndexType.KEYWORD
     return models.KeywordIndexParams(type=keyword, is_tenant=index.tenant, prefix=index.prefix, enable_hnsw=False)
 

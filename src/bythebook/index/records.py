@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Row, delete, insert, select, update
@@ -14,40 +13,7 @@ from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database
 from bythebook.database.statements import slices, upsert
 from bythebook.database.tables import books, ingestion_records, reservations
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestionRecord:
-    """What the index holds of one lesson. `fingerprint` covers all that its chunks depend on, not only the file."""
-
-    book_id: str
-    source_file: str
-    file_hash: str
-    fingerprint: str
-    id_base: str
-    place: Place
-    title: str | None
-    chunk_ids: tuple[str, ...]
-    ingested_at: datetime
-    warnings: tuple[BookWarning, ...]
-
-    @property
-    def chunk_count(self) -> int:
-        return len(self.chunk_ids)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestionState:
-    """What the index holds of one book."""
-
-    book_id: str
-    title: str
-    language: str
-    collection_name: str
-    source_root: str
-    total_chunks: int
-    last_full_ingest: datetime | None = None
-    last_incremental_update: datetime | None = None
+from bythebook.index.state import IngestionRecord, IngestionState
 
 
 class Records:

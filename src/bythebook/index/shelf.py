@@ -6,7 +6,8 @@ from bythebook.books.model import Book
 from bythebook.errors import StorageFailure
 from bythebook.index.manifest import Manifest
 from bythebook.index.progress import Mode
-from bythebook.index.records import IngestionState, Records
+from bythebook.index.records import Records
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 
 
@@ -46,10 +47,12 @@ class Shelf:
         left = set(await self._records.leftover_collections(state.book_id, state.collection_name))
         if before and before.collection_name != state.collection_name:
             left.add(before.collection_name)
-        await self._records.save_book(state)
         there = await self._index.collections()
+        await self._index.save_manifest(state.collection_name, there[state.collection_name].serving(state))
+        await self._records.save_book(state)
         for name in sorted(left):  # the reservation goes last: as long as it is there, a run that was killed is known of
             if name in there:
+                await self._index.save_manifest(name, there[name].without(state.book_id))
                 await self._index.remove_book(name, state.book_id)
                 if not await self._records.used_by_others(name, state.book_id):
                     await self._index.drop(name)

@@ -103,7 +103,9 @@ class VectorIndex(Protocol):
     ) -> list[Candidate]:
         """The best `depth` by each retrieval, united; both raw scores known for all of them. Ordered by id."""
 
-    async def chunks(self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False) -> list[IndexedChunk]:
+    async def chunks(
+        self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
+    ) -> list[IndexedChunk]:
         """In the order of `ids`; those that are not there, or are another book's, are left out."""
 
     def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]: ...

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bythebook.books.model import Chunk
 from bythebook.errors import NotFound
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 
 

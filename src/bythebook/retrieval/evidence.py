@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bythebook.books.chunking import SMALL, size
 from bythebook.books.model import Chunk
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 
 Hit = tuple[Chunk, float, float]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bythebook.index.lexical import term_id
-from bythebook.index.records import IngestionState
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, Terms, VectorIndex
 
 
@@ -26,16 +26,12 @@ async def read_rarity(index: VectorIndex, state: IngestionState, stems: Iterable
     filters = Filters(book_id=state.book_id)
     terms = {stem: term_id(stem) for stem in dict.fromkeys(stems)}
     alone = [Terms(ids=(term,), weights=(1.0,)) for term in terms.values()]
-    searches = [
-        index.candidates(state.collection_name, embedding=None, terms=one, filters=filters, depth=1) for one in alone
-    ]
+    searches = [index.candidates(state.collection_name, embedding=None, terms=one, filters=filters, depth=1) for one in alone]
     found = await asyncio.gather(*searches)
     best = {term: candidates[0] for term, candidates in zip(terms.values(), found, strict=True) if candidates}
     ids = list(dict.fromkeys(candidate.id for candidate in best.values()))
     held = await index.chunks(state.collection_name, state.book_id, ids, with_vectors=True)
-    weights = {
-        one.chunk.id: dict(zip(one.terms.ids, one.terms.weights, strict=True)) for one in held if one.terms is not None
-    }
+    weights = {one.chunk.id: dict(zip(one.terms.ids, one.terms.weights, strict=True)) for one in held if one.terms is not None}
     chunks = await index.count(state.collection_name, filters)
     most = math.log(1 + (chunks + 0.5) / 0.5)
     idf = {

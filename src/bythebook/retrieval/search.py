@@ -12,9 +12,10 @@ from bythebook.books.model import Chunk
 from bythebook.errors import NotFound
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import query_terms
-from bythebook.index.manifest import Manifest
-from bythebook.index.records import IngestionState, Records
+from bythebook.index.manifest import served_books
+from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate, IndexedChunk, VectorIndex
+from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 
@@ -50,13 +51,9 @@ class Retrieval:
 class Search:
     """Searches one book at a time. Never crosses from one book into another."""
 
-    def __init__(
-        self, *, index: VectorIndex, records: Records, embedder: Embedder, manifest: Manifest, exact: bool = False
-    ) -> None:
+    def __init__(self, *, index: VectorIndex, embedder: Embedder, exact: bool = False) -> None:
         self._index = index
-        self._records = records
         self._embedder = embedder
-        self._manifest = manifest
         self._exact = exact
 
     async def search(self, query: SearchQuery) -> SearchResponse:
@@ -106,24 +103,14 @@ class Search:
 
     async def book(self, book_id: str) -> IngestionState:
         """The book's state, once it is sure that this program can search it."""
-        state = await self._records.book(book_id)
-        if state is None:
-            raise NotFound(await _no_such_book(self._records, book_id))
-        manifest = (await self._index.collections()).get(state.collection_name)
-        if manifest is None:
-            raise NotFound(
-                f"The index of '{book_id}' (collection {state.collection_name}) is gone. "
-                "Bring it back from a backup, or build it anew: bythebook ingest FOLDER --mode recreate"
-            )
-        manifest.require(self._manifest, book_id=book_id)
+        collections = await self._index.collections()
+        served = served_books(collections)
+        if book_id not in served:
+            there = f"There is: {', '.join(served)}." if served else "Bring one in: bythebook ingest FOLDER"
+            raise NotFound(f"There is no book '{book_id}'. {there}")
+        state = served[book_id]
+        collections[state.collection_name].require(wanted_manifest(self._embedder), book_id=book_id)
         return state
-
-
-async def _no_such_book(records: Records, book_id: str) -> str:
-    there = [state.book_id for state in await records.books()]
-    if not there:
-        return f"There is no book '{book_id}' yet. Bring one in: bythebook ingest FOLDER"
-    return f"There is no book '{book_id}'. There is: {', '.join(there)}."
 
 
 def _read_closely(question: str, language: str, found: Sequence[tuple[IndexedChunk, Candidate, float]]) -> tuple[Hit, ...]:

@@ -1,0 +1,48 @@
+"""What the index holds of a book and of a lesson: document D's IngestionState and IngestionRecord, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bythebook.books.model import BookWarning, Place
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionRecord:
+    """What the index holds of one lesson. `fingerprint` covers all that its chunks depend on, not only the file."""
+
+    book_id: str
+    source_file: str
+    file_hash: str
+    fingerprint: str
+    id_base: str
+    place: Place
+    title: str | None
+    chunk_ids: tuple[str, ...]
+    ingested_at: datetime
+    warnings: tuple[BookWarning, ...]
+
+    @property
+    def chunk_count(self) -> int:
+        return len(self.chunk_ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionState:
+    """What the index holds of one book."""
+
+    book_id: str
+    title: str
+    language: str
+    collection_name: str
+    source_root: str
+    total_chunks: int
+    last_full_ingest: datetime | None = None
+    last_incremental_update: datetime | None = None
+
+    @property
+    def last_ingested(self) -> datetime:
+        return max(time for time in (self.last_full_ingest, self.last_incremental_update, NEVER) if time)

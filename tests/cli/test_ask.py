@@ -1,0 +1,284 @@
+"""`bythebook ask`: an answer with the book's own words beside it, or a refusal that says why; for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bythebook import wiring
+from bythebook.index.embedding import Embedder
+from tests.cli.conftest import Cli
+from tests.fakes.openai_server import ChatServer, Fails, Says, running
+from tests.fakes.small_embedder import SmallEmbedder
+from tests.lighthouse import ARC, FOREIGN, LAMP, NEAR, TRIMMED, WICK, make_embedder, published
+
+KEY = "sk-test-4815162342"
+A_RESPONSE = {"answer", "citations", "query", "grounded", "refused", "retrieval_time_ms", "generation_time_ms", "tool_calls"}
+C_RESPONSE = {"content", "sources", "model", "tokens_used", "retrieval_count", "created_at"}
+OURS = {"reason", "detail", "confidence", "nearest", "filter_applied", "total_time_ms", "retrieval_history", "disclaimer"}
+
+
+@pytest.fixture
+def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
+    made = make_embedder()
+
+    def open_small(_: object) -> Embedder:
+        return made
+
+    monkeypatch.setattr(wiring, "open_embedder", open_small)
+    return made
+
+
+@pytest.fixture
+def shelf(cli: Cli, folder: Path) -> Cli:
+    """A library with the lighthouse book in it."""
+    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    return cli
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    with running(ChatServer(key=KEY)) as started:
+        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield started
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return int(held.getsockname()[1])
+
+
+def read(cli: Cli, *arguments: str) -> Any:
+    outcome = cli("ask", *arguments, "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+def test_an_answer_shows_which_sentence_of_which_lesson_says_so(shelf: Cli) -> None:
+    outcome = shelf("ask", WICK)
+    assert (outcome.code, outcome.err) == (0, "")
+    for shown in (
+        f"{TRIMMED} [1]",
+        "[1] Wicks and oil › Trimming the wick",
+        f"“{TRIMMED}”  line 5",
+        "https://light.example/module-1-lamp/chapter-1-the-light/wicks#trimming-the-wick",
+        "confidence high",
+        "extractive",
+    ):
+        assert shown in outcome.out
+
+
+def test_a_refusal_says_why_and_where_to_look_and_is_no_failure(shelf: Cli) -> None:
+    outcome = shelf("ask", FOREIGN)
+    assert (outcome.code, outcome.err) == (0, "")
+    text = " ".join(outcome.out.split())
+    assert "Not what this book is about" in text
+    assert "This question appears to be outside the scope of the Keeping a Lighthouse textbook." in text
+    assert "Nearest sections" in text
+    assert "https://light.example/" in text
+    assert "Not in the book" in shelf("ask", NEAR).out
+
+
+def test_links_are_whole_however_narrow(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for text in (WICK, NEAR):
+        links = [word for word in shelf("ask", text).out.split() if "https://" in word]
+        found = read(shelf, text)
+        assert links[:1] == [place["source_url"] for place in (found["citations"] or found["nearest"])][:1]
+
+
+def test_json_has_the_names_of_documents_a_and_c(shelf: Cli) -> None:
+    found = read(shelf, WICK)
+    assert found.keys() >= A_RESPONSE | C_RESPONSE | OURS
+    assert found["tool_calls"] == ["search_textbook"]
+    assert found["content"] == found["answer"] == f"{TRIMMED} [1]"
+    assert found["total_time_ms"] == found["retrieval_time_ms"] + found["generation_time_ms"]
+    (citation,) = found["citations"]
+    assert citation.keys() >= {"source_url", "chapter", "section", "score", "chunk_index", "quote", "span"}
+    assert found["sources"] == [{"rank": 1, "score": citation["score"], "source_url": citation["source_url"], "content": TRIMMED}]
+    assert found["confidence"]["confidence_level"] == "high"
+    refusal = read(shelf, NEAR)
+    assert (refusal["grounded"], refusal["refused"], refusal["reason"], refusal["citations"]) == (False, True, "not_in_book", [])
+    assert refusal["content"].startswith("I cannot answer this question with confidence.")
+
+
+def test_verbose_tells_how_it_came_about(shelf: Cli) -> None:
+    out = shelf("ask", NEAR, "--verbose").out
+    for told in ("reason: not_in_book, ", "searched for: ", "relevance of 5 results", "search_textbook: ", "0 tokens"):
+        assert told in out
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ((), False),
+        (("--tier", "3"), False),
+        (("--tier", "1"), True),
+        (("--module", "rock"), True),
+        (("--chapter-min", "2"), True),
+        (("--chapter-max", "1"), False),
+        (("--lesson", "4"), False),
+        (("--level", "a1"), True),
+        (("--level", "a1", "--level", "B2"), False),
+        (("--layer", "l3"), False),
+        (("--layer", "L1"), True),
+        (("--prefix", LAMP), False),
+        (("--prefix", "https://light.example/module-2"), True),
+    ],
+)
+def test_every_filter_is_an_option(shelf: Cli, options: tuple[str, ...], refused: bool) -> None:
+    found = read(shelf, ARC, *options)
+    assert found["reason"] == ("outside_filters" if refused else None)
+    assert found["filter_applied"] == (options[1] if options[:1] == ("--prefix",) else None)
+
+
+def test_what_lies_beyond_the_filters_is_pointed_to(shelf: Cli) -> None:
+    out = shelf("ask", ARC, "--tier", "1").out
+    for shown in ("Beyond your filters", "Look here", "The electric lamp › Carbon arc lamps", "chapter 1, tier 3, B2, L3"):
+        assert shown in out
+
+
+def test_k_and_threshold(shelf: Cli) -> None:
+    assert read(shelf, WICK, "--k", "3")["retrieval_count"] == 3
+    assert read(shelf, WICK, "--k", "8")["retrieval_count"] == 8
+    assert read(shelf, "Who designed the Fresnel lens?", "--threshold", "1.0")["refused"]
+    assert not read(shelf, WICK, "--threshold", "0")["refused"]
+
+
+def test_the_documents_variables(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TOP_K", "4")
+    assert read(shelf, WICK)["retrieval_count"] == 4
+    monkeypatch.setenv("AGENT_TOP_K", "20")  # the tool's range is wider than this command's
+    assert read(shelf, WICK)["retrieval_count"] == 8
+    monkeypatch.setenv("AGENT_SCORE_THRESHOLD", "1")
+    assert read(shelf, "Who designed the Fresnel lens?")["refused"]
+    monkeypatch.setenv("BYTHEBOOK_TOOL_NAME", "retrieve_documentation")
+    assert read(shelf, WICK)["tool_calls"] == ["retrieve_documentation"]
+
+
+def test_the_literal_scale_is_a_setting(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTHEBOOK_SCORE_SCALE", "cosine")
+    found = read(shelf, WICK)
+    assert (found["refused"], found["reason"]) == (True, "not_in_book")
+    assert found["confidence"]["max_similarity"] < 0.85
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("",), "A question takes 1 to 1,000 characters; this one has 0."),
+        ((" \n ",), "this one has 0."),
+        (("w" * 1001,), "this one has 1,001."),
+        (("wick\x07",), "control characters; type it again"),
+        (("wick\udcff",), "control characters; type it again"),
+        ((WICK, "--k", "2"), "K must be 3-8, got 2."),
+        ((WICK, "--k", "9"), "K must be 3-8, got 9."),
+        ((WICK, "--threshold", "1.5"), "The score threshold must be from 0.0 to 1.0, not 1.5."),
+        ((WICK, "--threshold", "-0.1"), "must be from 0.0 to 1.0, not -0.1."),
+        ((WICK, "--tier", "5"), "The hardware tier must be from 1 to 4, not 5."),
+        ((WICK, "--level", "D1"), "must be one of A1, A2"),
+    ],
+)
+def test_what_cannot_be_asked_like_that(shelf: Cli, arguments: tuple[str, ...], told: str) -> None:
+    outcome = shelf("ask", *arguments)
+    assert outcome.code == 2
+    assert told in outcome.sentence()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("AGENT_TOP_K", "0"), ("AGENT_SCORE_THRESHOLD", "1.5"), ("BYTHEBOOK_TEMPERATURE", "2.5"), ("BYTHEBOOK_TOOL_CHOICE", "maybe"),
+     ("BYTHEBOOK_SYSTEM_PROMPT", "  "), ("BYTHEBOOK_SCORE_SCALE", "feeling")],
+)  # fmt: skip
+def test_a_setting_out_of_range_is_named(shelf: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    outcome = shelf("ask", WICK)
+    assert outcome.code == 2
+    assert name in outcome.sentence()
+    assert value in outcome.sentence()
+
+
+def test_an_unknown_book(shelf: Cli) -> None:
+    outcome = shelf("ask", WICK, "--book", "third")
+    assert outcome.code == 1
+    assert outcome.sentence() == "There is no book 'third'. There is: light."
+
+
+def test_no_book_yet(cli: Cli) -> None:
+    outcome = cli("ask", WICK)
+    assert outcome.code == 1
+    assert "bythebook demo" in outcome.sentence()
+
+
+def test_brackets_in_a_question_are_shown_as_they_are(shelf: Cli) -> None:
+    outcome = shelf("ask", "What does [/red] in [bold]wick[/bold] mean?")
+    assert outcome.code == 0
+    assert "Traceback" not in outcome.err
+
+
+def test_a_question_in_another_language(shelf: Cli) -> None:
+    outcome = shelf("ask", "Wie oft wird der Docht beschnitten?")
+    assert outcome.code == 0
+    assert "it is written in English" in " ".join(outcome.out.split())
+
+
+def test_a_models_sentences_are_shown_only_when_the_book_says_so(shelf: Cli, server: ChatServer) -> None:
+    server.turns.append(Says(text=f"{TRIMMED[:-1]} [1]. It uses a silver knife [1]. The king ordered it [9]."))
+    found = read(shelf, WICK)
+    assert found["answer"] == f"{TRIMMED} [1]"
+    assert found["model"] == "gpt-4o-mini"
+    assert found["tokens_used"] > 0
+    assert len(found["dropped"]) == 2
+
+
+def test_a_refusal_asks_no_model(shelf: Cli, server: ChatServer) -> None:
+    assert read(shelf, FOREIGN)["refused"]
+    assert (server.bodies, server.refused) == ([], [])
+
+
+def test_a_model_that_says_no(shelf: Cli, server: ChatServer) -> None:
+    server.turns.append(Fails(status=401, message="Incorrect API key provided", code="invalid_api_key"))
+    outcome = shelf("ask", WICK)
+    assert outcome.code == 1
+    assert "OPENAI_API_KEY" in outcome.sentence()
+    assert KEY not in outcome.err + outcome.out
+
+
+def test_a_model_that_is_down(shelf: Cli, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
+    outcome = shelf("ask", WICK)
+    assert outcome.code == 1
+    assert "127.0.0.1 does not answer" in outcome.sentence()
+    assert "check OPENAI_BASE_URL" in outcome.sentence()
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert TRIMMED in shelf("ask", WICK).out  # and the book answers without it
+
+
+@pytest.mark.parametrize("key", ["sk-short", "x" * 60])
+def test_a_keys_shape_is_checked_against_openai_alone(
+    shelf: Cli, closed_port: int, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    outcome = shelf("ask", WICK)
+    assert outcome.code == 2
+    assert "OPENAI_API_KEY holds no key of OpenAI, which begins with 'sk-' and has at least 40 signs" in outcome.sentence()
+    assert key not in outcome.err
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
+    assert "does not answer" in shelf("ask", WICK).sentence()
+
+
+def test_a_high_temperature_is_warned_of(shelf: Cli, server: ChatServer, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    assert read(shelf, FOREIGN)["refused"]
+    assert caplog.records == []
+    monkeypatch.setenv("BYTHEBOOK_TEMPERATURE", "1.5")
+    assert shelf("ask", FOREIGN).code == 0
+    assert [(record.levelname, "1.5 is above 1" in record.getMessage()) for record in caplog.records] == [("WARNING", True)]

@@ -1,0 +1,208 @@
+"""`bythebook chat`: a conversation through a pipe, as a script or a reader would hold it."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bythebook import wiring
+from bythebook.cli.chat import parse_filter
+from bythebook.errors import InvalidInput
+from bythebook.index.embedding import Embedder
+from tests.cli.conftest import Cli, Outcome
+from tests.fakes.openai_server import ChatServer, Fails, Says, running
+from tests.fakes.small_embedder import SmallEmbedder
+from tests.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+
+KEY = "sk-test-4815162342"
+BRAID = "A wick is a braid of cotton that lifts oil to the flame."
+LINK = "https://light.example/module-1-lamp/chapter-1-the-light/wicks#trimming-the-wick"
+Talk = Callable[..., Outcome]
+
+
+@pytest.fixture
+def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
+    made = make_embedder()
+
+    def open_small(_: object) -> Embedder:
+        return made
+
+    monkeypatch.setattr(wiring, "open_embedder", open_small)
+    return made
+
+
+@pytest.fixture
+def talk(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """Types lines and then Ctrl-D."""
+    shutil.copytree(published(), folder, dirs_exist_ok=True)
+
+    def typed(*lines: str) -> Outcome:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        outcome = cli("chat")
+        assert (outcome.code, outcome.err) == (0, "")
+        return outcome
+
+    return typed
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    with running(ChatServer(key=KEY)) as started:
+        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield started
+
+
+def turns(outcome: Outcome) -> list[str]:
+    """What was printed before the first prompt and after each, on one line each."""
+    return [" ".join(part.split()) for part in outcome.out.split("\n› ")]
+
+
+def test_ctrl_d_ends_it(talk: Talk) -> None:
+    welcome, end = turns(talk())
+    assert welcome == "Keeping a Lighthouse Ask the book. /help lists what else you can type."
+    assert end == ""
+
+
+def test_a_turn_ends_with_document_cs_footer(talk: Talk) -> None:
+    _, answer, _ = turns(talk(WICK))
+    assert f"{TRIMMED} [1]" in answer
+    assert f"--- **Sources:** [1] {LINK} (score: 0." in answer
+
+
+def test_a_refusal_has_no_footer(talk: Talk) -> None:
+    _, refusal, _ = turns(talk(FOREIGN))
+    assert "outside the scope of the Keeping a Lighthouse textbook" in refusal
+    assert "**Sources:**" not in refusal
+
+
+def test_a_follow_up_leans_on_what_was_said_and_new_forgets_it(talk: Talk) -> None:
+    _, first, second, new, lost, _ = turns(
+        talk("What is a wick?", "How often is it trimmed?", "/new", "How often is it trimmed?")
+    )
+    assert BRAID in first
+    assert "searching for: How often is the wick trimmed?" in second
+    assert TRIMMED in second
+    assert new == "A new conversation."
+    assert "searching for" not in lost
+
+
+def test_one_question_and_end(cli: Cli, talk: Talk) -> None:
+    outcome = cli("chat", "-q", WICK)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"{TRIMMED} [1]" in outcome.out
+    assert "›" not in outcome.out.replace(" › ", "")
+    bad = cli("chat", "-q", " ")
+    assert bad.code == 2
+    assert "this one has 0" in bad.sentence()
+    unknown = cli("chat", "-q", WICK, "--book", "third")
+    assert unknown.code == 1
+    assert "There is no book 'third'" in unknown.sentence()
+
+
+def test_sources_and_more(talk: Talk) -> None:
+    _, before, _, sources, more, _ = turns(talk("/sources", WICK, "/sources", "/more"))
+    assert before == "There are no sources yet."
+    assert sources.startswith(f"[Source: {LINK} | Chapter: Chapter 1: ")
+    assert "| Section: Trimming the wick | Score: 0." in sources
+    assert f"[1] Wicks and oil Trimming the wick {TRIMMED}" in more
+
+
+def test_commands(talk: Talk) -> None:
+    _, help_, unknown, blank, _ = turns(talk("/help", "/dance", "", "/quit", "never read"))[:5]
+    for command in ("/sources", "/more", "/filter", "/new", "/quit"):
+        assert command in help_
+    assert unknown.startswith("There is no /dance.")
+    assert blank == ""
+
+
+def test_quit_ends_it(talk: Talk) -> None:
+    assert TRIMMED not in talk("/quit", WICK).out
+    assert TRIMMED not in talk("/exit", WICK).out
+
+
+def test_filters_stay_until_they_are_taken_away(talk: Talk) -> None:
+    _, none, tier, refused, more, gone, answered, _ = turns(
+        talk("/filter", "/filter tier=1", ARC, "/filter chapter=1-2 level=a2", "/filter none", ARC)
+    )
+    assert none == "No filter: the whole book."
+    assert tier == "tier 1"
+    assert "Beyond your filters" in refused
+    assert "The electric lamp" in refused
+    assert more == "tier 1, from chapter 1, to chapter 2, level A2"
+    assert gone == none
+    assert "The rods are moved together by a solenoid" in answered
+
+
+def test_a_mistake_keeps_the_conversation(talk: Talk) -> None:
+    lines = (
+        "What is a wick?",
+        "/filter tier=9",
+        "/filter colour=red",
+        "/filter tier=two",
+        "w" * 1001,
+        "How often is it trimmed?",
+    )
+    _, _, range_, name, number, long, answer, _ = turns(talk(*lines))
+    assert range_ == "The hardware tier must be from 1 to 4, not 9."
+    assert name.startswith("There is no filter 'colour'. There are tier, module, chapter,")
+    assert number == "The tier must be a number, not 'two'."
+    assert "this one has 1,001" in long
+    assert TRIMMED in answer
+
+
+def test_brackets_are_shown_as_they_are(talk: Talk) -> None:
+    _, first, filter_, _, _ = turns(talk("What is [bold]a wick[/bold] [/red]?", "/filter [/red]=1", "And it [/]?"))
+    assert "Traceback" not in first
+    assert filter_.startswith("There is no filter '[/red]'.")
+
+
+def test_the_number_of_turns_has_a_limit(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MAX_TURNS", "1")
+    _, _, full, _, again, _ = turns(talk(WICK, WICK, "/new", WICK))
+    assert full == "This conversation has had its 1 questions. Begin another with /new."
+    assert TRIMMED in again
+
+
+def test_a_model_that_fails_leaves_no_half_turn(talk: Talk, server: ChatServer) -> None:
+    server.turns.append(Says(text=f"{BRAID[:-1]} [1]."))
+    server.turns.append(Fails(status=401, message="Incorrect API key provided", code="invalid_api_key"))
+    server.turns.append(Says(text=f"{TRIMMED[:-1]} [1]."))
+    _, first, failed, second, sources, _ = turns(talk("What is a wick?", WICK, WICK, "/sources"))
+    assert BRAID in first
+    assert "OPENAI_API_KEY" in failed
+    assert TRIMMED in second
+    assert LINK in sources
+    asked = [message["content"] for message in server.bodies[-1]["messages"] if message["role"] == "user"]
+    assert asked == ["What is a wick?", WICK]
+
+
+def test_no_book_yet(cli: Cli) -> None:
+    outcome = cli("chat", "-q", WICK)
+    assert outcome.code == 1
+    assert "There is no book yet" in outcome.sentence()
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("tier=2", {"hardware_tier_filter": 2}),
+        ("module=lamp lesson=3", {"module_filter": "lamp", "lesson_filter": 3}),
+        ("chapter=4", {"chapter_min": 4, "chapter_max": 4}),
+        ("chapter=1-3", {"chapter_min": 1, "chapter_max": 3}),
+        ("level=b1,B2", {"proficiency_levels": ("B1", "B2")}),
+        ("layer=l2  prefix=module-1", {"layer_filter": "L2", "prefix_filter": "module-1"}),
+    ],
+)
+def test_a_filter_is_read(text: str, fields: dict[str, object]) -> None:
+    assert parse_filter(text) == fields
+
+
+@pytest.mark.parametrize("text", ["tier", "tier=", "tier=²", "tier=-1", "chapter=a-b", "chapter=", "lesson=1.5", "=1", "wick"])
+def test_a_filter_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(InvalidInput, match="must be a number|There is no filter"):
+        parse_filter(text)
