@@ -60,8 +60,8 @@ def answers(workshop: Workshop) -> Table:
         rows=tuple(rows),
         note="Sample book: the half of its questions that was not used for fitting. Curriculum: its short questions against "
         "questions about other subjects (CLAP NQ, SQuAD). SQuAD: each article is a book of its own, calibrated from its own "
-        "text; its unanswerable questions were written to look answerable. The single cosine threshold beside it is the best there "
-        "is, chosen on the very questions it is scored by.",
+        "text; its unanswerable questions were written to look answerable. The single cosine threshold beside it is the best "
+        "there is, chosen on the very questions it is scored by.",
     )
 
 

@@ -204,5 +204,5 @@ def test_a_filter_is_read(text: str, fields: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("text", ["tier", "tier=", "tier=²", "tier=-1", "chapter=a-b", "chapter=", "lesson=1.5", "=1", "wick"])
 def test_a_filter_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(InvalidInput, match="must be a number|There is no filter"):
+    with pytest.raises(InvalidInput, match=r"must be a number|There is no filter"):
         parse_filter(text)

@@ -36,11 +36,20 @@ def run(
 
     title, calibration = run_with_library(read, data_dir=data_dir)
     if svg:
-        svg.write_text(plot(calibration, title), "utf-8")
+        _write(svg, plot(calibration, title))
     if json:
         typer.echo(to_json(calibration.to_dict()))
     else:
         _print(title, calibration)
+
+
+def _write(path: Path, picture: str) -> None:
+    from bythebook.errors import InvalidInput
+
+    try:
+        path.write_text(picture, "utf-8")
+    except OSError as error:
+        raise InvalidInput(f"The curve cannot be written to {path} ({error.strerror}); name another file.") from error
 
 
 def _print(title: str, calibration: Calibration) -> None:

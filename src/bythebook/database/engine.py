@@ -73,6 +73,8 @@ class Database:
             async with self._engine.connect() as connection:
                 if await connection.run_sync(_current) == SCHEMA:
                     return
+            import alembic.command  # noqa: F401  (slow, and better done before the lock is taken)
+
             async with self._engine.begin() as connection:
                 if self._engine.dialect.name == "postgresql":  # two programs starting at once
                     await connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
@@ -119,6 +121,6 @@ def _current(connection: Connection) -> str | None:
 def _prepare_sqlite(connection: object, _record: object) -> None:
     cursor = connection.cursor()  # type: ignore[attr-defined]
     # WAL lets readers read while one writes; a kill loses nothing that was committed.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", "foreign_keys=ON"):
+    for pragma in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -48,7 +48,7 @@ async def inspect_book(index: VectorIndex, records: Records, state: IngestionSta
         lessons[held.chunk.source_file].append(held.chunk)
     for source_file, chunks in lessons.items():
         problems.extend(_chain_problems(source_file, chunks))
-    problems.extend(_record_problems(state, recorded, lessons))
+    problems.extend(_record_problems(state, await records.book(state.book_id), recorded, lessons))
     return Inspection(
         book_id=state.book_id,
         lessons=len(recorded),
@@ -116,14 +116,17 @@ def _chain_problems(source_file: str, chunks: Iterable[Chunk]) -> Iterator[Probl
 
 
 def _record_problems(
-    state: IngestionState, recorded: Mapping[str, IngestionRecord], lessons: Mapping[str, list[Chunk]]
+    state: IngestionState,
+    said: IngestionState | None,
+    recorded: Mapping[str, IngestionRecord],
+    lessons: Mapping[str, list[Chunk]],
 ) -> Iterator[Problem]:
     total = sum(record.chunk_count for record in recorded.values())
-    yield from _broken(
-        {"total_chunks is the sum of the records'": state.total_chunks == total},
-        "",
-        f"{state.total_chunks:,} said, {total:,} recorded",
-    )
+    rules = {
+        "the book is recorded as it is served": state == said,
+        "total_chunks is the sum of the records'": said is not None and said.total_chunks == total,
+    }
+    yield from _broken(rules, "", f"{said.total_chunks if said else 0:,} said, {total:,} recorded")
     for source_file, record in recorded.items():
         held = {chunk.id for chunk in lessons.get(source_file, ())}
         missing = [id for id in record.chunk_ids if id not in held]

@@ -1,0 +1,89 @@
+"""`bythebook calibration`: the fit as a table, as a curve, and for programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from bythebook import wiring
+from bythebook.grounding.calibration import METHOD, Calibration
+from bythebook.index.embedding import Embedder
+from tests.cli.conftest import Cli
+from tests.fakes.small_embedder import SmallEmbedder
+from tests.lighthouse import make_embedder, published
+from tests.small_book import write
+
+
+@pytest.fixture
+def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
+    made = make_embedder()
+
+    def open_small(_: object) -> Embedder:
+        return made
+
+    monkeypatch.setattr(wiring, "open_embedder", open_small)
+    return made
+
+
+@pytest.fixture
+def shelf(cli: Cli, folder: Path) -> Cli:
+    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    return cli
+
+
+def test_the_table_names_method_questions_signals_and_curve(shelf: Cli) -> None:
+    fitted = Calibration.from_dict(json.loads(shelf("calibration", "--json").out))
+    outcome = shelf("calibration")
+    assert (outcome.code, outcome.err) == (0, "")
+    text = " ".join(outcome.out.split())
+    assert METHOD in text
+    assert f"{fitted.answerable} answerable and {fitted.unanswerable} unanswerable questions" in text
+    assert f"area under the curve {fitted.auc:.3f}" in text
+    for name in fitted.names:
+        assert name.replace("_", " ") in text
+    for logit, level in fitted.anchors:
+        assert f"{logit:+.2f}" in text
+        assert f"● {level:.2f}" in text
+
+
+def test_programs_get_the_whole_fit(shelf: Cli) -> None:
+    found = json.loads(shelf("calibration", "--json").out)
+    assert found.keys() >= {"method", "names", "coefficients", "intercept", "anchors", "sources", "auc", "balanced_accuracy"}
+    assert [level for _, level in found["anchors"]] == [0.0, 0.3, 0.6, 0.75, 0.85, 0.98]
+    assert len(found["names"]) == len(found["coefficients"]) == len(found["means"]) == len(found["scales"])
+
+
+def test_the_curve_is_written_as_svg(shelf: Cli, folder: Path) -> None:
+    assert shelf("calibration", "--svg", folder / "curve.svg").code == 0
+    root = ElementTree.parse(folder / "curve.svg").getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.tag == f"{space}svg"
+    shown = {text.text for text in root.iter(f"{space}text")}
+    assert {"Keeping a Lighthouse", "relevance", "0.60", "0.85"} <= shown
+    line = root.find(f"{space}polyline")
+    assert line is not None
+    points = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
+    assert points == sorted(points)
+    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)  # it rises; y points down in a picture
+
+
+def test_a_place_that_cannot_be_written_to(shelf: Cli, folder: Path) -> None:
+    outcome = shelf("calibration", "--svg", folder / "nowhere" / "curve.svg")
+    assert outcome.code == 2
+    assert "cannot be written" in outcome.sentence()
+
+
+def test_a_book_that_is_not_calibrated(cli: Cli, folder: Path) -> None:
+    write(folder / "tiny", "book.toml", 'book_id = "tiny"\ntitle = "Tiny [red]"\n')
+    write(folder / "tiny", "one.md", "# One\n\nOne sentence stands here and it is the only one.\n")
+    assert cli("ingest", folder / "tiny").code == 0
+    outcome = cli("calibration")
+    assert outcome.code == 1
+    assert outcome.sentence() == "The book 'tiny' is not calibrated; it may be too small. Run: bythebook ingest FOLDER"
+    missing = cli("calibration", "--book", "third")
+    assert missing.code == 1
+    assert "There is no book 'third'" in missing.sentence()

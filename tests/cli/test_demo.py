@@ -1,0 +1,64 @@
+"""`bythebook demo` in a process of its own, with the real embedder; and the library it leaves, talked to through a pipe."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from bythebook.cli.demo import ANSWERED, REFUSED, sample_book
+from tests.cli.conftest import environment, run_process
+from tests.sample_library import demonstrated, sample_library
+
+
+def test_the_demo_answers_and_refuses() -> None:
+    outcome, _ = demonstrated()
+    assert (outcome.code, outcome.err) == (0, "")
+    book, answer, refusal = outcome.out.split("\n$ bythebook ask ")
+    assert "Physical AI & Humanoid Robotics" in book
+    assert f'"{ANSWERED}"' in answer
+    assert "[1]" in answer
+    assert "“" in answer
+    assert "https://physical-ai.example/docs/module-1-ros2/" in answer
+    assert "confidence high" in answer
+    assert f'"{REFUSED}"' in refusal
+    text = " ".join(refusal.split())
+    assert "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook." in text
+    assert "Nearest sections" in text
+    assert 'bythebook ask "your question"' in text
+
+
+def test_the_demos_quotes_stand_in_the_sample_book() -> None:
+    answer = demonstrated()[0].out.split("\n$ bythebook ask ")[1]
+    quotes = [part.split("”")[0] for part in " ".join(answer.split()).split("“")[1:]]
+    lessons = [" ".join(path.read_text().split()) for path in sample_book().rglob("*.md*")]
+    assert quotes
+    for quote in quotes:
+        assert any(quote.removesuffix(" …") in lesson for lesson in lessons), quote
+
+
+def test_a_conversation_through_a_pipe(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bythebook", "chat"],
+        input=f"What is a node?\n/sources\n{REFUSED}\n",
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(sample_library(folder)),
+        cwd=folder,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    _, answer, sources, refusal, end = done.stdout.split("\n› ")
+    assert "A node is a named participant in a ROS 2 system" in " ".join(answer.split())
+    assert "**Sources:**\n[1] https://physical-ai.example/docs/" in answer
+    assert "[Source: https://physical-ai.example/docs/" in sources
+    assert "outside the scope" in " ".join(refusal.split())
+    assert "\x1b[" not in done.stdout  # no colours in a pipe
+    assert end.strip() == ""
+
+
+def test_ingesting_the_same_book_again_does_nothing(folder: Path) -> None:
+    outcome = run_process("ingest", sample_book(), data_dir=sample_library(folder))
+    assert outcome.code == 0
+    assert "0 texts embedded" in " ".join(outcome.out.split())

@@ -1,0 +1,118 @@
+"""Document B, the conversational agent: its configuration, its tool and what is recorded of each call. Its threads come later."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bythebook.drafting.draft import DraftEvent, DraftRequest, ToolCall
+from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions
+from bythebook.drafting.prompts import (
+    DOCUMENT_TOOL_NAME,
+    SYSTEM_PROMPT,
+    TOOL_PARAMETERS,
+    format_tool_response,
+    instructions,
+    tool_error,
+)
+from bythebook.errors import InvalidSettings
+from bythebook.settings import read_settings
+from tests.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
+
+LOCAL = "http://127.0.0.1:9/v1"
+
+
+def test_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = read_settings()
+    assert (settings.temperature, settings.max_tokens, settings.system_prompt) == (0.0, None, None)
+    monkeypatch.setenv("BYTHEBOOK_SYSTEM_PROMPT", " \n ")
+    with pytest.raises(InvalidSettings, match="BYTHEBOOK_SYSTEM_PROMPT"):
+        read_settings()
+
+
+@pytest.mark.parametrize("key", ["", "sk-short", "pk-" + "a" * 60])
+def test_a_key_has_the_documents_shape_at_openai_and_any_shape_elsewhere(key: str) -> None:
+    with pytest.raises(InvalidSettings, match="OPENAI_API_KEY"):
+        AgentDrafter(AgentOptions(api_key=key))
+    AgentDrafter(AgentOptions(api_key=key, base_url=LOCAL))
+    AgentDrafter(AgentOptions(api_key="sk-" + "a" * 37))
+
+
+def test_a_temperature_above_one_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    AgentDrafter(AgentOptions(api_key="", base_url=LOCAL, temperature=1.0))
+    assert caplog.records == []
+    AgentDrafter(AgentOptions(api_key="", base_url=LOCAL, temperature=1.1))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_the_tools_parameters() -> None:
+    query, top_k, threshold = (TOOL_PARAMETERS["properties"][name] for name in ("query", "top_k", "similarity_threshold"))
+    assert TOOL_PARAMETERS["required"] == ["query"]
+    assert (query["type"], top_k["type"], threshold["type"]) == ("string", "integer", "number")
+    assert (top_k["default"], threshold["default"]) == (5, 0.0)
+
+
+def test_the_documents_name_of_the_tool_is_a_setting(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTHEBOOK_TOOL_NAME", DOCUMENT_TOOL_NAME)
+    assert read_settings().tool_name == "retrieve_documentation"
+    assert "ALWAYS call the retrieve_documentation tool before answering any question" in SYSTEM_PROMPT
+
+
+def test_the_prompt_and_the_tools_answer_are_the_documents(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        drafter = Scripted(TRIMMED)
+        await light.ask(WICK, drafter)
+        (request,) = drafter.requests
+        told = instructions(request, system_prompt="My own words.", tool_name="search_textbook", may_search=True)
+        assert told.startswith("My own words.\n\n")
+        assert "End EVERY sentence with the label" in told  # added to whatever the setting says
+        response = json.loads(format_tool_response(request.evidence, WICK))
+        assert response.keys() == {"results", "total_results", "query"}
+        assert (response["query"], response["total_results"]) == (WICK, len(response["results"]))
+        for rank, result in enumerate(response["results"], start=1):
+            names = {"chunk_text", "page_title", "section_heading", "source_url", "similarity_score", "rank"}
+            assert result.keys() == names
+            assert result["rank"] == rank
+            assert 0.0 <= result["similarity_score"] <= 1.0
+            assert all(result[name] for name in ("chunk_text", "page_title", "source_url"))
+        assert json.loads(tool_error("It broke.", WICK)) == {"error": "It broke.", "query": WICK}
+
+    tell(folder, story)
+
+
+def test_every_retrieval_is_recorded(folder: Path) -> None:
+    assert {field.name for field in dataclasses.fields(ToolCall)} >= {"tool_name", "query", "results_count", "avg_similarity"}
+
+    async def story(light: Lighthouse) -> None:
+        for text, drafter in ((WICK, Scripted(TRIMMED)), (FOREIGN, Forbidden())):
+            answer = await light.ask(text, drafter)
+            (call,) = answer.tool_calls  # also when the verdict is to refuse
+            assert (call.tool_name, call.query, call.results_count) == ("search_textbook", text, answer.retrieval_count)
+            assert call.avg_similarity == pytest.approx(answer.confidence.average_similarity)
+
+    tell(folder, story)
+
+
+def test_the_tools_threshold_leaves_results_out(folder: Path) -> None:
+    found: list[Any] = []
+
+    class Searching(Scripted):
+        async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
+            assert request.search_again is not None
+            for top_k, threshold in ((5, 0.0), (1, 0.0), (5, 1.0)):
+                found.append(await request.search_again("What is the fog signal?", top_k, threshold))
+            async for event in super().draft(request):
+                yield event
+
+    async def story(light: Lighthouse) -> None:
+        await light.ask(WICK, Searching(TRIMMED))
+        everything, one, best = found
+        assert len(everything) > len(one) == 1
+        assert {evidence.first.page_title for evidence in best} == {"Fog"}
+
+    tell(folder, story)

@@ -1,0 +1,93 @@
+"""Document C, the agent with sources: its response, its footer, its filter prefix and its settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from bythebook.answers import Answer, sources_footer
+from bythebook.cli.ask import agent_response
+from bythebook.drafting.prompts import format_for_agent
+from bythebook.errors import InvalidSettings
+from bythebook.settings import read_settings
+from tests.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
+
+
+def test_settings_by_the_documents_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = read_settings()
+    assert (settings.openai_model, settings.agent_top_k, settings.agent_max_turns) == ("gpt-4o-mini", 5, 50)
+    for name, value in (
+        ("OPENAI_MODEL", "small"),
+        ("AGENT_TOP_K", "7"),
+        ("AGENT_SCORE_THRESHOLD", "0.1"),
+        ("AGENT_MAX_TURNS", "9"),
+    ):
+        monkeypatch.setenv(name, value)
+    settings = read_settings()
+    assert (settings.openai_model, settings.agent_top_k, settings.agent_score_threshold) == ("small", 7, 0.1)
+    assert settings.agent_max_turns == 9
+
+
+@pytest.mark.parametrize(("name", "value"), [("AGENT_TOP_K", "21"), ("AGENT_MAX_TURNS", "0"), ("AGENT_TOP_K", "five")])
+def test_settings_out_of_range(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidSettings, match=f"{name}.*{value}"):
+        read_settings()
+
+
+def test_the_response(folder: Path) -> None:
+    assert {field.name for field in dataclasses.fields(Answer)} >= {"model", "tokens_used", "retrieval_count", "created_at"}
+
+    async def story(light: Lighthouse) -> None:
+        for text in (WICK, FOREIGN):
+            answer = await light.ask(text)
+            response = agent_response(answer)
+            assert response["content"] == answer.answer != ""
+            assert answer.tokens_used >= 0
+            assert answer.created_at.tzinfo is UTC
+            assert [source["rank"] for source in response["sources"]] == list(range(1, len(answer.citations) + 1))
+            assert all(source.keys() == {"rank", "score", "source_url", "content"} for source in response["sources"])
+
+    tell(folder, story)
+
+
+def test_the_footer_to_the_letter(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        answer = await light.ask(WICK)
+        (one,) = answer.citations
+        lines = ["", "---", "**Sources:**", f"[1] {one.source_url} (score: {one.score:.2f})"]
+        assert answer.format_with_sources() == answer.answer + "\n".join(lines)
+        refusal = await light.ask(FOREIGN)
+        assert refusal.format_with_sources() == refusal.answer
+        assert sources_footer(()) == []
+
+    tell(folder, story)
+
+
+def test_the_text_form_of_what_was_retrieved(folder: Path) -> None:
+    assert format_for_agent(()) == "No relevant content found in the book."
+
+    async def story(light: Lighthouse) -> None:
+        drafter = Scripted(TRIMMED)
+        await light.ask(WICK, drafter)
+        first = drafter.requests[0].evidence[0]
+        lines = format_for_agent(drafter.requests[0].evidence).split("\n")
+        assert lines[0] == f"[1] Source: {first.first.source_url}"
+        assert lines[1] == f"    Score: {first.score:.2f}"
+        assert lines[2].startswith("    Content: ")
+
+    tell(folder, story)
+
+
+def test_the_filter_prefix_is_applied_and_recorded(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        for prefix in (LAMP, "https://light.example/module-1-lamp"):
+            answer = await light.ask(WICK, prefix_filter=prefix)
+            assert answer.filter_applied == prefix
+            assert all(one.source_file.startswith(LAMP) for one in answer.citations)
+        assert (await light.ask(WICK, prefix_filter="module-2")).refused
+
+    tell(folder, story)
