@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from bythebook import wiring
 from bythebook.cli import main
 from bythebook.index.embedding import Embedder
 from tests.fakes.small_embedder import SmallEmbedder
+from tests.small_book import write_small_book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,27 @@ def cli(folder: Path, embedder: SmallEmbedder, monkeypatch: pytest.MonkeyPatch, 
         return Outcome(code=code, out=captured.out, err=captured.err)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the small book in it, to be copied: ingesting it anew for each test takes seconds."""
+    folder = tmp_path_factory.mktemp("ingested")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wiring, "open_embedder", lambda _: SmallEmbedder())
+        patch.setenv("BYTHEBOOK_DATA_DIR", str(folder / "data"))
+        patch.setattr(sys, "argv", ["bythebook", "ingest", str(write_small_book(folder / "book")), "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+    return folder / "data"
+
+
+@pytest.fixture
+def shelf(cli: Cli, book: Path, folder: Path, ingested: Path) -> Cli:
+    """A library with the small book in it."""
+    shutil.copytree(ingested, folder / "data")
+    return cli
 
 
 def environment(data_dir: Path, given: Mapping[str, str] | None = None) -> dict[str, str]:

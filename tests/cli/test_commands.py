@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, run_process
+from tests.cli.conftest import Cli
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.small_book import lesson, write, write_small_book
 
@@ -20,12 +20,6 @@ D_RESULT = {
 }
 D_RESPONSE = {"query", "results", "total_found", "hardware_tier_filter", "module_filter", "book_id", "filter_applied"}
 D_JOB = {"book_id", "mode", "files_processed", "files_skipped", "chunks_created", "chunks_deleted", "started_at", "completed_at"}
-
-
-@pytest.fixture
-def shelf(cli: Cli, book: Path) -> Cli:
-    assert cli("ingest", book).code == 0
-    return cli
 
 
 def read(cli: Cli, *arguments: str) -> Any:
@@ -233,13 +227,3 @@ def test_the_version_and_the_help(cli: Cli) -> None:
     for command in ("demo", "ingest", "search", "context", "lesson", "books", "check"):
         assert command in cli("--help").out
         assert "Usage: bythebook" in cli(command, "-h").out
-
-
-def test_the_demo(tmp_path: Path) -> None:
-    """With the real embedder, in a process of its own."""
-    outcome = run_process("demo", data_dir=tmp_path / "data")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert "Physical AI & Humanoid Robotics" in outcome.out
-    assert "0 gone" in outcome.out
-    assert "https://physical-ai.example/docs/" in outcome.out
-    assert "warning" not in outcome.out

@@ -12,7 +12,7 @@ def main() -> None:
     try:
         from bythebook.cli.app import app  # here, so that Ctrl-C is answered while the program is still loading
 
-        app()
+        app(prog_name="bythebook")
     except BookError as error:
         print(f"bythebook: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InvalidInput | InvalidSettings) else 1)

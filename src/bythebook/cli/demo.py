@@ -10,7 +10,7 @@ from bythebook.cli.options import DataDir, run_with_resources
 if TYPE_CHECKING:
     from bythebook.wiring import Resources
 
-ANSWERED = "Why do large messages get lost over Wi-Fi?"
+ANSWERED = "How many services and topics is an action built from?"
 REFUSED = "How long should sourdough rise in the fridge?"
 
 
