@@ -9,9 +9,9 @@ COMPILE_OPTIONS = --universal --generate-hashes --no-header --no-annotate --no-e
 COMPILE = $(UV) pip compile pyproject.toml $(COMPILE_OPTIONS)
 INSTALL = $(UV) pip install -q --python $(BIN)/python
 
-.PHONY: demo test soak bench lock clean
+.PHONY: demo test soak bench live-model lock clean
 
-demo: $(VENV)/runtime  ## ingest the sample book and search it
+demo: $(VENV)/runtime  ## ingest the sample book, answer one question and refuse another
 	@$(BIN)/bythebook demo
 
 test: $(VENV)/dev  ## everything CI checks
@@ -26,6 +26,9 @@ soak: $(VENV)/dev  ## what `make test` repeats a few times, in full
 
 bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/benchmarks.md
 	$(BIN)/python -m bench
+
+live-model: $(VENV)/dev  ## the model's path against a real small model; reported, not asserted
+	$(BIN)/python scripts/live_model.py
 
 lock: $(VENV)/dev  ## resolve the requirements files anew
 	$(COMPILE) --group build -o requirements/runtime.txt

@@ -11,8 +11,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 COMMANDS = ("demo", "ingest", "ask", "chat", "search", "context", "lesson", "books", "calibration", "check")
 PREFACE = """# The command line
 
-Written by `scripts/write_cli_reference.py` from the commands' own help. Exit codes: 0 (a refusal too), 1 for a failure, 2 for what
-was asked wrongly, 130 when interrupted.
+Written by `scripts/write_cli_reference.py` from the commands' own help. Exit codes: 0 (a refusal too), 1 for a failure, 2 for
+what was asked wrongly, 130 when interrupted.
 """
 
 
