@@ -17,7 +17,6 @@ from bench.alone import opened
 from bench.material import CLAPNQ, CURRICULUM_QUESTIONS, SQUAD, curriculum_questions
 from bench.table import Table, verdict
 from bench.workshop import Workshop
-from bythebook.answering import Question
 from bythebook.answers import Answer, Answered, Refused, Sentence
 from bythebook.assessing import Assessor
 from bythebook.calibrating import for_fitting
@@ -26,6 +25,7 @@ from bythebook.drafting.draft import Exchange
 from bythebook.grounding.calibration import Calibration, area, best_threshold
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.query import SearchQuery
+from bythebook.turn import Question
 from bythebook.wiring import Resources
 
 FOREIGN = 300

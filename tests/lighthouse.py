@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bythebook.answering import Answering, Question
+from bythebook.answering import Answering
 from bythebook.answers import Answer, Answered, Refused, TurnEvent
 from bythebook.assessing import Assessor
 from bythebook.calibrating import Calibrator
@@ -23,6 +23,7 @@ from bythebook.grounding.calibration import Calibration
 from bythebook.publishing import Publishing
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.reading import Reader
+from bythebook.turn import Question
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.library import Library, fast_folder, open_library
 from tests.small_book import write

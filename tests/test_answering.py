@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from bythebook import answering
-from bythebook.answering import MAX_QUESTION, Question, check_question
 from bythebook.answers import DISCLAIMER, MAX_ANSWER_LENGTH, MAX_CITATIONS, Answer, Answered, Found, Searching, Sentence
 from bythebook.books.statements import statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, Quote, ToolCall, Usage
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchQuery
+from bythebook.turn import MAX_QUESTION, Question, check_question
 from tests.library import with_embedder
 from tests.lighthouse import ARC, FOREIGN, LAMP, NEAR, ROCK, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, make_embedder, tell
 

@@ -7,12 +7,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from bythebook.answering import Answering, Question
+from bythebook.answering import Answering
 from bythebook.answers import Answer, Answered, Found, Refused, Searching, Sentence, TurnEvent
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import DraftEvent, DraftRequest, Exchange
 from bythebook.retrieval.query import SearchQuery
 from bythebook.settings import read_settings
+from bythebook.turn import Question
 from bythebook.wiring import Resources, open_resources
 from tests.sample_library import sample_library
 

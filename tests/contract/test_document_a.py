@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from bythebook import answers
-from bythebook.answering import Question
 from bythebook.answers import Answer, inline
 from bythebook.cli import ask
 from bythebook.cli.ask import agent_response
@@ -19,6 +18,7 @@ from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import assess
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, MIN_CHUNKS_FOR_ANSWER, Answerable, Unanswerable, decide
 from bythebook.settings import read_settings
+from bythebook.turn import Question
 from tests.lighthouse import ARC, FOREIGN, NEAR, WICK, Forbidden, Lighthouse, Scripted, tell
 
 NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."

@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
-from bythebook.answering import Question
 from bythebook.answers import Found
 from bythebook.errors import InvalidInput
 from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
 from bythebook.retrieval.query import SearchQuery
+from bythebook.turn import Question
 from tests.lighthouse import FOREIGN, WICK, Lighthouse, tell
 
 QUERY = SearchQuery(text="standing in")

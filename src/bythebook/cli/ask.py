@@ -63,8 +63,8 @@ def run(
         raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
 
     async def ask(library: Library) -> Answer:
-        from bythebook.answering import Question
         from bythebook.retrieval.query import SearchQuery
+        from bythebook.turn import Question
 
         settings = library.settings
         query = SearchQuery(

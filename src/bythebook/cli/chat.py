@@ -92,11 +92,11 @@ async def _turn(library: Library, conversation: Conversation, text: str) -> None
     """One turn, kept only when it is whole."""
     from rich.console import Console
 
-    from bythebook.answering import Question
     from bythebook.answers import sources_footer
     from bythebook.cli.ask import show
     from bythebook.drafting.draft import Exchange
     from bythebook.errors import InvalidInput
+    from bythebook.turn import Question
 
     limit = library.settings.agent_max_turns
     if len(conversation.exchanges) >= limit:

@@ -27,10 +27,10 @@ def run(data_dir: DataDir = None) -> None:
     console = Console(highlight=False)
 
     async def show_all(resources: Resources) -> None:
-        from bythebook.answering import Question
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import IngestMode, ingest, print_report
         from bythebook.retrieval.query import SearchQuery
+        from bythebook.turn import Question
 
         report = await ingest(resources, sample_book(), mode=IngestMode.incremental)
         print_report(report)
