@@ -53,6 +53,8 @@ async def fill(resources: Resources, chunks: Sequence[IndexedChunk], size: int) 
         book_id=BOOK, title="Large", language="en", collection_name=COLLECTION, source_root="", total_chunks=size
     )
     await resources.records.save_book(state)
+    manifest = (await resources.index.collections())[COLLECTION]
+    await resources.index.save_manifest(COLLECTION, manifest.serving(state))
     return state
 
 
