@@ -13,9 +13,8 @@ from bythebook.books.packing import Limits, pack
 from bythebook.books.sizing import TENTHS, size
 from bythebook.books.units import Section, Unit, sections
 
-__all__ = ["CAP", "CHUNKER_VERSION", "SMALL", "TARGET", "Piece", "cut", "cut_page", "embedded_text", "size"]
+__all__ = ["CAP", "SMALL", "TARGET", "Piece", "cut", "cut_page", "embedded_text", "size"]
 
-CHUNKER_VERSION = 1
 TARGET = 400
 CAP = 512
 SMALL = 100

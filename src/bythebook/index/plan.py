@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bythebook.books.chunking import CHUNKER_VERSION
 from bythebook.books.discovery import SourceFile, discover, file_hash, read_source
 from bythebook.books.lesson import Claim, chapter_titles, decode, read_categories, read_claim
-from bythebook.books.model import Book, BookWarning, Place, sha256
+from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
 from bythebook.errors import InvalidBook
 from bythebook.index.state import IngestionRecord
 

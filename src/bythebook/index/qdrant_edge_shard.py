@@ -130,7 +130,7 @@ class EdgeShard:
         scores = {name: found.get(name, {}) | rest.get(name, {}) for name in (DENSE, LEXICAL)}
         return [
             Candidate(id=str(one), cosine=scores[DENSE].get(one, 0.0), lexical=scores[LEXICAL].get(one, 0.0))
-            for one in sorted(union)
+            for one in sorted(union, key=_as_number)
         ]
 
     def chunks(self, book_id: str, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
@@ -228,6 +228,11 @@ class EdgeShard:
             return {}
         answers = self._shard.query_batch(edge.QueryBatchRequest(queries=list(requests.values())))
         return {name: {cast(UUID, hit.id): hit.score for hit in hits} for name, hits in zip(requests, answers, strict=True)}
+
+
+def _as_number(point_id: UUID) -> int:
+    """The order of ids, without comparing them one object to the other."""
+    return point_id.int
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from bythebook.index.vectors import IndexedChunk, Replacement
 
 POINTS_PER_PAGE = 512
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_POINT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +47,7 @@ def check_name(collection: str) -> str:
 
 def is_point_id(name: str) -> bool:
     """Whether a point can have this id at all. Engines fail on anything else, and ids come from outside too."""
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
+    return _POINT_ID.fullmatch(name) is not None
 
 
 def swap(book_id: str, replacements: Sequence[Replacement], *, dimension: int) -> Swap:

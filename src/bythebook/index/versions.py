@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bythebook.books.chunking import CHUNKER_VERSION
+from bythebook.books.model import CHUNKER_VERSION
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.manifest import Manifest

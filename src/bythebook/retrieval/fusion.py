@@ -7,9 +7,8 @@ beat ranks fused, and the density of the question's words in the closest 120 cha
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bythebook.index.lexical import words
 from bythebook.index.vectors import Candidate
@@ -17,8 +16,6 @@ from bythebook.index.vectors import Candidate
 DENSE_WEIGHT = 0.4
 CLOSENESS_WEIGHT = 0.5
 WINDOW_CHARACTERS = 120
-START = r"(?<!\w)"
-"""A word begins here. Scripts without spaces have no such place."""
 
 
 def fuse(candidates: Sequence[Candidate]) -> list[tuple[Candidate, float]]:
@@ -43,17 +40,16 @@ class Closeness:
     """How much of a question stands close together in a text, 0-1. Longer words weigh more."""
 
     def __init__(self, question: str, language: str) -> None:
-        beginnings = list(dict.fromkeys(_beginning(stem) for _, _, stem in words(question, language)))
-        self._weights = [math.sqrt(len(beginning)) for beginning in beginnings]
+        self._beginnings = list(dict.fromkeys(_beginning(stem) for _, _, stem in words(question, language)))
+        self._weights = [math.sqrt(len(beginning)) for beginning in self._beginnings]
         self._total = sum(self._weights)
-        choices = "|".join(f"({START if one[0].isascii() else ''}{re.escape(one)})" for one in beginnings)
-        self._pattern = re.compile(choices) if beginnings else None
 
     def of(self, text: str) -> float:
         """The heaviest set of different words of the question within one window."""
-        if self._pattern is None:
+        folded = text.casefold()
+        found = sorted(place for number, one in enumerate(self._beginnings) for place in _places(folded, one, number))
+        if not found:
             return 0.0
-        found = [(match.start(), (match.lastindex or 1) - 1) for match in self._pattern.finditer(text.casefold())]
         inside: Counter[int] = Counter()
         first, weight, best = 0, 0.0, 0.0
         for position, word in found:
@@ -66,6 +62,16 @@ class Closeness:
                 first += 1
             best = max(best, weight)
         return best / self._total
+
+
+def _places(text: str, beginning: str, number: int) -> Iterator[tuple[int, int]]:
+    """Where a word begins so. Scripts without spaces have no beginnings of words: there, anywhere. (A regular expression
+    for all of them at once takes ten times as long.)"""
+    at = text.find(beginning)
+    while at >= 0:
+        if at == 0 or not beginning[0].isascii() or not (text[at - 1].isalnum() or text[at - 1] == "_"):
+            yield at, number
+        at = text.find(beginning, at + 1)
 
 
 def _beginning(stem: str) -> str:
