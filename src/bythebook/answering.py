@@ -10,6 +10,9 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bythebook.answers import (
     MAX_ANSWER_LENGTH,
     MAX_CITATIONS,
@@ -105,10 +108,12 @@ class Answering:
         stored = manifest.calibration.get(state.book_id)
         return Calibration.from_dict(stored["close"]) if stored else None
 
-    async def _look(self, query: SearchQuery, state: IngestionState) -> Look:
+    async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
+        """`embedding`: the question's, where an earlier look knows it."""
         try:
-            async with asyncio.timeout(EMBED_SECONDS):
-                embedding = await self._embedder.embed_question(query.text)
+            if embedding is None:
+                async with asyncio.timeout(EMBED_SECONDS):
+                    embedding = await self._embedder.embed_question(query.text)
             async with asyncio.timeout(SEARCH_SECONDS):
                 return await self._assessor.look(query, state, embedding)
         except TimeoutError as error:
@@ -121,7 +126,7 @@ class Answering:
             text=turn.look.found.query.text, book_id=turn.state.book_id, hardware_tier_filter=None, limit=question.query.limit
         )
         if turn.look.found.query.filters != unfiltered.filters:
-            wide = await self._look(unfiltered, turn.state)
+            wide = await self._look(unfiltered, turn.state, turn.look.found.embedding)
             inside = {hit.chunk.id for hit in turn.look.found.hits}
             best_is_beyond = bool(wide.found.hits) and wide.found.hits[0].chunk.id not in inside
             levels = relevances(wide, calibration)

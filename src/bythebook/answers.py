@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bythebook.drafting.draft import ToolCall
+from bythebook.drafting.prompts import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
+from bythebook.drafting.prompts import MAX_CITATIONS as MAX_CITATIONS
+from bythebook.drafting.prompts import REFUSAL_LOW_SCORE as REFUSAL_LOW_SCORE
+from bythebook.drafting.prompts import REFUSAL_NO_CONTEXT as REFUSAL_NO_CONTEXT
+from bythebook.drafting.prompts import off_topic_refusal
 from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import RefusalReason
 from bythebook.retrieval.query import SearchResult
 
-MAX_ANSWER_LENGTH = 2000
-MAX_CITATIONS = 5
-
-REFUSAL_NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."
-REFUSAL_LOW_SCORE = "I cannot answer this question with confidence. The retrieved content has low relevance to your question."
-REFUSAL_OFF_TOPIC = "This question appears to be outside the scope of the {title} textbook."
+REFUSAL_OFF_TOPIC = off_topic_refusal("{title}")
 DISCLAIMER = "The book touches on this only lightly; read the passages before you rely on it."
 
 

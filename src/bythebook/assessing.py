@@ -51,7 +51,7 @@ class Assessor:
         stems = [stem for _, _, stem in words(query.text, state.language)]
         rarity = await read_rarity(self._index, state, stems)
         pool = [hit.chunk for hit in found.hits[:POOL]]
-        read = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem)
+        read = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
         signals = measure(
             rarity.by_stem,
             most_rare=rarity.most,

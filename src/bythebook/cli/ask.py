@@ -18,6 +18,7 @@ from bythebook.cli.options import (
     Module,
     Prefix,
     choose_book,
+    fields_of,
     run_with_library,
     to_json,
 )
@@ -119,9 +120,7 @@ async def show(library: Library, asked: Any, *, quiet: bool, verbose: bool = Fal
 
 def agent_response(answer: Answer) -> dict[str, Any]:
     """Documents A's and C's AgentResponse, under their names."""
-    from dataclasses import fields
-
-    plain = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    plain = fields_of(answer)
     plain["tool_calls"] = [call.tool_name for call in answer.tool_calls]
     plain["retrieval_history"] = answer.tool_calls
     plain["total_time_ms"] = answer.total_time_ms

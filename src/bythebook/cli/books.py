@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bythebook.cli.options import AsJson, DataDir, run_with_resources, to_json
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
 
 if TYPE_CHECKING:
     from bythebook.index.state import IngestionState
@@ -22,7 +22,7 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
 
     shelf = run_with_resources(read, data_dir=data_dir)
     if json:
-        typer.echo(to_json([{**_fields(state), "lessons": lessons} for state, lessons in shelf]))
+        typer.echo(to_json([{**fields_of(state), "lessons": lessons} for state, lessons in shelf]))
         return
     from rich.console import Console
     from rich.markup import escape
@@ -51,9 +51,3 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
         )
     console.print()
     console.print(table)
-
-
-def _fields(state: IngestionState) -> dict[str, object]:
-    import dataclasses
-
-    return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, DataDir, run_with_resources, to_json
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def run(
         embeds=not dry_run,
     )
     if json:
-        typer.echo(to_json({**_fields(report), "duration_seconds": report.duration_seconds}))
+        typer.echo(to_json({**fields_of(report), "duration_seconds": report.duration_seconds}))
     else:
         print_report(report)
     if report.failures:
@@ -146,9 +146,3 @@ def _escape(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-
-def _fields(report: Report) -> dict[str, object]:
-    import dataclasses
-
-    return {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}

@@ -95,9 +95,14 @@ def to_json(value: object) -> str:
     return json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
 
 
+def fields_of(value: Any) -> dict[str, Any]:
+    """A value's own fields, as they are; what stands inside them stays what it is."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
 def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return fields_of(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")

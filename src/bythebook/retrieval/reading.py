@@ -68,25 +68,29 @@ class Reader:
         *,
         ranks: Sequence[int] | None = None,
         rarity: Mapping[str, float] | None = None,
+        embedding: NDArray[np.float32] | None = None,
     ) -> tuple[ReadStatement, ...]:
         """All statements but headings, whole tables and questions, best first. `chunks` come in the order of their
-        relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book, where it is known."""
+        relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and
+        `embedding` the question's, where they are known."""
         asked = _Question.of(question, chunks, language, rarity or {})
         rated = [
             one for rank, chunk in zip(ranks or range(len(chunks)), chunks, strict=True) for one in _rate(asked, chunk, rank)
         ]
         rated.sort(key=lambda one: -one.score)
         near = rated[:LOOKED_AT]
-        cosines = await self._cosines(question, [one.statement.readable[:EMBEDDED_CHARACTERS] for one in near])
+        texts = [one.statement.readable[:EMBEDDED_CHARACTERS] for one in near]
+        cosines = await self._cosines(question, embedding, texts)
         looked_at = [_with_cosine(one, cosine) for one, cosine in zip(near, cosines, strict=True)]
         return (*sorted(looked_at, key=lambda one: -one.score), *rated[LOOKED_AT:])
 
-    async def _cosines(self, question: str, texts: Sequence[str]) -> list[float]:
+    async def _cosines(self, question: str, asked: NDArray[np.float32] | None, texts: Sequence[str]) -> list[float]:
         if not texts:
             return []
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         known = {text: self._vectors[text] for text in texts if text in self._vectors}
-        asked = await self._embedder.embed_question(question)
+        if asked is None:
+            asked = await self._embedder.embed_question(question)
         if missing:
             known.update(zip(missing, await self._embedder.embed_lessons(missing), strict=True))
         self._remember(known)
