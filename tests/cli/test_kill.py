@@ -43,25 +43,36 @@ def test_ctrl_c_stops_with_a_word_and_leaves_a_consistent_index(trial: Trial) ->
     trial.run_again(data_dir)
 
 
-def test_ctrl_c_while_the_program_is_loading(folder: Path) -> None:
+INTERRUPTED_IMPORT = """
+import signal, sys
+
+class Watch:
+    module = sys.argv[1]
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.module:
+            signal.raise_signal(signal.SIGINT)
+
+from bythebook.cli import main
+sys.meta_path.insert(0, Watch())
+sys.argv = ["bythebook", "ingest", "book"]
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "bythebook.cli.app", "bythebook.cli.ingest", "bythebook.settings", "sqlalchemy"])
+def test_ctrl_c_while_the_program_is_loading(folder: Path, module: str) -> None:
     write_small_book(folder / "book")
-    watch = "import sys; print('here', flush=True); sys.argv = ['bythebook', 'ingest', 'book']\n"
-    watch += "from bythebook.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", watch],
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, module],
         env=environment(folder / "data"),
         cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         encoding="utf-8",
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(0.15)  # any moment will do: none may show a traceback
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.strip() == "bythebook: stopped."
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.strip()) == (130, "bythebook: stopped.")
 
 
 def test_killed_at_random_moments_it_converges(trial: Trial) -> None:

@@ -6,6 +6,8 @@ import sys
 
 from bythebook.errors import BookError, InvalidInput, InvalidSettings
 
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+
 
 def main() -> None:
     """Errors meant for a person become one sentence and an exit code: 2 for what was asked wrongly, 1 for the rest."""
@@ -19,6 +21,8 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone away
         sys.stderr.close()
         sys.exit(1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:  # typer turns a Ctrl-C into a silent exit
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            raise
         print("\nbythebook: stopped.", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)

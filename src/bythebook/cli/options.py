@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
@@ -68,11 +67,7 @@ def _run(
         async with opening(read_settings(data_dir=data_dir)) as there:
             return await work(there)
 
-    try:
-        return asyncio.run(opened())
-    except KeyboardInterrupt:  # typer would end without a word
-        print("\nbythebook: stopped.", file=sys.stderr)
-        sys.exit(130)
+    return asyncio.run(opened())
 
 
 async def choose_book(library: Library, wanted: str | None) -> str:
