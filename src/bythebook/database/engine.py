@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from bythebook.errors import InvalidSettings, StorageFailure
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The newest migration. Kept here so that an up-to-date database is opened without importing Alembic."""
 
 DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}

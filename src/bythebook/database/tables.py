@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import JSON, Column, DateTime, Dialect, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 from sqlalchemy.types import TypeDecorator
 
 
@@ -73,4 +89,114 @@ embeddings = Table(
     metadata,
     Column("key", String(64), primary_key=True),
     Column("vector", LargeBinary, nullable=False),
+)
+
+# A conversation that is kept. `turn_token` and `turn_expires_at` are the lease of the turn now running in it.
+threads = Table(
+    "threads",
+    metadata,
+    Column("thread_id", String(36), primary_key=True),
+    Column("book_id", String(100), nullable=False),
+    Column("key_id", String(32)),
+    Column("title", Text),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    Column("archived_at", Moment),
+    Column("topic_summary", String(200)),
+    Column("metadata", JSON, nullable=False),
+    Column("turn_count", Integer, nullable=False),
+    Column("turn_token", String(36)),
+    Column("turn_expires_at", Moment),
+    Index("threads_of_a_key", "key_id", "updated_at"),
+    Index("threads_of_a_book", "book_id", "updated_at"),
+)
+
+# The whole transcript, in order. Archived messages are kept and no longer shown.
+messages = Table(
+    "messages",
+    metadata,
+    Column("thread_id", String(36), ForeignKey("threads.thread_id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("turn", Integer, nullable=False),
+    Column("role", String(10), nullable=False),
+    Column("content", Text, nullable=False),
+    Column("tool_name", String(64)),
+    Column("tool_call_id", String(64)),
+    Column("timestamp", Moment, nullable=False),
+    Column("confidence", Float),
+    Column("archived", Boolean, nullable=False),
+)
+
+# What a turn ended with, whole, and how it came about.
+turns = Table(
+    "turns",
+    metadata,
+    Column("thread_id", String(36), ForeignKey("threads.thread_id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("book_id", String(100), nullable=False),
+    Column("refused", Boolean, nullable=False),
+    Column("confidence_level", String(12), nullable=False),
+    Column("answer", JSON, nullable=False),
+    Column("trace", JSON, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index("turns_of_a_book", "book_id", "created_at"),
+)
+
+# Which chunk each stored answer cites, so that an edit can name the answers it makes stale.
+cited = Table(
+    "cited",
+    metadata,
+    Column("thread_id", String(36), primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("label", Integer, primary_key=True),
+    Column("book_id", String(100), nullable=False),
+    Column("chunk_id", String(36), nullable=False),
+    Column("stale_since", Moment),
+    ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),
+    Index("cited_chunks", "book_id", "chunk_id"),
+)
+
+# API keys. Only the hash of the secret is here.
+keys = Table(
+    "keys",
+    metadata,
+    Column("key_id", String(32), primary_key=True),
+    Column("secret_hash", String(64), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("book_id", String(100)),
+    Column("requests_per_minute", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("last_used_at", Moment),
+    Column("revoked_at", Moment),
+)
+
+# Document D's IngestionJob, and the lease of the worker that runs it.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("job_id", Integer, primary_key=True),
+    Column("book_id", String(100), nullable=False),
+    Column("mode", String(12), nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("source", JSON, nullable=False),
+    Column("files_total", Integer, nullable=False),
+    Column("files_processed", Integer, nullable=False),
+    Column("files_skipped", Integer, nullable=False),
+    Column("chunks_created", Integer, nullable=False),
+    Column("chunks_deleted", Integer, nullable=False),
+    Column("queued_at", Moment, nullable=False),
+    Column("run_after", Moment, nullable=False),
+    Column("started_at", Moment),
+    Column("completed_at", Moment),
+    Column("duration_seconds", Integer),
+    Column("error_message", Text),
+    Column("failed_files", JSON, nullable=False),
+    Column("report", JSON),
+    Column("attempts", Integer, nullable=False),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("owner", String(100)),
+    Column("lease_expires_at", Moment),
+    Index("jobs_waiting", "status", "run_after", "job_id"),
+    Index("jobs_of_a_book", "book_id", "status"),
 )
