@@ -9,19 +9,19 @@ COMPILE_OPTIONS = --universal --generate-hashes --no-header --no-annotate --no-e
 COMPILE = $(UV) pip compile pyproject.toml $(COMPILE_OPTIONS)
 INSTALL = $(UV) pip install -q --python $(BIN)/python
 
-.PHONY: demo test soak bench live-model lock clean
+.PHONY: demo test soak bench live-model screenshots lock clean
 
-demo: $(VENV)/runtime  ## ingest the sample book, answer one question and refuse another
+demo: $(VENV)/runtime  ## ingest the sample book, answer one question, refuse another, and serve the page
 	@$(BIN)/bythebook demo
 
-test: $(VENV)/dev  ## everything CI checks
+test: $(VENV)/browser  ## everything CI checks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest
 
-soak: $(VENV)/dev  ## what `make test` repeats a few times, in full
+soak: $(VENV)/browser  ## what `make test` repeats a few times, in full
 	$(BIN)/pytest -m soak -s
 
 bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/benchmarks.md
@@ -29,6 +29,9 @@ bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/be
 
 live-model: $(VENV)/dev  ## the model's path against a real small model; reported, not asserted
 	$(BIN)/python scripts/live_model.py
+
+screenshots: $(VENV)/browser  ## the page's main views, into docs/screenshots
+	$(BIN)/python scripts/screenshots.py
 
 lock: $(VENV)/dev  ## resolve the requirements files anew
 	$(COMPILE) --group build -o requirements/runtime.txt
@@ -55,3 +58,8 @@ $(VENV)/dev: $(VENV)/created requirements/dev.txt pyproject.toml
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/runtime
+
+# The page is tested in a real browser: Debian's where that can be installed, else the one playwright brings.
+$(VENV)/browser: $(VENV)/dev
+	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu > /dev/null; } || $(BIN)/playwright install chromium
+	@touch $@

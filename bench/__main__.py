@@ -13,6 +13,7 @@ from bench.changes import changes
 from bench.followups import followups
 from bench.latency import latency
 from bench.machine import describe_machine
+from bench.peers.side_by_side import peers
 from bench.retrieval import retrieval
 from bench.scale import scale
 from bench.startup import startup
@@ -33,6 +34,7 @@ TABLES: Mapping[str, Callable[[Workshop], Table]] = {
     "retrieval": retrieval,
     "followups": followups,
     "answers": answers,
+    "peers": peers,
 }
 
 

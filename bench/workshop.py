@@ -23,6 +23,7 @@ class Sizes:
     searches: int
     processes: int
     questions: int
+    peer_questions: int
 
 
 FULL = Sizes(
@@ -36,6 +37,7 @@ FULL = Sizes(
     searches=500,
     processes=15,
     questions=10_000,
+    peer_questions=500,
 )
 QUICK = Sizes(
     throughput_lessons=8,
@@ -48,6 +50,7 @@ QUICK = Sizes(
     searches=50,
     processes=2,
     questions=100,
+    peer_questions=50,
 )
 
 

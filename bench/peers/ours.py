@@ -1,0 +1,50 @@
+"""By the Book, as `bythebook ingest`, `search` and `ask` run it; ingestion includes its calibration."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bench.peers.trial import RESULTS, Passage
+from bythebook.answering import Answering
+from bythebook.answers import Answered
+from bythebook.retrieval.query import SearchQuery
+from bythebook.settings import read_settings
+from bythebook.turn import Question
+from bythebook.wiring import Resources, open_resources
+
+
+class Library:
+    packages = ("bythebook",)
+
+    def ingest(self, book: Path, store: Path) -> None:
+        self._runner = asyncio.Runner()
+        self._opening = open_resources(read_settings(data_dir=store))
+        self._resources: Resources = self._runner.run(self._opening.__aenter__())
+        self._answering: Answering = self._runner.run(self._resources.answering().__aenter__())
+        self._runner.run(self._publish(book))
+
+    def ingest_again(self, book: Path, edited: str) -> None:
+        self._runner.run(self._publish(book))
+
+    def search(self, question: str) -> list[Passage]:
+        response = self._runner.run(self._resources.search.search(self._query(question)))
+        return [Passage(lesson=result.source_file, text=result.text) for result in response.results]
+
+    def answer(self, question: str) -> list[Passage]:
+        """The quotes that a reader sees."""
+        return self._runner.run(self._answer(question))
+
+    async def _answer(self, question: str) -> list[Passage]:
+        async for event in self._answering.answer(Question(text=question, query=self._query(question))):
+            if isinstance(event, Answered):
+                cited = [citation for sentence in event.answer.sentences for citation in sentence.citations]
+                return [Passage(lesson=citation.source_file, text=citation.quote) for citation in cited]
+        return []
+
+    async def _publish(self, book: Path) -> None:
+        async for _ in self._resources.publishing.run(book, book_id="book"):
+            pass
+
+    def _query(self, question: str) -> SearchQuery:
+        return SearchQuery(text=question, book_id="book", hardware_tier_filter=None, limit=RESULTS)
