@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from bench.peers.plot import bars
 from bench.peers.side_by_side import LIBRARIES, OURS, Row, balanced
 from bench.peers.trial import Passage, run
 
-QUESTIONS = [
+QUESTIONS: list[dict[str, Any]] = [
     {"question": "How hot is the water for green tea?", "lesson": "tea.md", "answerable": True},
     {"question": "Who painted the ceiling?", "lesson": None, "answerable": False},
 ]
