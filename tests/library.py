@@ -24,6 +24,7 @@ from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search
+from bythebook.searching import Searching
 from tests.fakes.small_embedder import SmallEmbedder
 
 MEMORY = Path("/dev/shm")
@@ -67,7 +68,8 @@ class Library:
         return report
 
     async def ask(self, text: str, book_id: str = "small", **given: Any) -> SearchResponse:
-        return await self.search.search(SearchQuery(text=text, book_id=book_id, **given))
+        searching = Searching(search=self.search, index=self.index)
+        return await searching.search(SearchQuery(text=text, book_id=book_id, **given))
 
     async def problems(self, book_id: str = "small") -> tuple[Problem, ...]:
         state = await self.search.book(book_id)

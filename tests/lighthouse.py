@@ -218,7 +218,7 @@ class Lighthouse:
             assessor=self.assessor,
             index=self.library.index,
             embedder=self.library.embedder,
-            drafter=drafter or ExtractiveDrafter(self.library.embedder),
+            drafter=drafter or ExtractiveDrafter(Reader(self.library.embedder)),
         )
         return [event async for event in answering.answer(Question(text=text, query=query, **asked))]
 

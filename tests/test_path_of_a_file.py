@@ -56,7 +56,7 @@ async def _story(book: Path, data: Path) -> None:
         query = SearchQuery(
             text="How often must the controller that keeps it upright run?", book_id="humanoids", hardware_tier_filter=2
         )
-        found = await resources.search.search(query)
+        found = await resources.searching.search(query)
         first = found.results[0]
         assert "Run the balance loop at 500 Hz or faster" in first.text
         assert LESSON[first.span.start : first.span.end] == first.text
@@ -65,7 +65,7 @@ async def _story(book: Path, data: Path) -> None:
         assert first.source_url.startswith("https://humanoids.example/module-1-balance/chapter-1-standing/zero-moment-point")
 
         # A reader with lesser hardware does not see it.
-        beginner = await resources.search.search(SearchQuery(text=query.text, book_id="humanoids"))
+        beginner = await resources.searching.search(SearchQuery(text=query.text, book_id="humanoids"))
         assert {result.source_file for result in beginner.results} == {"module-1-balance/chapter-1-standing/index.md"}
 
         # What stands around it can be read, and ends where the lesson ends.
@@ -81,7 +81,7 @@ async def _story(book: Path, data: Path) -> None:
     async with open_resources(read_settings(data_dir=data)) as resources:
         report = await _ingest(resources, book)
         assert (report.files_modified, report.files_skipped, report.chunks_embedded) == (1, 1, 1)
-        found = await resources.search.search(query)
+        found = await resources.searching.search(query)
         assert "1,000 Hz" in found.results[0].text
         assert not any("500 Hz" in result.text for result in found.results)
 
@@ -89,7 +89,7 @@ async def _story(book: Path, data: Path) -> None:
         lesson.unlink()
         report = await _ingest(resources, book)
         assert report.files_deleted == 1
-        assert all("balance loop" not in result.text for result in (await resources.search.search(query)).results)
+        assert all("balance loop" not in result.text for result in (await resources.searching.search(query)).results)
 
 
 async def _ingest(resources: Resources, book: Path) -> Report:

@@ -77,3 +77,30 @@ def test_a_secret_in_the_wrong_place_is_not_repeated(tmp_path: Path) -> None:
         read_settings()
     assert "OPENAI_API_KEY" in str(raised.value)
     assert "very-secret" not in str(raised.value)
+
+
+def test_sources_are_read_from_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTHEBOOK_SOURCE_ROOTS", "/books:/more")
+    monkeypatch.setenv("BYTHEBOOK_GIT_SOURCES", "one=https://git.example/me/one#main two=git@git.example:me/two.git#v2:docs/en")
+    settings = read_settings()
+    assert settings.source_roots == (Path("/books"), Path("/more"))
+    assert [(one.book_id, one.url, one.branch, one.folder) for one in settings.git_sources] == [
+        ("one", "https://git.example/me/one", "main", ""),
+        ("two", "git@git.example:me/two.git", "v2", "docs/en"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("BYTHEBOOK_SOURCE_ROOTS", "books"),
+        ("BYTHEBOOK_GIT_SOURCES", "one=https://git.example/me/one"),
+        ("BYTHEBOOK_GIT_SOURCES", "one=--upload-pack=evil#main"),
+        ("BYTHEBOOK_GIT_SOURCES", "one=https://git.example/me/one#--evil"),
+        ("DASK_SCHEDULER", "somewhere"),
+    ],
+)
+def test_sources_that_cannot_be_meant_are_errors(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InvalidSettings, match=variable):
+        read_settings()

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bythebook.adapters import open_embedder
 from bythebook.errors import InvalidSettings, Locked
 from bythebook.index.granite import GraniteEmbedder
 from bythebook.settings import read_settings
-from bythebook.wiring import open_embedder, open_resources
+from bythebook.wiring import open_resources
 
 
 def test_what_was_opened_is_closed_also_when_the_work_fails(folder: Path) -> None:

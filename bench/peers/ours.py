@@ -28,7 +28,7 @@ class Library:
         self._runner.run(self._publish(book))
 
     def search(self, question: str) -> list[Passage]:
-        response = self._runner.run(self._resources.search.search(self._query(question)))
+        response = self._runner.run(self._resources.searching.search(self._query(question)))
         return [Passage(lesson=result.source_file, text=result.text) for result in response.results]
 
     def answer(self, question: str) -> list[Passage]:

@@ -38,6 +38,9 @@ from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather
 from bythebook.retrieval.query import MIN_TEXT, SearchQuery
 from bythebook.retrieval.search import Search
+from bythebook.steps import Steps
+from bythebook.traces import Drafted
+from bythebook.tracing import gate, trace
 from bythebook.turn import Question, Turn, answered, refusal, results
 
 EMBED_SECONDS = 30.0
@@ -63,14 +66,18 @@ class Answering:
         self._drafter = drafter
         self._tool_name = tool_name
 
-    async def answer(self, question: Question) -> AsyncIterator[TurnEvent]:
-        """Searching, Found, then each Sentence as it passes, then Answered; or Refused."""
-        asked_at = time.perf_counter()
+    async def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
+        """Searching, Found, then each Sentence as it passes, then Answered; or Refused. `steps`: where they are recorded."""
+        asked_at, steps = time.perf_counter(), steps or Steps()
         state = await self._search.book(question.query.book_id)
         calibration = await self._calibration(state, question)
-        text = standalone(question.text, question.history, state.language)
+        with steps.step("follow-up") as noted:
+            text = standalone(question.text, question.history, state.language)
+            noted |= {"leaned": text != question.text, "question": text}
         yield Searching(asked=question.text, question=text)
-        look = await self._look(replace(question.query, text=_searchable(text)), state)
+        with steps.step("search") as noted:
+            look = await self._look(replace(question.query, text=_searchable(text)), state)
+            noted |= {"candidates": len(look.found.candidates), "top_cosine": look.signals.top_cosine}
         levels = relevances(look, calibration)
         turn = Turn(
             question=question,
@@ -81,25 +88,31 @@ class Answering:
             levels=levels,
             confidence=confidence(look, levels),
             retrieved_at=time.perf_counter(),
+            steps=steps,
         )
         turn.calls.append(self._call(text, [level for _, level in turn.shown]))
         yield Found(results=results(turn), confidence=turn.confidence)
-        verdict = await self._verdict(turn, calibration)
+        with steps.step("verdict") as noted:
+            verdict = await self._verdict(turn, calibration)
+            noted |= {"answerable": isinstance(verdict, Answerable), "relevance": turn.confidence.max_similarity}
         turn.retrieved_at = time.perf_counter()
         if isinstance(verdict, Unanswerable):
-            yield Refused(answer=refusal(turn, verdict.reason, verdict.detail, model=self._drafter.model))
+            answer = refusal(turn, verdict.reason, verdict.detail, model=self._drafter.model)
+            yield Refused(answer=answer, trace=trace(turn))
             return
         try:
             async with asyncio.timeout(TOTAL_SECONDS):
-                async for sentence in self._drafted(turn, calibration):
-                    yield sentence
+                with steps.step("draft") as noted:
+                    noted["model"] = self._drafter.model
+                    async for sentence in self._drafted(turn, calibration):
+                        yield sentence
         except TimeoutError as error:
             raise Unavailable(f"The answer took longer than {TOTAL_SECONDS:g} seconds and was given up. Try again.") from error
         if not turn.sentences:
             nothing = "nothing in the draft could be backed by the book"
-            yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model))
+            yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
             return
-        yield Answered(answer=answered(turn, verdict, model=self._drafter.model))
+        yield Answered(answer=answered(turn, verdict, model=self._drafter.model), trace=trace(turn))
 
     async def _calibration(self, state: IngestionState, question: Question) -> Calibration | None:
         if question.score_scale == "cosine":
@@ -132,7 +145,7 @@ class Answering:
             levels = relevances(wide, calibration)
             beyond = confidence(wide, levels)
             turn.beyond = [pair for pair in zip(wide.found.hits, levels, strict=True) if pair[0].chunk.id not in inside]
-        return decide(
+        verdict = decide(
             turn.confidence,
             score_threshold=question.score_threshold,
             shown=len(turn.shown),
@@ -141,17 +154,20 @@ class Answering:
             beyond=beyond,
             best_is_beyond=best_is_beyond,
         )
+        turn.gate = gate(turn, verdict, subject=calibration.subject if calibration else None, beyond=beyond)
+        return verdict
 
     async def _drafted(self, turn: Turn, calibration: Calibration | None) -> AsyncIterator[Sentence]:
-        evidence = await self._evidence(turn)
+        evidence = turn.evidence = await self._evidence(turn)
         checker = Checker(evidence, language=turn.state.language)
 
         async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
             nonlocal evidence, checker
             wanted = replace(turn.question.query, text=_searchable(query), limit=min(top_k, MAX_CITATIONS))
             again = await self._look(wanted, turn.state)
-            more = await self._evidence(replace_look(turn, again, relevances(again, calibration)), above=threshold)
+            more = await self._evidence(replace(turn, look=again, levels=relevances(again, calibration)), above=threshold)
             evidence, found = _merged(evidence, more)
+            turn.evidence = evidence
             checker = Checker(evidence, language=turn.state.language)
             return found
 
@@ -163,9 +179,9 @@ class Answering:
             language=turn.state.language,
             history=turn.question.history,
             search_again=search_again,
+            rarity=turn.look.rarity,
+            embedding=turn.look.found.embedding,
         )
-        labels: set[int] = set()
-        full = False
         async for event in self._drafter.draft(request):
             match event:
                 case ToolCall():
@@ -173,15 +189,14 @@ class Answering:
                 case Usage():
                     turn.tokens += event.total
                 case DraftSentence():
-                    sentence = None if full else self._checked(turn, checker, event)
-                    if sentence is None or len(labels.union(sentence.labels)) > MAX_CITATIONS:
-                        continue
-                    if len(joined((*turn.sentences, sentence))) > MAX_ANSWER_LENGTH:
-                        full = bool(turn.sentences)  # the answer ends with the sentence before
-                        continue
-                    labels.update(sentence.labels)
-                    turn.sentences.append(sentence)
-                    yield sentence
+                    with turn.steps.step("check") as noted:
+                        checked = _checked(turn, checker, event)
+                        noted["supported"] = isinstance(checked, Sentence)
+                    dropped = None if isinstance(checked, Sentence) else checked
+                    turn.drafted.append(Drafted(text=event.text, kind=event.kind, labels=event.labels, dropped=dropped))
+                    if isinstance(checked, Sentence):
+                        turn.sentences.append(checked)
+                        yield checked
 
     async def _evidence(self, turn: Turn, *, above: float | None = None) -> tuple[Evidence, ...]:
         least = turn.question.similarity_threshold if above is None else above
@@ -191,20 +206,27 @@ class Answering:
         limit = min(turn.look.found.query.limit, MAX_CITATIONS)
         return await gather(self._index, turn.state, hits, limit=limit)
 
-    def _checked(self, turn: Turn, checker: Checker, draft: DraftSentence) -> Sentence | None:
-        checked = checker.check(draft)
-        if isinstance(checked, Supported):
-            return Sentence(text=checked.text, kind=checked.kind, citations=checked.citations)
-        turn.dropped.append(Dropped(text=checked.text, reason=checked.reason))
-        return None
-
     def _call(self, query: str, levels: list[float]) -> ToolCall:
         average = sum(levels) / len(levels) if levels else 0.0
         return ToolCall(tool_name=self._tool_name, query=query, results_count=len(levels), avg_similarity=average)
 
 
-def replace_look(turn: Turn, look: Look, levels: list[float]) -> Turn:
-    return replace(turn, look=look, levels=levels)
+def _checked(turn: Turn, checker: Checker, draft: DraftSentence) -> Sentence | str:
+    """What a reader sees of it, or why that is nothing."""
+    if turn.full:
+        return "comes after the answer is full"
+    checked = checker.check(draft)
+    if not isinstance(checked, Supported):
+        turn.dropped.append(Dropped(text=checked.text, reason=checked.reason))
+        return checked.reason
+    sentence = Sentence(text=checked.text, kind=checked.kind, citations=checked.citations)
+    together = (*turn.sentences, sentence)
+    if len({label for one in together for label in one.labels}) > MAX_CITATIONS:
+        return f"would be the first to cite more than {MAX_CITATIONS} sources"
+    if len(joined(together)) > MAX_ANSWER_LENGTH:
+        turn.full = bool(turn.sentences)  # the answer ends with the sentence before
+        return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
+    return sentence
 
 
 def _merged(old: tuple[Evidence, ...], new: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:

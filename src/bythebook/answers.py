@@ -17,6 +17,7 @@ from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import RefusalReason
 from bythebook.retrieval.query import SearchResult
+from bythebook.traces import Trace
 
 REFUSAL_OFF_TOPIC = off_topic_refusal("{title}")
 DISCLAIMER = "The book touches on this only lightly; read the passages before you rely on it."
@@ -119,6 +120,7 @@ class Refused:
     """The last event of a turn that refuses."""
 
     answer: Answer
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,7 @@ class Answered:
     """The last event of a turn that answers."""
 
     answer: Answer
+    trace: Trace | None = None
 
 
 TurnEvent = Searching | Found | Sentence | Refused | Answered

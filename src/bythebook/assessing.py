@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.books.chunking import embedded_text
 from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
 from bythebook.grounding.signals import Glance, Scores, Signals, glance, measure
 from bythebook.index.lexical import FULL_WEIGHT, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
+from bythebook.retrieval.asking import asked_about
+from bythebook.retrieval.demands import lacking, names, negates
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.rarity import read_rarity
-from bythebook.retrieval.reading import Reader
+from bythebook.retrieval.reading import Reader, all_stems, surroundings
 from bythebook.retrieval.search import Retrieval, Search
+
+BEST, CLOSEST = 3, 6
+"""Sentences that are asked whether they negate, and around which a question's names are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +32,8 @@ class Look:
 
     found: Retrieval
     signals: Signals
+    rarity: Mapping[str, float]
+    """Of the question's stems in the whole book."""
 
     @property
     def glance(self) -> Glance:
@@ -47,20 +54,27 @@ class Assessor:
     async def look(
         self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], *, without: Collection[str] = ()
     ) -> Look:
-        found = await self._search.retrieve(query, state, embedding, with_vectors=True, without=without)
-        stems = [stem for _, _, stem in words(query.text, state.language)]
-        rarity = await read_rarity(self._index, state, stems)
+        asked = words(asked_about(query.text, state.language), state.language) or words(query.text, state.language)
+        found, rarity = await asyncio.gather(
+            self._search.retrieve(query, state, embedding, with_vectors=True, without=without),
+            read_rarity(self._index, state, [stem for _, _, stem in asked]),
+        )
         pool = [hit.chunk for hit in found.hits[:POOL]]
         read = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
+        known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
+        wanted = names(query.text, state.language, known=known)
         signals = measure(
             rarity.by_stem,
             most_rare=rarity.most,
             full_weight=FULL_WEIGHT,
             candidates=_scores(found),
-            pool=[frozenset(stem for _, _, stem in words(embedded_text(chunk), state.language)) for chunk in pool],
-            sentences=[(statement.cosine, statement.coverage) for statement in read],
+            pool=[all_stems(chunk, state.language) for chunk in pool],
+            cosines=[one.cosine for one in read],
+            lacking=[lacking(wanted, surroundings(one, state.language)) for one in read[:CLOSEST]] or [wanted],
+            contrary=negates(query.text, state.language)
+            and not any(negates(one.statement.readable, state.language) for one in read[:BEST]),
         )
-        return Look(found=found, signals=signals)
+        return Look(found=found, signals=signals, rarity=rarity.by_stem)
 
 
 def relevances(look: Look, calibration: Calibration | None) -> list[float]:
@@ -75,7 +89,8 @@ def relevances(look: Look, calibration: Calibration | None) -> list[float]:
 
 def confidence(look: Look, levels: list[float]) -> ConfidenceMetrics:
     pool = look.found.hits[:POOL]
-    return assess(levels[:POOL], [hit.embedding for hit in pool if hit.embedding is not None])
+    embeddings = [hit.embedding for hit in pool if hit.embedding is not None]
+    return assess(levels[:POOL], embeddings, all_there_is=len(look.found.candidates) <= len(pool))
 
 
 def _scores(found: Retrieval) -> list[Scores]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bythebook.assessing import Assessor
 from bythebook.books.statements import statements
@@ -20,6 +25,7 @@ from bythebook.retrieval.query import SearchQuery
 QUESTIONS_FILE = "questions.jsonl"
 PROBES_OF_EACH_KIND = 30
 LEAST_PROBES = 8
+AT_ONCE = 8
 ENOUGH = 20
 """Answerable questions of the author's, and half as many others, that make questions from the book's text unnecessary."""
 
@@ -66,7 +72,16 @@ def read_questions(root: Path) -> list[BookQuestion]:
 
 
 class Calibrator:
-    def __init__(self, *, index: VectorIndex, embedder: Embedder, assessor: Assessor) -> None:
+    def __init__(
+        self,
+        *,
+        index: VectorIndex,
+        embedder: Embedder,
+        assessor: Assessor,
+        arranging: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> None:
+        """`arranging` is held while the index's manifest changes: workers of other books change it too."""
+        self._arranging = arranging
         self._index = index
         self._embedder = embedder
         self._assessor = assessor
@@ -76,7 +91,7 @@ class Calibrator:
         asked = await self._questions(state, root)
         if min(sum(one.answerable for one in asked), sum(not one.answerable for one in asked)) < LEAST_PROBES:
             return False
-        embeddings = await self._embedder.embed_lessons([one.text for one in asked])
+        embeddings = await self._embedded([one.text for one in asked])
         close, quick = [], []
         for one, embedding in zip(asked, embeddings, strict=True):
             query = SearchQuery(text=one.text, book_id=state.book_id, hardware_tier_filter=None)
@@ -87,10 +102,18 @@ class Calibrator:
         await self._store(state, fit(close), fit(quick))
         return True
 
+    async def _embedded(self, questions: Sequence[str]) -> list[NDArray[np.float32]]:
+        """As questions, which some embedders tell from lessons; a few at a time, as readers would ask them."""
+        found: list[NDArray[np.float32]] = []
+        for start in range(0, len(questions), AT_ONCE):
+            found += await asyncio.gather(*map(self._embedder.embed_question, questions[start : start + AT_ONCE]))
+        return found
+
     async def _store(self, state: IngestionState, close: Calibration, quick: Calibration) -> None:
-        manifest = (await self._index.collections())[state.collection_name]
-        fits = {**manifest.calibration, state.book_id: {"close": close.to_dict(), "quick": quick.to_dict()}}
-        await self._index.save_manifest(state.collection_name, replace(manifest, calibration=fits))
+        async with self._arranging():
+            manifest = (await self._index.collections())[state.collection_name]
+            fits = {**manifest.calibration, state.book_id: {"close": close.to_dict(), "quick": quick.to_dict()}}
+            await self._index.save_manifest(state.collection_name, replace(manifest, calibration=fits))
 
     async def _questions(self, state: IngestionState, root: Path) -> list[_Asked]:
         own = [question for question in read_questions(root) if for_fitting(question.id)]

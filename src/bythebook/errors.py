@@ -2,10 +2,11 @@
 
     BookError                     the root: a sentence that says what is wrong, where, and what to do
     ├── InvalidInput              what was asked cannot be asked like that      (exit 2, HTTP 422)
-    ├── NotFound                  no such book, lesson, chunk or file           (exit 1, HTTP 404)
+    ├── NotFound                  no such book, lesson, chunk, thread or key    (exit 1, HTTP 404)
     ├── InvalidBook               the book's folder cannot be read as a book    (exit 1, HTTP 422)
     ├── InvalidSettings           a setting is out of range or missing          (exit 2)
     ├── Mismatch                  the index was made by another embedder        (exit 1, HTTP 409)
+    ├── Busy                      a turn of the thread is running already       (exit 1, HTTP 409)
     ├── Locked                    another process holds the index               (exit 1, HTTP 503)
     ├── StorageFailure            disk full, index damaged, database gone       (exit 1, HTTP 503)
     └── Unavailable               a remote server does not answer as it should  (exit 1, HTTP 503)
@@ -25,7 +26,7 @@ class InvalidInput(BookError):
 
 
 class NotFound(BookError):
-    """No such book, lesson, chunk or file."""
+    """No such book, lesson, chunk, thread or key. What belongs to another key is not there either."""
 
 
 class InvalidBook(BookError):
@@ -38,6 +39,10 @@ class InvalidSettings(BookError):
 
 class Mismatch(BookError):
     """The index was made by another embedder or an older chunker."""
+
+
+class Busy(BookError):
+    """A turn of the thread is running already."""
 
 
 class Locked(BookError):

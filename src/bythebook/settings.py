@@ -35,6 +35,21 @@ class Secret:
     value: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitSource:
+    """A repository that a book may be brought in from, and that may announce its pushes."""
+
+    book_id: str
+    url: str
+    branch: str
+    folder: str
+
+
+_GIT_SOURCE = re.compile(
+    r"(?P<book_id>[a-z0-9][a-z0-9._-]*)=(?P<url>[^\s#-][^\s#]*)#(?P<branch>[^\s:#-][^\s:#]*)(?::(?P<folder>[^\s:]+))?"
+)
+
+
 def _text(pattern: str = r"\S", says: str = "a text that is not blank") -> Reading:
     def read(given: Any) -> str:
         if not isinstance(given, str) or not re.search(pattern, given):
@@ -89,6 +104,35 @@ def _yes_or_no(given: Any) -> bool:
     return words[str(given).lower()]
 
 
+def _redis(given: Any) -> Secret:
+    if not isinstance(given, str) or not re.match(r"rediss?://\S+$", given):
+        raise ValueError("an address that begins with redis:// or rediss://")
+    return Secret(given)
+
+
+def _origins(given: Any) -> tuple[str, ...]:
+    """A browser's origin is a scheme, a host and perhaps a port, and nothing after them."""
+    origins = tuple(part.strip() for part in given.split(",")) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(origin, str) and re.fullmatch(r"https?://[^\s/,*]+", origin) for origin in origins):
+        raise ValueError("origins like https://book.example, separated by commas, without a path and without *")
+    return origins
+
+
+def _folders(given: Any) -> tuple[Path, ...]:
+    parts = [part for part in given.split(os.pathsep) if part] if isinstance(given, str) else given
+    if not isinstance(parts, list) or not all(isinstance(part, str) and Path(part).is_absolute() for part in parts):
+        raise ValueError(f"absolute folders, separated by '{os.pathsep}'")
+    return tuple(Path(part) for part in parts)
+
+
+def _git_sources(given: Any) -> tuple[GitSource, ...]:
+    parts = given.split() if isinstance(given, str) else given
+    found = [_GIT_SOURCE.fullmatch(part) for part in parts if isinstance(part, str)] if isinstance(parts, list) else [None]
+    if not all(found):
+        raise ValueError("sources like my-book=https://github.com/me/my-book#main or …#main:docs, separated by spaces")
+    return tuple(GitSource(**{name: value or "" for name, value in one.groupdict().items()}) for one in found if one)
+
+
 def _setting(default: T, reading: Reading, *, variable: str | None = None, secret: bool = False) -> T:
     """A field. Without a `variable` it is one of ours."""
     return field(default=default, metadata={"reading": reading, "variable": variable, "secret": secret})
@@ -132,6 +176,21 @@ class Settings:
     tool_name: str = _setting("search_textbook", _text(r"^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, '_' or '-'"))
     tool_choice: ToolChoice = _setting("required", _choice("required", "auto", "none"))
     score_scale: ScoreScale = _setting("relevance", _choice("relevance", "cosine"))
+
+    host: str = _setting("127.0.0.1", _text(r"^[A-Za-z0-9.:_-]{1,255}$", "a host name or an IP address"))
+    port: int = _setting(8000, _number(int, 0, 65535))
+    redis_url: Secret | None = _setting(None, _redis, variable="REDIS_URL", secret=True)
+    cors_origins: tuple[str, ...] = _setting((), _origins)
+    log_questions: bool = _setting(False, _yes_or_no)
+    otlp_endpoint: str | None = _setting(None, _ADDRESS, variable="OTEL_EXPORTER_OTLP_ENDPOINT", secret=True)
+
+    source_roots: tuple[Path, ...] = _setting((), _folders)
+    git_sources: tuple[GitSource, ...] = _setting((), _git_sources)
+    github_webhook_secret: Secret | None = _setting(None, _secret, variable="GITHUB_WEBHOOK_SECRET", secret=True)
+    dask_scheduler: str | None = _setting(None, _text(r"^\S+:\S+$", "an address like tcp://host:8786"), variable="DASK_SCHEDULER")
+    qdrant_shard_number: int | None = _setting(None, _number(int, 1, 1000), variable="QDRANT_SHARD_NUMBER")
+    qdrant_replication_factor: int | None = _setting(None, _number(int, 1, 100), variable="QDRANT_REPLICATION_FACTOR")
+    qdrant_write_consistency_factor: int | None = _setting(None, _number(int, 1, 100), variable="QDRANT_WRITE_CONSISTENCY_FACTOR")
 
     max_file_bytes: int = _setting(10_000_000, _number(int, 1000, 1_000_000_000))
     exact_search: bool = _setting(False, _yes_or_no)

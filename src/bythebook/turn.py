@@ -27,8 +27,11 @@ from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, Answerable, RefusalReason
 from bythebook.index.lexical import STEMMERS, STOP_WORDS
 from bythebook.index.state import IngestionState
+from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchQuery, SearchResult
 from bythebook.retrieval.search import Hit, to_result
+from bythebook.steps import Steps
+from bythebook.traces import Drafted, Gate
 
 MAX_QUESTION = 1000
 UNREADABLE = ("Cc", "Cs")
@@ -79,8 +82,15 @@ class Turn:
     retrieved_at: float
     beyond: list[tuple[Hit, float]] = field(default_factory=list)
     """Better hits outside the reader's filters with their relevance, where that was looked into."""
+    evidence: tuple[Evidence, ...] = ()
+    """What the drafter was shown."""
     sentences: list[Sentence] = field(default_factory=list)
+    full: bool = False
+    """Whether the next sentence was too long for the answer."""
     dropped: list[Dropped] = field(default_factory=list)
+    gate: Gate | None = None
+    drafted: list[Drafted] = field(default_factory=list)
+    steps: Steps = field(default_factory=Steps)
     calls: list[ToolCall] = field(default_factory=list)
     tokens: int = 0
 
@@ -184,7 +194,7 @@ def _refusal_text(reason: RefusalReason, turn: Turn, sections: tuple[Section, ..
         case "not_in_book" | "unsupported":
             text = REFUSAL_LOW_SCORE
         case "outside_filters":
-            text = f"{REFUSAL_NO_CONTEXT} The book does cover it beyond your filters."
+            text = f"{REFUSAL_NO_CONTEXT} That is what your filters leave: the book does cover it beyond your filters."
     searched = f"The book was searched ({turn.state.total_chunks:,} chunks)"
     language = f"; it is written in {_language(turn.state.language)}" if _foreign(turn) else ""
     pointer = "; the nearest sections are below." if sections else "."

@@ -199,7 +199,7 @@ def test_a_database_of_a_later_version(shelf: Cli, book: Path, folder: Path) -> 
         outcome = shelf(*arguments)
         assert outcome.code == 1
         assert "has schema '9999', which this version of By the Book does not know" in outcome.sentence()
-    _write_schema(path, "0001")
+    _write_schema(path, "0002")
     still_searchable(shelf)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from bythebook import wiring
-from bythebook.cli.chat import parse_filter
-from bythebook.errors import InvalidInput
 from bythebook.index.embedding import Embedder
 from tests.cli.conftest import Cli, Outcome
 from tests.fakes.openai_server import ChatServer, Fails, Says, running
@@ -40,9 +39,9 @@ def talk(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     """Types lines and then Ctrl-D."""
     shutil.copytree(published(), folder, dirs_exist_ok=True)
 
-    def typed(*lines: str) -> Outcome:
+    def typed(*lines: str, thread: str | None = None) -> Outcome:
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-        outcome = cli("chat")
+        outcome = cli("chat", *(("--thread", thread) if thread else ()))
         assert (outcome.code, outcome.err) == (0, "")
         return outcome
 
@@ -87,8 +86,39 @@ def test_a_follow_up_leans_on_what_was_said_and_new_forgets_it(talk: Talk) -> No
     assert BRAID in first
     assert "searching for: How often is the wick trimmed?" in second
     assert TRIMMED in second
-    assert new == "A new conversation."
+    assert new == "A new thread."
     assert "searching for" not in lost
+
+
+def thread_of(outcome: Outcome) -> str:
+    return outcome.out.rstrip().rpartition("bythebook chat --thread ")[2]
+
+
+def test_a_thread_is_resumed_where_it_was_left(talk: Talk, cli: Cli) -> None:
+    left = talk("What is a wick?")
+    thread = thread_of(left)
+    _, sources, again, _ = turns(talk("/sources", "How often is it trimmed?", thread=thread))
+    assert LINK in sources
+    assert "searching for: How often is the wick trimmed?" in again
+    assert cli("chat", "-q", "How often is it trimmed?", "--thread", thread.upper()).code == 0
+    (told,) = json.loads(cli("threads", "list", "--json").out)
+    assert (told["thread_id"], told["turn_count"], told["title"]) == (thread, 3, "What is a wick?")
+
+
+def test_new_begins_a_second_thread(talk: Talk, cli: Cli) -> None:
+    second = thread_of(talk("What is a wick?", "/new", WICK))
+    newest, oldest = json.loads(cli("threads", "list", "--json").out)
+    assert (newest["thread_id"], newest["title"], oldest["title"]) == (second, WICK, "What is a wick?")
+
+
+def test_a_thread_that_is_not_there(talk: Talk, cli: Cli) -> None:
+    thread = thread_of(talk(WICK))
+    gone = cli("chat", "--thread", "550e8400-e29b-41d4-a716-446655440000")
+    assert (gone.code, gone.sentence()[:15]) == (1, "There is no thr")
+    wrong = cli("chat", "--thread", "12")
+    assert (wrong.code, wrong.sentence()[:23]) == (2, "A thread's id is a UUID")
+    other = cli("chat", "--thread", thread, "--book", "dark")
+    assert (other.code, other.sentence()) == (1, f"The thread {thread} is with the book 'light', not with 'dark'.")
 
 
 def test_one_question_and_end(cli: Cli, talk: Talk) -> None:
@@ -138,7 +168,7 @@ def test_filters_stay_until_they_are_taken_away(talk: Talk) -> None:
     assert "The rods are moved together by a solenoid" in answered
 
 
-def test_a_mistake_keeps_the_conversation(talk: Talk) -> None:
+def test_a_mistake_keeps_the_thread(talk: Talk) -> None:
     lines = (
         "What is a wick?",
         "/filter tier=9",
@@ -164,7 +194,7 @@ def test_brackets_are_shown_as_they_are(talk: Talk) -> None:
 def test_the_number_of_turns_has_a_limit(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_MAX_TURNS", "1")
     _, _, full, _, again, _ = turns(talk(WICK, WICK, "/new", WICK))
-    assert full == "This conversation has had its 1 questions. Begin another with /new."
+    assert full == "This thread has had its 1 questions. Begin a new one."
     assert TRIMMED in again
 
 
@@ -185,24 +215,3 @@ def test_no_book_yet(cli: Cli) -> None:
     outcome = cli("chat", "-q", WICK)
     assert outcome.code == 1
     assert "There is no book yet" in outcome.sentence()
-
-
-@pytest.mark.parametrize(
-    ("text", "fields"),
-    [
-        ("tier=2", {"hardware_tier_filter": 2}),
-        ("module=lamp lesson=3", {"module_filter": "lamp", "lesson_filter": 3}),
-        ("chapter=4", {"chapter_min": 4, "chapter_max": 4}),
-        ("chapter=1-3", {"chapter_min": 1, "chapter_max": 3}),
-        ("level=b1,B2", {"proficiency_levels": ("B1", "B2")}),
-        ("layer=l2  prefix=module-1", {"layer_filter": "L2", "prefix_filter": "module-1"}),
-    ],
-)
-def test_a_filter_is_read(text: str, fields: dict[str, object]) -> None:
-    assert parse_filter(text) == fields
-
-
-@pytest.mark.parametrize("text", ["tier", "tier=", "tier=²", "tier=-1", "chapter=a-b", "chapter=", "lesson=1.5", "=1", "wick"])
-def test_a_filter_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"must be a number|There is no filter"):
-        parse_filter(text)

@@ -71,6 +71,8 @@ def test_search_prints_passages_and_whole_addresses(shelf: Cli) -> None:
     for result in found["results"]:
         assert result["source_url"] in outcome.out
         assert result["page_title"] in outcome.out
+        assert f"cosine {result['score']:.2f}" in outcome.out
+        assert (result["relevance"] is None) == ("relevance" not in outcome.out)
 
 
 def test_search_prints_whole_addresses_however_narrow(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

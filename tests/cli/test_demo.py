@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 from bythebook.cli.demo import ANSWERED, REFUSED, sample_book
 from tests.cli.conftest import environment, run_process
@@ -55,10 +58,23 @@ def test_a_conversation_through_a_pipe(folder: Path) -> None:
     assert "[Source: https://physical-ai.example/docs/" in sources
     assert "outside the scope" in " ".join(refusal.split())
     assert "\x1b[" not in done.stdout  # no colours in a pipe
-    assert end.strip() == ""
+    assert end.strip().startswith("Go on later with: bythebook chat --thread ")
 
 
 def test_ingesting_the_same_book_again_does_nothing(folder: Path) -> None:
     outcome = run_process("ingest", sample_book(), data_dir=sample_library(folder))
     assert outcome.code == 0
     assert "0 texts embedded" in " ".join(outcome.out.split())
+
+
+def test_the_demo_serves_the_page_until_it_is_stopped(folder: Path) -> None:
+    given = {**environment(sample_library(folder)), "BYTHEBOOK_PORT": "0"}
+    command = [sys.executable, "-m", "bythebook", "demo", "--serve"]
+    with subprocess.Popen(command, env=given, cwd=folder, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        address = next(found[0] for line in process.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+        with urlopen(address, timeout=60) as page:
+            assert "<title>By the Book" in page.read().decode()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+    assert process.returncode in (0, 130)

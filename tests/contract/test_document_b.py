@@ -1,4 +1,4 @@
-"""Document B, the conversational agent: its configuration, its tool and what is recorded of each call. Its threads come later."""
+"""Document B, the conversational agent: its configuration, its tool, what is recorded of each call, and its transcript."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from bythebook.drafting.prompts import (
 from bythebook.errors import InvalidSettings
 from bythebook.settings import read_settings
 from tests.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
+from tests.room import Room, asked, tell_in_room
 
 LOCAL = "http://127.0.0.1:9/v1"
 
@@ -86,7 +87,13 @@ def test_the_prompt_and_the_tools_answer_are_the_documents(folder: Path) -> None
 
 
 def test_every_retrieval_is_recorded(folder: Path) -> None:
-    assert {field.name for field in dataclasses.fields(ToolCall)} >= {"tool_name", "query", "results_count", "avg_similarity"}
+    assert {field.name for field in dataclasses.fields(ToolCall)} >= {
+        "tool_name",
+        "query",
+        "results_count",
+        "avg_similarity",
+        "timestamp",
+    }
 
     async def story(light: Lighthouse) -> None:
         for text, drafter in ((WICK, Scripted(TRIMMED)), (FOREIGN, Forbidden())):
@@ -116,3 +123,38 @@ def test_the_tools_threshold_leaves_results_out(folder: Path) -> None:
         assert {evidence.first.page_title for evidence in best} == {"Fog"}
 
     tell(folder, story)
+
+
+def test_the_transcript_begins_with_the_system_and_alternates(folder: Path) -> None:
+    """ConversationState: `messages`, `retrieval_history` and `turn_count`, its state transitions and its rules."""
+
+    async def story(room: Room) -> None:
+        thread_id = await room.begun(WICK, FOREIGN, WICK)
+        messages = await room.threads.messages(thread_id)
+        assert (messages[0].role, messages[0].content) == ("system", SYSTEM_PROMPT)
+        assert [message.role for message in messages[1:]] == ["user", "assistant", "tool", "assistant"] * 3
+        for user, call, tool, assistant in zip(*(messages[start::4] for start in (1, 2, 3, 4)), strict=True):
+            assert call.tool_calls is not None
+            assert (tool.tool_name, tool.tool_call_id) == ("search_textbook", call.tool_calls[0]["id"])
+            assert json.loads(tool.content)["query"] == user.content
+            assert user.timestamp <= tool.timestamp <= assistant.timestamp
+        history = [call for turn in await room.threads.turns(thread_id) for call in turn.answer.tool_calls]
+        assert [call.query for call in history] == [WICK, FOREIGN, WICK]
+        assert [call.timestamp for call in history] == [message.timestamp for message in messages if message.role == "tool"]
+        assert (await room.threads.get(thread_id, None)).turn_count == 3
+
+    tell_in_room(None, folder, story)
+
+
+def test_a_thread_is_protected_from_growing_without_end(folder: Path) -> None:
+    """The document's 20 turns are what a model sees; document C's 50 are what a thread takes."""
+
+    async def story(room: Room) -> None:
+        seen = Scripted(TRIMMED)
+        thread_id = await room.begun(*(f"{WICK} ({number})" for number in range(1, 22)))
+        async for _ in room.conversing(seen).turn(asked(WICK, thread_id)):
+            pass
+        history = seen.requests[-1].history
+        assert [exchange.question for exchange in history] == [f"{WICK} ({number})" for number in range(2, 22)]
+
+    tell_in_room(None, folder, story)

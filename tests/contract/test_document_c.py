@@ -1,4 +1,4 @@
-"""Document C, the agent with sources: its response, its footer, its filter prefix and its settings."""
+"""Document C, the agent with sources: its response, its footer, its filter prefix, its settings and its limit of turns."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 from bythebook.answers import Answer, sources_footer
 from bythebook.cli.ask import agent_response
 from bythebook.drafting.prompts import format_for_agent
-from bythebook.errors import InvalidSettings
+from bythebook.errors import InvalidInput, InvalidSettings
 from bythebook.settings import read_settings
 from tests.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
+from tests.room import Room, asked, tell_in_room
+from tests.threads.made import keep, refusal
 
 
 def test_settings_by_the_documents_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,3 +93,28 @@ def test_the_filter_prefix_is_applied_and_recorded(folder: Path) -> None:
         assert (await light.ask(WICK, prefix_filter="module-2")).refused
 
     tell(folder, story)
+
+
+def test_a_thread_takes_50_user_turns(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        thread_id = await keep(room.threads, *(refusal(f"Question {number}?") for number in range(50)))
+        with pytest.raises(InvalidInput, match="has had its 50 questions"):
+            await anext(room.conversing().turn(asked(WICK, thread_id)))
+        whole = await room.threads.messages(thread_id, archived=True)
+        assert len([message for message in whole if message.role == "user"]) == 50
+
+    tell_in_room(None, folder, story)
+
+
+def test_messages_are_what_the_document_allows(folder: Path) -> None:
+    """Roles, `tool_calls` of the assistant and `tool_call_id` of the tool; a user's message is never empty."""
+
+    async def story(room: Room) -> None:
+        for message in await room.threads.messages(await room.begun(WICK, FOREIGN)):
+            assert message.role in {"system", "user", "assistant", "tool"}
+            assert message.content or message.tool_calls
+            assert message.tool_calls is None or message.role == "assistant"
+            assert (message.tool_call_id is not None) == (message.role == "tool")
+            assert message.timestamp.tzinfo == UTC
+
+    tell_in_room(None, folder, story)

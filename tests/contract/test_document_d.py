@@ -17,6 +17,8 @@ from bythebook.index.payload import INDEXES, to_payload
 from bythebook.index.progress import MODES
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk
+from bythebook.jobs.model import STATUSES, Folder, Job, Order
+from bythebook.jobs.store import Jobs
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 from tests.library import Library, open_library
 from tests.small_book import lesson, write
@@ -159,11 +161,37 @@ def test_the_tier_filter_lets_its_tier_and_lower_through(folder: Path) -> None:
         (SearchResult, "text score source_file section_title module chapter lesson hardware_tier proficiency_level layer "
          "chunk_index total_chunks parent_doc_id prev_chunk_id next_chunk_id content_hash"),
         (SearchResponse, "query results total_found hardware_tier_filter module_filter book_id"),
+        (Job, "job_id book_id mode status files_processed files_skipped chunks_created chunks_deleted started_at completed_at "
+         "duration_seconds error_message"),
     ],
 )  # fmt: skip
 def test_values_have_ds_fields(value: type, names: str) -> None:
     assert {field.name for field in dataclasses.fields(value)} >= set(names.split())
 
 
-def test_ds_modes() -> None:
+def test_ds_modes_and_statuses() -> None:
     assert MODES == ("incremental", "full", "recreate")
+    assert STATUSES == ("queued", "running", "completed", "failed")
+
+
+def test_a_jobs_transitions_and_invariants(folder: Path, book: Path) -> None:
+    """queued → running → completed or failed, and no other way; the counts add up; completed_at says whether it has ended."""
+
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            jobs = Jobs(library.database)
+            order = Order(book_id="small", source=Folder(path=book))
+            queued = await jobs.queue(order)
+            running = await jobs.claim("here:1:a", "here")
+            assert running is not None
+            assert [queued.status, running.status, running.completed_at] == ["queued", "running", None]
+            await jobs.complete(running, await library.ingest(book))
+            done = await jobs.get(queued.job_id)
+            assert done.completed_at is not None
+            assert done.files_processed + done.files_skipped == done.files_total == 7
+            assert min(done.chunks_created, done.chunks_deleted) >= 0
+            for late in (jobs.fail(running, "late"), jobs.complete(running, await library.ingest(book))):
+                assert not await late
+            assert await jobs.get(queued.job_id) == done
+
+    asyncio.run(story())

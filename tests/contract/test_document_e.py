@@ -1,19 +1,25 @@
-"""Document E, the chat API: its confidence metrics and what it takes as a question. Its HTTP side comes later."""
+"""Document E, the chat API: its confidence metrics, what it takes as a question, and its threads."""
 
 from __future__ import annotations
 
 import dataclasses
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import get_args
+from uuid import UUID
 
 import pytest
 
 from bythebook.answers import Found
-from bythebook.errors import InvalidInput
+from bythebook.conversing import Opened
+from bythebook.errors import InvalidInput, NotFound
 from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
 from bythebook.retrieval.query import SearchQuery
+from bythebook.threads.model import Message, Thread
 from bythebook.turn import Question
 from tests.lighthouse import FOREIGN, WICK, Lighthouse, tell
+from tests.room import Room, tell_in_room
+from tests.threads.made import answer, keep, refusal
 
 QUERY = SearchQuery(text="standing in")
 
@@ -94,3 +100,78 @@ def test_of_two_chunks_that_say_the_same_the_better_one_stays(folder: Path) -> N
         assert len(hashes) == len(set(hashes))
 
     tell(folder, story)
+
+
+def test_a_thread_has_the_documents_fields(folder: Path) -> None:
+    names = {field.name for field in dataclasses.fields(Thread)}
+    assert names >= {"thread_id", "created_at", "updated_at", "topic_summary", "metadata"}
+    assert {field.name for field in dataclasses.fields(Message)} >= {"role", "content", "timestamp", "confidence"}
+
+    async def story(room: Room) -> None:
+        (opened, *_) = await room.ask(WICK)
+        assert isinstance(opened, Opened)
+        assert UUID(opened.thread_id).version == 4
+        thread = await room.threads.get(opened.thread_id, None)
+        assert (thread.created_at.tzinfo, thread.updated_at.tzinfo) == (UTC, UTC)
+        user, assistant = (one for one in await room.threads.messages(opened.thread_id) if one.spoken)
+        assert (user.role, user.content, user.confidence) == ("user", WICK, None)
+        assert assistant.role == "assistant"
+        assert assistant.confidence == (await room.threads.turn(opened.thread_id, 1)).answer.confidence.average_similarity
+        assert (thread.created_at, thread.updated_at) == (user.timestamp, assistant.timestamp)
+
+    tell_in_room(None, folder, story)
+
+
+def test_a_message_creates_or_updates_the_thread_of_its_session(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        session = "550e8400-e29b-41d4-a716-446655440000"
+        for turn in (1, 2):
+            (opened, *_) = await room.ask(WICK, session)
+            assert opened == Opened(thread_id=session, turn=turn)
+        with pytest.raises(InvalidInput, match="UUID of version 4"):
+            await room.ask(WICK, "550e8400-e29b-11d4-a716-446655440000")
+
+    tell_in_room(None, folder, story)
+
+
+def test_the_messages_alternate_and_are_the_last_50(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        thread_id = await keep(room.threads, *(refusal(f"Question {number}?") for number in range(1, 31)))
+        view = [one for one in await room.threads.messages(thread_id) if one.spoken]
+        assert [one.role for one in view] == ["user", "assistant"] * 25
+        assert view[0].content == "Question 6?"
+
+    tell_in_room(None, folder, story)
+
+
+def test_a_summary_appears_from_five_exchanges(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        thread_id = await room.begun(*[WICK] * 4)
+        assert (await room.threads.get(thread_id, None)).topic_summary is None
+        await room.ask(WICK, thread_id)
+        summary = (await room.threads.get(thread_id, None)).topic_summary
+        assert summary == "Wicks and oil (Trimming the wick)"
+
+    tell_in_room(None, folder, story)
+
+
+def test_idle_for_an_hour_is_archived_and_resumed(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        long_ago = datetime.now(UTC) - timedelta(hours=2)
+        thread_id = await keep(room.threads, answer(at=long_ago))
+        assert (await room.threads.get(thread_id, None)).archived_at == long_ago + timedelta(hours=1)
+        await room.ask(WICK, thread_id)
+        assert (await room.threads.get(thread_id, None)).archived_at is None
+
+    tell_in_room(None, folder, story)
+
+
+def test_a_thread_is_deleted_for_good(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        thread_id = await room.begun(WICK)
+        await room.threads.delete(thread_id, None)
+        with pytest.raises(NotFound):
+            await room.threads.get(thread_id, None)
+        assert (await room.threads.messages(thread_id, archived=True), await room.threads.turns(thread_id)) == ((), ())
+
+    tell_in_room(None, folder, story)

@@ -18,6 +18,7 @@ from bythebook.grounding.citations import Checker, Supported
 from bythebook.index.embedding import Embedder
 from bythebook.index.granite import GraniteEmbedder
 from bythebook.retrieval.evidence import Evidence
+from bythebook.retrieval.reading import Reader
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.index.made import chunk
 
@@ -33,7 +34,7 @@ async def collect(drafter: ExtractiveDrafter, question: str, found: Sequence[Chu
 
 def draft(question: str, *found: str | Chunk) -> list[DraftSentence]:
     held = [one if isinstance(one, Chunk) else chunk(one, index=index) for index, one in enumerate(found)]
-    drafted = asyncio.run(collect(ExtractiveDrafter(SmallEmbedder(dimension=256)), question, held))
+    drafted = asyncio.run(collect(ExtractiveDrafter(Reader(SmallEmbedder(dimension=256))), question, held))
     checker = Checker(evidence(held), "en")
     assert all(isinstance(checker.check(sentence), Supported) for sentence in drafted)
     return drafted
@@ -158,9 +159,27 @@ def test_where_nothing_answers_nothing_is_drafted(text: str) -> None:
 
 
 def test_the_drafter_names_itself_and_leaves_the_embedder_open() -> None:
-    drafter: Drafter = ExtractiveDrafter(SmallEmbedder())
+    drafter: Drafter = ExtractiveDrafter(Reader(SmallEmbedder()))
     asyncio.run(drafter.close())
     assert drafter.model == "extractive"
+
+
+def test_what_was_read_before_is_not_embedded_again() -> None:
+    embedder = SmallEmbedder()
+    reader = Reader(embedder)
+    held = [chunk("A gripper is a hand of metal. It closes around things.")]
+    question, embedding = "What is a gripper?", asyncio.run(embedder.embed_question("What is a gripper?"))
+    asyncio.run(reader.read(question, held, "en", embedding=embedding))
+    before = list(embedder.embedded)
+    request = DraftRequest(
+        question=question, asked=question, evidence=evidence(held), book_title="Robots", language="en", embedding=embedding
+    )
+
+    async def draft_again() -> list[DraftSentence]:
+        return [event async for event in ExtractiveDrafter(reader).draft(request) if isinstance(event, DraftSentence)]
+
+    assert asyncio.run(draft_again())
+    assert embedder.embedded == before
 
 
 CHAPTER = "module-1-ros2/chapter-1-how-robots-talk/"
@@ -184,7 +203,7 @@ def test_questions_of_the_sample_book_are_answered_with_the_right_sentence() -> 
 
 async def _right(embedder: Embedder, asked: Sequence[dict[str, str]]) -> int:
     right = 0
-    drafter = ExtractiveDrafter(embedder)
+    drafter = ExtractiveDrafter(Reader(embedder))
     for row in asked:
         question = row["standalone"] or row["question"]
         held = {one.id: one for one in lesson_chunks(row["lesson"])}

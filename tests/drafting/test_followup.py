@@ -213,3 +213,25 @@ def test_what_the_offline_rules_make_would_be_accepted_from_a_model() -> None:
 
 def test_the_instructions_name_the_limit_that_is_checked() -> None:
     assert f"at most {LONGEST} characters" in rewrite_instructions()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "How does a sailor find it?",
+        "Can two boats share it?",
+        "How do I correctly predict it?",
+        "What does a harbour do with it?",
+    ],
+)
+def test_an_object_is_never_its_own_subject(asked: str) -> None:
+    """Only the one who acts stands before the pronoun, so it means something said before."""
+    assert "spring tide" in standalone(asked, TIDES, "en")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["How do I take a reef and shake it out?", "How does a boat know where it is?", "Can I tie a knot before I cut it?"],
+)
+def test_a_pronoun_whose_noun_stands_before_it_is_left_alone(asked: str) -> None:
+    assert standalone(asked, TIDES, "en") == asked

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bythebook.grounding.calibration import FOREIGN_SOURCE, Calibration, Probe, area, best_threshold, fit
+from bythebook.errors import Mismatch
+from bythebook.grounding.calibration import FOREIGN_SOURCE, Calibration, Probe, fit
+from bythebook.grounding.regression import best_threshold
 from bythebook.grounding.signals import Glance
 
 
@@ -113,11 +114,7 @@ def test_a_result_above_the_pools_mean_is_more_relevant_and_never_out_of_range()
     assert fitted.of_result(0.6, 9) == 1.0
 
 
-def test_area_and_threshold_by_hand() -> None:
-    yes, no = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0])
-    assert area(yes, no) == pytest.approx(5.5 / 6)  # a tie is half a win
-    assert area(no, no) == 0.5
-    assert best_threshold(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == (1.5, 1.0)
-    place, accuracy = best_threshold(np.array([0.0]), np.array([1.0]))
-    assert accuracy == 0.5
-    assert not math.isnan(place)
+def test_a_fit_of_another_kind_is_told_apart() -> None:
+    stored = {**fit(probes()).to_dict(), "method": "by hand"}
+    with pytest.raises(Mismatch, match="bythebook ingest"):
+        Calibration.from_dict(stored)

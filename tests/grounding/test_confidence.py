@@ -95,3 +95,13 @@ def test_diversity_at_its_ends() -> None:
     assert chunk_diversity([same, same, same]) == pytest.approx(0.0)
     assert chunk_diversity([same, across]) == pytest.approx(1.0)
     assert chunk_diversity([same, -same]) == 1.0  # opposites are not more than different
+
+
+def test_one_chunk_may_answer_where_there_is_no_other_and_says_so_with_low() -> None:
+    """A second one cannot be asked for. More than `low` it never is."""
+    alone = [np.array([1.0, 0.0], np.float32)]
+    assert assess([0.9], alone, all_there_is=True).confidence_level == "low"
+    assert assess([0.9], alone).confidence_level == "insufficient"
+    assert assess([0.5], alone, all_there_is=True).confidence_level == "insufficient"
+    assert assess([], [], all_there_is=True).confidence_level == "insufficient"
+    assert assess([0.9, 0.9], alone * 2, all_there_is=True).confidence_level == "low"

@@ -13,7 +13,7 @@ from bythebook.grounding.signals import FIELD, POOL, Glance, Scores, Signals, gl
 
 def made(**given: object) -> Signals:
     asked: dict[str, object] = {
-        "most_rare": 5.0, "full_weight": 2.0, "candidates": (), "pool": (), "sentences": (), **given,
+        "most_rare": 5.0, "full_weight": 2.0, "candidates": (), "pool": (), "cosines": (), **given,
     }  # fmt: skip
     return measure({"wick": 3.0, "keeper": 1.0}, **asked)  # type: ignore[arg-type]
 
@@ -21,18 +21,36 @@ def made(**given: object) -> Signals:
 def test_nothing_found_gives_nothing() -> None:
     signals = made()
     assert set(signals.vector) == {0.0, 1.0}
-    assert signals.known_share == 1.0  # both words are the book's, though no candidate came
+    assert signals.known_share == signals.names_found == signals.same_sense == 1.0  # nothing was asked that is not there
 
 
-def test_a_word_counts_by_its_rarity() -> None:
-    signals = made(pool=[{"wick"}, {"keeper", "oil"}])
-    assert signals.best_coverage == 0.75
-    assert signals.pool_coverage == 1.0
+def test_the_rarest_words_count_most() -> None:
+    assert made(pool=[{"wick"}, {"keeper", "oil"}]).rare_coverage == 0.9
+    assert made(pool=[{"keeper", "oil"}]).rare_coverage == 0.1
+    assert made(pool=[{"wick", "keeper"}]).rare_coverage == 1.0
 
 
 def test_words_the_book_does_not_have_are_unknown() -> None:
-    signals = measure({"wick": 3.0, "zebra": 5.0}, most_rare=5.0, full_weight=2.0, candidates=(), pool=[{"wick"}], sentences=())
-    assert signals.known_share == signals.best_coverage == 3 / 8
+    signals = measure({"wick": 3.0, "zebra": 5.0}, most_rare=5.0, full_weight=2.0, candidates=(), pool=[{"wick"}], cosines=())
+    assert signals.known_share == 3 / 8
+    assert signals.rare_coverage == 9 / 34
+
+
+def test_a_missing_name_counts_by_its_rarity_where_fewest_are_missing() -> None:
+    assert made(lacking=[{"wick", "keeper"}, {"keeper"}]).names_found == pytest.approx(0.8)
+    assert made(lacking=[{"wick"}, ()]).names_found == 1.0
+    assert made(lacking=[{"sros2"}]).names_found == 0.0  # the book does not have it at all
+    assert made(lacking=[{"wick", "keeper", "sros2"}]).names_found == 0.0
+
+
+def test_a_question_that_negates_and_a_book_that_does_not() -> None:
+    assert (made(contrary=True).same_sense, made().same_sense) == (0.0, 1.0)
+
+
+def test_what_is_fitted_has_a_name_each() -> None:
+    signals = made()
+    assert len(signals.names) == len(signals.vector)
+    assert not {"top_cosine", "known_share"} & set(signals.names)
 
 
 def test_the_lexical_share_is_of_what_a_chunk_with_every_word_would_get() -> None:
@@ -56,10 +74,8 @@ def test_agreement_is_the_share_of_the_pool_that_both_retrievals_chose() -> None
     assert made(candidates=against).agreement == 0.0
 
 
-def test_sentences() -> None:
-    signals = made(sentences=[(0.2, 1.0), (0.8, 0.0), (0.5, 0.25), (0.5, 0.0)])
-    assert (signals.sentence_cosine, signals.sentence_coverage) == (0.8, 1.0)
-    assert math.isclose(signals.sentences_cosine, 0.6)
+def test_the_nearest_sentence() -> None:
+    assert made(cosines=[0.2, 0.8, 0.5]).sentence_cosine == 0.8
 
 
 def test_a_glance_has_what_needs_no_reading() -> None:
@@ -77,6 +93,12 @@ def test_a_glance_has_what_needs_no_reading() -> None:
 )
 def test_every_signal_stays_between_zero_and_one(candidates: list[Scores], rarity: dict[str, float]) -> None:
     signals = measure(
-        rarity, most_rare=5.0, full_weight=2.2, candidates=candidates, pool=[{"a", "b"}, {"c"}], sentences=[(0.3, 0.4)]
+        rarity,
+        most_rare=5.0,
+        full_weight=2.2,
+        candidates=candidates,
+        pool=[{"a", "b"}, {"c"}],
+        cosines=[0.3],
+        lacking=[{"a"}, {"x"}],
     )
     assert all(-1e-9 <= value <= 1 + 1e-9 for value in signals.vector)

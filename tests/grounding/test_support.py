@@ -180,3 +180,16 @@ def test_the_head_of_a_split_table_may_stand_in_the_preface() -> None:
     rows = "| a | b |\n|---|---|\n| 3 | 4 |"
     assert find_block(rows, "table", "| 1 | 2 |\n| 3 | 4 |\n", "| a | b |\n|---|---|") is not None
     assert find_block(rows, "table", "| 1 | 2 |\n| 3 | 4 |\n") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("The network layer inflates what the obstacle layer marks.", True),  # "inflation" stands there as "inflates" too
+        ("The obstacle layer inflates what the obstacle layer marks.", True),
+        ("The inflation layer inflates what the inflation layer marks.", True),
+        ("The inflation layer inflates what the obstacle layer marks.", False),
+    ],
+)
+def test_a_name_put_in_the_place_of_another_is_a_change_though_both_stand_in_the_sentence(text: str, changed: bool) -> None:
+    assert (altered(text, ["The inflation layer inflates what the obstacle layer marks."], "en") is not None) == changed

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
-from bythebook.index.progress import Advanced, Mode, Planned, Report
+from bythebook.index.progress import Advanced, Filled, Mode, Planned, Report
 from bythebook.index.vectors import Filters
 from tests.fakes.mortal import Killed, Steps, mortal
 from tests.fakes.small_embedder import SmallEmbedder
@@ -32,8 +32,9 @@ def pages(book: Path) -> list[Path]:
 def test_first_ingestion_tells_a_plan_then_progress_then_a_report(book: Path, folder: Path) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
-            first, *between, last = await library.events(book)
+            first, *between, filled, last = await library.events(book)
             assert isinstance(first, Planned)
+            assert isinstance(filled, Filled)
             assert (first.files_total, first.mode) == (7, "incremental")
             assert first.bytes_total == sum(path.stat().st_size for path in pages(book))
             progress = [event for event in between if isinstance(event, Advanced)]

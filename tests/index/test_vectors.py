@@ -262,6 +262,51 @@ async def test_chunks_come_in_the_order_asked_for(shelf: VectorIndex) -> None:
     assert await shelf.chunks(COLLECTION, "robots", []) == []
 
 
+async def test_texts_are_what_a_close_look_needs(shelf: VectorIndex) -> None:
+    await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["The HIP bends.", "Straße"], page_title="Éa")])
+    ids = [one.chunk.id async for one in shelf.scan(COLLECTION, ROBOTS)]
+    asked = [ids[1], "no id", chunk("nowhere").id, "", ids[0], ids[1]]
+    for _ in range(2):  # read, and remembered
+        found = await shelf.texts(COLLECTION, "robots", asked)
+        assert [one.id for one in found] == [ids[1], ids[0], ids[1]]
+        assert [one.folded for one in found[:2]] == ["éa\nlegs\nwalking\nstrasse", "éa\nlegs\nwalking\nthe hip bends."]
+        assert found[1].content_hash == chunk("The HIP bends.").content_hash
+        assert await shelf.texts(COLLECTION, "cooks", asked) == []
+        assert await shelf.chunks(COLLECTION, "cooks", asked) == []
+    assert await shelf.texts(COLLECTION, "robots", []) == []
+
+
+async def test_what_was_read_is_read_anew_after_a_write(shelf: VectorIndex) -> None:
+    first = lesson("a.md", ["one", "two"])
+    ids = [one.chunk.id for one in first.chunks]
+    await shelf.replace(COLLECTION, "robots", [first])
+    await shelf.read_ahead(COLLECTION)
+
+    async def seen() -> tuple[int, list[str], list[str]]:
+        texts, chunks = await shelf.texts(COLLECTION, "robots", ids), await shelf.chunks(COLLECTION, "robots", ids)
+        return await shelf.count(COLLECTION, ROBOTS), [one.folded for one in texts], [one.chunk.page_title for one in chunks]
+
+    assert await seen() == (2, ["walking\nlegs\nwalking\none", "walking\nlegs\nwalking\ntwo"], ["Walking", "Walking"])
+    await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["one", "three"], page_title="Running")])
+    assert await seen() == (2, ["running\nlegs\nwalking\none"], ["Running"])
+    await shelf.settle(COLLECTION)
+    assert await seen() == (2, ["running\nlegs\nwalking\none"], ["Running"])
+    await shelf.remove_book(COLLECTION, "robots")
+    assert await seen() == (0, [], [])
+
+
+async def test_reading_ahead_changes_nothing_but_the_time(shelf: VectorIndex) -> None:
+    lessons = [lesson(f"{number}.md", [f"{number} {part}" for part in range(30)]) for number in range(20)]
+    await shelf.replace(COLLECTION, "robots", lessons)
+    ids = [held.chunk.id for one in lessons for held in one.chunks]
+    before = await shelf.texts(COLLECTION, "robots", ids[:100])
+    await shelf.read_ahead(COLLECTION)
+    assert await shelf.texts(COLLECTION, "robots", ids[:100]) == before
+    assert [one.id for one in await shelf.texts(COLLECTION, "robots", ids)] == ids
+    with pytest.raises(NotFound):
+        await shelf.read_ahead("nowhere")
+
+
 async def test_two_thousand_chunks_are_scanned_lesson_by_lesson(shelf: VectorIndex) -> None:
     lessons = [lesson(f"{number:03}.md", [f"{number} {part}" for part in range(1 + number % 15)]) for number in range(160)]
     lessons.append(lesson("long.md", [f"long {part}" for part in range(750)]))

@@ -1,4 +1,4 @@
-"""Two orders made one."""
+"""Two orders made one, and how close together a question's words stand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.index.vectors import Candidate
-from bythebook.retrieval.fusion import fuse
+from bythebook.retrieval.fusion import WINDOW_CHARACTERS, Closeness, fuse
 
 score = st.floats(-1, 1, width=32)
 candidates = st.lists(
@@ -37,3 +37,40 @@ def test_what_is_better_on_both_sides_comes_first() -> None:
 def test_ties_are_ordered_by_id() -> None:
     same = [Candidate(id=name, cosine=0.5, lexical=1) for name in "cab"]
     assert [one.id for one, _ in fuse(same)] == ["a", "b", "c"]
+
+
+def close(question: str, text: str, language: str = "en") -> float:
+    return Closeness(question, language).of(text.casefold())
+
+
+def test_words_that_stand_together_are_closer_than_words_apart() -> None:
+    apart = "the hip " + "x " * WINDOW_CHARACTERS + "bends"
+    assert close("hip bends", "The HIP bends.") == 1.0
+    assert 0 < close("hip bends", apart) < 1
+    assert close("hip bends", "nothing of it") == 0.0
+    assert close("hip bends", "") == 0.0
+
+
+def test_the_window_is_as_wide_as_it_says() -> None:
+    inside, outside = (f"hip{' ' * (WINDOW_CHARACTERS - 3 + more)}bends" for more in (0, 1))
+    assert close("hip bends", inside) == 1.0
+    assert close("hip bends", outside) < 1.0
+
+
+def test_a_word_counts_once_and_where_it_begins() -> None:
+    assert close("hip bends", "hip hip hip hip") == close("hip bends", "hip")
+    assert close("hip", "the chip ships_hip") == 0.0
+    assert close("happy courses", "happiness of a course") == 1.0
+
+
+def test_longer_words_weigh_more() -> None:
+    assert close("leg quadruped", "a quadruped") > 0.5 > close("leg quadruped", "a leg")
+
+
+def test_scripts_without_spaces_match_anywhere() -> None:
+    assert close("机器人", "这是一个机器人手臂", "zh") == 1.0
+
+
+@given(st.text(max_size=300), st.text(min_size=3, max_size=60))
+def test_closeness_is_between_0_and_1(text: str, question: str) -> None:
+    assert 0.0 <= close(question, text) <= 1.0 + 1e-9

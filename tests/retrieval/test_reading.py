@@ -8,7 +8,7 @@ import pytest
 
 from bythebook.books.model import Chunk
 from bythebook.retrieval.asking import Shape, asked_for
-from bythebook.retrieval.reading import LOOKED_AT, Reader, ReadStatement
+from bythebook.retrieval.reading import LOOKED_AT, Reader, ReadStatement, all_stems, surroundings
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.index.made import chunk
 
@@ -88,7 +88,7 @@ def test_sections_that_ask_come_last() -> None:
     assert found[-1].statement.readable == "The port of domain 7 is wanted."
 
 
-def test_only_a_dozen_statements_are_embedded_and_each_once() -> None:
+def test_only_the_best_statements_are_embedded_and_each_once() -> None:
     embedder = SmallEmbedder()
     reader = Reader(embedder)
     one = chunk(" ".join(f"Sentence {number} is about legs." for number in range(40)))
@@ -118,3 +118,21 @@ def test_nothing_to_read_gives_nothing() -> None:
 def test_other_languages_are_read_by_their_words() -> None:
     found = read("Was ist ein Gelenk?", "Der Motor brummt. Ein Gelenk verbindet zwei Glieder.", language="de")
     assert found[0].statement.readable == "Ein Gelenk verbindet zwei Glieder."
+
+
+def test_a_statement_is_embedded_with_what_follows_it_under_its_heading() -> None:
+    embedder = SmallEmbedder()
+    one = chunk("Legs bend. They need oil.\n\n## Arms\n\nArms reach.")
+    asyncio.run(Reader(embedder).read("What do legs need?", [one], "en"))
+    assert sorted(embedder.embedded) == ["Arms reach.", "Legs bend. They need oil.", "They need oil."]
+
+
+def test_what_stands_around_a_statement_and_in_a_whole_chunk() -> None:
+    text = "Gears turn. Belts slip. Legs bend. Feet land. Toes curl."
+    one = chunk(text)
+    read = asyncio.run(Reader(SmallEmbedder()).read("Do legs bend?", [one], "en"))
+    legs = next(each for each in read if "Legs" in each.statement.readable)
+    around = surroundings(legs, "en")
+    assert {"gear", "belt", "leg", "feet"} <= around
+    assert "toe" not in around
+    assert around | {"toe", "curl"} <= all_stems(one, "en")

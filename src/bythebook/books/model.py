@@ -22,7 +22,7 @@ DEFAULT_LAYER: Layer = "L1"
 
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 TOKENS_PER_WORD = 1.3
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 """Of the way lessons are cut and linked. Here and not beside the chunker, because a search checks it and cuts nothing."""
 
 

@@ -5,7 +5,26 @@ from __future__ import annotations
 import typer
 
 from bythebook import __version__
-from bythebook.cli import ask, books, calibration, chat, check, context, demo, ingest, lesson, search
+from bythebook.cli import (
+    ask,
+    books,
+    calibration,
+    chat,
+    check,
+    context,
+    demo,
+    evaluate,
+    gaps,
+    ingest,
+    jobs,
+    keys,
+    lesson,
+    questions,
+    search,
+    serve,
+    threads,
+    worker,
+)
 
 app = typer.Typer(
     name="bythebook",
@@ -15,8 +34,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for module in (demo, ingest, ask, chat, search, context, lesson, books, calibration, check):
+for module in (demo, ingest, ask, chat, search, context, lesson, books, calibration, evaluate, gaps, check, serve, worker):
     app.command(module.__name__.rpartition(".")[2])(module.run)
+for group in (questions, jobs, threads, keys):
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 
 def _version(wanted: bool) -> None:

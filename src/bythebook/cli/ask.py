@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,11 +21,14 @@ from bythebook.cli.options import (
     choose_book,
     fields_of,
     run_with_library,
+    search_query,
     to_json,
 )
 
 if TYPE_CHECKING:
     from bythebook.answers import Answer
+    from bythebook.conversing import ThreadEvent
+    from bythebook.errands.runner import Runner
     from bythebook.wiring import Library
 
 LEAST_K, MOST_K = 3, 8
@@ -63,22 +67,21 @@ def run(
     if k is not None and not LEAST_K <= k <= MOST_K:
         raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
 
-    async def ask(library: Library) -> Answer:
-        from bythebook.retrieval.query import SearchQuery
+    async def ask(library: Runner[Library]) -> Answer:
+        from bythebook.errands.asking import answer
         from bythebook.turn import Question
 
         settings = library.settings
-        query = SearchQuery(
-            text="standing in for the question",
-            book_id=await choose_book(library, book),
-            hardware_tier_filter=tier,
-            module_filter=module,
+        query = search_query(
+            await choose_book(library, book),
+            tier=tier,
+            module=module,
             chapter_min=chapter_min,
             chapter_max=chapter_max,
-            lesson_filter=lesson,
-            proficiency_levels=tuple(one.upper() for one in level) if level else None,
-            layer_filter=layer.upper() if layer else None,
-            prefix_filter=prefix,
+            lesson=lesson,
+            level=level,
+            layer=layer,
+            prefix=prefix,
             limit=k or min(MOST_K, max(LEAST_K, settings.agent_top_k)),
         )
         asked = Question(
@@ -87,15 +90,15 @@ def run(
             score_threshold=settings.agent_score_threshold if threshold is None else threshold,
             score_scale=settings.score_scale,
         )
-        return await show(library, asked, quiet=format == OutputFormat.json, verbose=verbose)
+        return await show(library.follow(answer, question=asked), quiet=format == OutputFormat.json, verbose=verbose)
 
     answer = run_with_library(ask, data_dir=data_dir, embeds=True)
     if format == OutputFormat.json:
         typer.echo(to_json(agent_response(answer)))
 
 
-async def show(library: Library, asked: Any, *, quiet: bool, verbose: bool = False) -> Answer:
-    """Run a turn, printing each sentence as it passes; the answer at the end."""
+async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool = False) -> Answer:
+    """Follow a turn, printing each sentence as it passes; the answer at the end."""
     from rich.console import Console
 
     from bythebook.answers import Answered, Refused, Searching, Sentence
@@ -103,19 +106,19 @@ async def show(library: Library, asked: Any, *, quiet: bool, verbose: bool = Fal
 
     console = Console(highlight=False, quiet=quiet)
     console.print()
-    count = 0
-    async with library.answering() as answering:
-        async for event in answering.answer(asked):
-            match event:
-                case Searching(asked=was, question=now) if was != now:
-                    console.print(f"  searching for: {now}\n", style="dim", markup=False)
-                case Sentence():
-                    print_sentence(console, event, first=not count)
-                    count += 1
-                case Answered() | Refused():
-                    print_answer(console, event.answer, verbose=verbose)
-                    return event.answer
-    raise AssertionError("a turn ends with its answer")
+    count, ended = 0, None
+    async for event in events:
+        match event:
+            case Searching(asked=was, question=now) if was != now:
+                console.print(f"  searching for: {now}\n", style="dim", markup=False)
+            case Sentence():
+                print_sentence(console, event, first=not count)
+                count += 1
+            case Answered() | Refused():
+                print_answer(console, event.answer, verbose=verbose)
+                ended = event.answer
+    assert ended is not None, "a turn ends with its answer"
+    return ended
 
 
 def agent_response(answer: Answer) -> dict[str, Any]:

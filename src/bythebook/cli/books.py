@@ -6,21 +6,23 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, to_json
 
 if TYPE_CHECKING:
+    from bythebook.database.engine import Database
     from bythebook.index.state import IngestionState
-    from bythebook.wiring import Resources
 
 
 def run(json: AsJson = False, data_dir: DataDir = None) -> None:
     """List the books, how much of each is in the index, and when it was last brought up to date."""
 
-    async def read(resources: Resources) -> list[tuple[IngestionState, int]]:
-        states = await resources.records.books()
-        return [(state, len(await resources.records.records(state.book_id, state.collection_name))) for state in states]
+    async def read(database: Database) -> list[tuple[IngestionState, int]]:
+        from bythebook.index.records import Records
 
-    shelf = run_with_resources(read, data_dir=data_dir)
+        records = Records(database)
+        return [(book, len(await records.records(book.book_id, book.collection_name))) for book in await records.books()]
+
+    shelf = run_with_database(read, data_dir=data_dir)
     if json:
         typer.echo(to_json([{**fields_of(state), "lessons": lessons} for state, lessons in shelf]))
         return

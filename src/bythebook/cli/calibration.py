@@ -10,6 +10,8 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
+    from bythebook.errands.fitting import Fitted
+    from bythebook.errands.runner import Runner
     from bythebook.grounding.calibration import Calibration
     from bythebook.wiring import Library
 
@@ -24,23 +26,18 @@ def run(
 ) -> None:
     """Show how relevance was fitted to a book: the method, the questions it was fitted by, and the curve."""
 
-    async def read(library: Library) -> tuple[str, Calibration]:
-        from bythebook.errors import NotFound
-        from bythebook.grounding.calibration import Calibration
+    async def read(library: Runner[Library]) -> Fitted:
+        from bythebook.errands.fitting import read_calibration
 
-        state = await library.search.book(await choose_book(library, book))
-        stored = (await library.index.collections())[state.collection_name].calibration.get(state.book_id)
-        if not stored:
-            raise NotFound(f"The book '{state.book_id}' is not calibrated; it may be too small. Run: bythebook ingest FOLDER")
-        return state.title, Calibration.from_dict(stored["close"])
+        return await library.run(read_calibration, book_id=await choose_book(library, book))
 
-    title, calibration = run_with_library(read, data_dir=data_dir)
+    fitted = run_with_library(read, data_dir=data_dir)
     if svg:
-        _write(svg, plot(calibration, title))
+        _write(svg, plot(fitted.calibration, fitted.title))
     if json:
-        typer.echo(to_json(calibration.to_dict()))
+        typer.echo(to_json(fitted.calibration.to_dict()))
     else:
-        _print(title, calibration)
+        _print(fitted.title, fitted.calibration)
 
 
 def _write(path: Path, picture: str) -> None:

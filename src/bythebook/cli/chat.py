@@ -1,36 +1,36 @@
-"""`bythebook chat`: a conversation with the book. Documents B and C."""
+"""`bythebook chat`: a thread with the book. Documents B and C."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import BookId, DataDir, choose_book, run_with_library
+from bythebook.cli.options import BookId, DataDir, choose_book, run_with_resources, search_query
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bythebook.answers import Answer
-    from bythebook.drafting.draft import Exchange
+    from bythebook.errands.runner import Runner
     from bythebook.retrieval.query import SearchQuery
-    from bythebook.wiring import Library
+    from bythebook.wiring import Resources
 
 HELP = """  /sources   the sources of the last answer
   /more      the whole passages behind it
   /filter    who is reading: /filter tier=2 module=ros2 chapter=1-3 level=B1,B2 layer=L2 prefix=module-1 (or: /filter none)
-  /new       begin a new conversation
+  /new       begin a new thread
   /quit      end (or Ctrl-D)"""
 WELCOME = "Ask the book. /help lists what else you can type."
 
 
 @dataclass(slots=True)
-class Conversation:
-    """What the reader and the book have said to each other. Kept while the command runs."""
+class Sitting:
+    """What the command remembers between two lines. What was said is in the thread."""
 
     query: SearchQuery
-    exchanges: list[Exchange] = field(default_factory=list)
+    thread_id: str | None = None
     last: Answer | None = None
 
 
@@ -38,29 +38,38 @@ def run(
     question: Annotated[
         str | None, typer.Option("--question", "-q", help="Ask one question and end.", show_default=False)
     ] = None,
+    thread: Annotated[
+        str | None, typer.Option(help="Go on with this thread; 'threads list' has them.", show_default=False)
+    ] = None,
     book: BookId = None,
     data_dir: DataDir = None,
 ) -> None:
     """Talk with the book: follow-ups are understood, every sentence is cited, /help lists the rest."""
 
-    async def talk(library: Library) -> None:
-        from bythebook.retrieval.query import SearchQuery
+    async def talk(library: Runner[Resources]) -> None:
+        from bythebook.errands.searching import read_state
 
-        book_id = await choose_book(library, book)
-        state = await library.search.book(book_id)
-        query = SearchQuery(
-            text="standing in for the question", book_id=book_id, hardware_tier_filter=None, limit=library.settings.agent_top_k
-        )
-        conversation = Conversation(query=query)
+        sitting = await _begin(library, thread, book)
+        title = (await library.run(read_state, book_id=sitting.query.book_id)).title
         if question is not None:
-            await _turn(library, conversation, question)
-            return
-        await _loop(library, conversation, state.title)
+            await _turn(library, sitting, question)
+        else:
+            await _loop(library, sitting, title)
 
-    run_with_library(talk, data_dir=data_dir, embeds=True)
+    run_with_resources(talk, data_dir=data_dir, embeds=True)
 
 
-async def _loop(library: Library, conversation: Conversation, title: str) -> None:
+async def _begin(library: Runner[Resources], thread_id: str | None, book: str | None) -> Sitting:
+    from bythebook.errands.talking import resume
+
+    limit = library.settings.agent_top_k
+    if thread_id is None:
+        return Sitting(query=search_query(await choose_book(library, book), limit=limit))
+    resumed = await library.run(resume, thread_id=thread_id, book_id=book)
+    return Sitting(query=search_query(resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
+
+
+async def _loop(library: Runner[Resources], sitting: Sitting, title: str) -> None:
     import asyncio
 
     from rich.console import Console
@@ -75,63 +84,59 @@ async def _loop(library: Library, conversation: Conversation, title: str) -> Non
         try:
             line = (await asyncio.to_thread(input, "\n› ")).strip()
         except EOFError:
-            return
+            line = "/quit"
         if not line:
             continue
         try:
-            if line.startswith("/"):
-                if not _command(console, conversation, line):
-                    return
-            else:
-                await _turn(library, conversation, line)
-        except BookError as error:  # the conversation goes on
+            if not line.startswith("/"):
+                await _turn(library, sitting, line)
+            elif not _command(console, sitting, line):
+                return
+        except BookError as error:  # the thread goes on
             console.print(f"  {error}", style="red", markup=False)
 
 
-async def _turn(library: Library, conversation: Conversation, text: str) -> None:
-    """One turn, kept only when it is whole."""
+async def _turn(library: Runner[Resources], sitting: Sitting, text: str) -> None:
     from rich.console import Console
 
     from bythebook.answers import sources_footer
     from bythebook.cli.ask import show
-    from bythebook.drafting.draft import Exchange
-    from bythebook.errors import InvalidInput
-    from bythebook.turn import Question
+    from bythebook.conversing import Asked, Opened
+    from bythebook.errands.talking import converse
 
-    limit = library.settings.agent_max_turns
-    if len(conversation.exchanges) >= limit:
-        raise InvalidInput(f"This conversation has had its {limit} questions. Begin another with /new.")
-    asked = Question(
+    asked = Asked(
         text=text,
-        query=conversation.query,
+        query=sitting.query,
+        thread_id=sitting.thread_id,
         score_threshold=library.settings.agent_score_threshold,
         score_scale=library.settings.score_scale,
-        history=tuple(conversation.exchanges),
     )
-    answer = await show(library, asked, quiet=False)
-    sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
-    conversation.exchanges.append(Exchange(question=text, answer=answer.answer, sources=sources))
-    conversation.last = answer
-    for line in sources_footer(answer.citations):
+    events = library.follow(converse, asked=asked)
+    opened = await anext(events)
+    assert isinstance(opened, Opened), "a turn begins with its thread"
+    sitting.last = await show(events, quiet=False)
+    sitting.thread_id = opened.thread_id
+    for line in sources_footer(sitting.last.citations):
         Console(highlight=False).print(line, style="dim", markup=False, soft_wrap=True)
 
 
-def _command(console: Console, conversation: Conversation, line: str) -> bool:
-    """Do what a /command says. False ends the conversation."""
+def _command(console: Console, sitting: Sitting, line: str) -> bool:
+    """Do what a /command says. False ends the command."""
     word, _, rest = line.partition(" ")
     match word:
         case "/quit" | "/exit":
+            if sitting.thread_id:
+                console.print(f"\nGo on later with: bythebook chat --thread {sitting.thread_id}", style="dim", markup=False)
             return False
         case "/help":
             console.print(HELP, markup=False)
         case "/new":
-            conversation.exchanges.clear()
-            conversation.last = None
-            console.print("  [dim]A new conversation.[/]")
+            sitting.thread_id, sitting.last = None, None
+            console.print("  [dim]A new thread.[/]")
         case "/sources" | "/more":
-            _print_sources(console, conversation.last, whole=word == "/more")
+            _print_sources(console, sitting.last, whole=word == "/more")
         case "/filter":
-            _set_filter(console, conversation, rest.strip())
+            _set_filter(console, sitting, rest.strip())
         case _:
             console.print(f"  There is no {word}.\n{HELP}", markup=False)
     return True
@@ -151,67 +156,15 @@ def _print_sources(console: Console, answer: Answer | None, *, whole: bool) -> N
         console.print(f"  {inline(citation)}", markup=False, soft_wrap=True)
 
 
-def _set_filter(console: Console, conversation: Conversation, text: str) -> None:
-    from bythebook.retrieval.query import SearchQuery
+def _set_filter(console: Console, sitting: Sitting, text: str) -> None:
+    from bythebook.cli.filters import parse_filter, shown_filter
 
-    query = conversation.query
+    query = sitting.query
     if text == "none":
-        conversation.query = SearchQuery(text=query.text, book_id=query.book_id, hardware_tier_filter=None, limit=query.limit)
+        sitting.query = search_query(query.book_id, limit=query.limit)
     elif text:
-        conversation.query = replace(query, **parse_filter(text))
-    shown = {name: value for name, value in _filters(conversation.query).items() if value is not None}
-    console.print(
-        "  " + (", ".join(f"{name} {value}" for name, value in shown.items()) or "No filter: the whole book."), markup=False
-    )
-
-
-def _filters(query: SearchQuery) -> dict[str, object]:
-    return {
-        "tier": query.hardware_tier_filter,
-        "module": query.module_filter,
-        "from chapter": query.chapter_min,
-        "to chapter": query.chapter_max,
-        "lesson": query.lesson_filter,
-        "level": ",".join(query.proficiency_levels) if query.proficiency_levels else None,
-        "layer": query.layer_filter,
-        "prefix": query.prefix_filter,
-    }
-
-
-def parse_filter(text: str) -> dict[str, Any]:
-    """`tier=2 chapter=1-3 level=B1,B2` as fields of a SearchQuery."""
-    from bythebook.errors import InvalidInput
-
-    changes: dict[str, Any] = {}
-    for part in text.split():
-        name, _, value = part.partition("=")
-        match name:
-            case "tier":
-                changes["hardware_tier_filter"] = _number(name, value)
-            case "lesson":
-                changes["lesson_filter"] = _number(name, value)
-            case "chapter":
-                first, _, last = value.partition("-")
-                changes |= {"chapter_min": _number(name, first), "chapter_max": _number(name, last or first)}
-            case "level":
-                changes["proficiency_levels"] = tuple(value.upper().split(","))
-            case "layer":
-                changes["layer_filter"] = value.upper()
-            case "module" | "prefix":
-                changes[f"{name}_filter"] = value
-            case _:
-                raise InvalidInput(
-                    f"There is no filter '{name}'. There are tier, module, chapter, lesson, level, layer and prefix."
-                )
-    return changes
-
-
-def _number(name: str, value: str) -> int:
-    from bythebook.errors import InvalidInput
-
-    if not value.isdecimal():
-        raise InvalidInput(f"The {name} must be a number, not '{value}'.")
-    return int(value)
+        sitting.query = replace(query, **parse_filter(text))
+    console.print(f"  {shown_filter(sitting.query)}", markup=False)
 
 
 def _remember_lines() -> None:

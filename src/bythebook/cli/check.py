@@ -9,6 +9,7 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, run_with_resources, to_json
 
 if TYPE_CHECKING:
+    from bythebook.errands.runner import Runner
     from bythebook.index.integrity import Inspection
     from bythebook.wiring import Resources
 
@@ -18,19 +19,12 @@ PROBLEMS_SHOWN = 5
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
     """Verify every invariant of the index, for all books or one, and name what is broken."""
 
-    async def inspect(resources: Resources) -> list[Inspection]:
-        from bythebook.errors import NotFound
-        from bythebook.index.integrity import inspect_book
-        from bythebook.index.versions import wanted_manifest
+    async def look(resources: Runner[Resources]) -> list[Inspection]:
+        from bythebook.errands.shelf import inspect
 
-        ids = [book] if book else [state.book_id for state in await resources.records.books()]
-        if not ids:
-            raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
-        states = [await resources.search.book(book_id) for book_id in ids]
-        manifest = wanted_manifest(resources.embedder)
-        return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
+        return await resources.run(inspect, book_id=book)
 
-    inspections = run_with_resources(inspect, data_dir=data_dir)
+    inspections = run_with_resources(look, data_dir=data_dir)
     if json:
         typer.echo(to_json(inspections))
     else:

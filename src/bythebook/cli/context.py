@@ -9,6 +9,7 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
+    from bythebook.errands.runner import Runner
     from bythebook.retrieval.context import Context
     from bythebook.wiring import Library
 
@@ -21,11 +22,10 @@ def run(
 ) -> None:
     """Show a chunk with its neighbours in the lesson."""
 
-    async def read(library: Library) -> Context:
-        from bythebook.retrieval.context import read_context
+    async def read(library: Runner[Library]) -> Context:
+        from bythebook.errands.passages import fetch_context
 
-        state = await library.search.book(await choose_book(library, book))
-        return await read_context(library.index, state, chunk_id)
+        return await library.run(fetch_context, book_id=await choose_book(library, book), chunk_id=chunk_id)
 
     context = run_with_library(read, data_dir=data_dir)
     if json:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from bythebook.cli.options import DataDir, run_with_resources
+import typer
+
+from bythebook.cli.options import DataDir, run_with_resources, search_query
 
 if TYPE_CHECKING:
+    from bythebook.errands.runner import Runner
     from bythebook.wiring import Resources
 
 ANSWERED = "How many services and topics is an action built from?"
@@ -20,24 +23,46 @@ def sample_book() -> Path:
     return Path(str(files("bythebook") / "sample_book"))
 
 
-def run(data_dir: DataDir = None) -> None:
+def run(
+    data_dir: DataDir = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Then serve the page, until Ctrl-C.")] = False,
+) -> None:
     """Ingest the sample book, ask it a question it answers and one it does not."""
     from rich.console import Console
 
     console = Console(highlight=False)
 
-    async def show_all(resources: Resources) -> None:
+    async def show_all(resources: Runner[Resources]) -> None:
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import IngestMode, ingest, print_report
-        from bythebook.retrieval.query import SearchQuery
+        from bythebook.errands.asking import answer
         from bythebook.turn import Question
 
         report = await ingest(resources, sample_book(), mode=IngestMode.incremental)
         print_report(report)
-        query = SearchQuery(text="standing in for the question", book_id=report.book_id, hardware_tier_filter=None)
+        query = search_query(report.book_id, limit=5)
         for text in (ANSWERED, REFUSED):
             console.print(f'\n[dim]$[/] [bold]bythebook ask[/] "{text}"')
-            await show(resources, Question(text=text, query=query), quiet=False)
+            await show(resources.follow(answer, question=Question(text=text, query=query)), quiet=False)
 
     run_with_resources(show_all, data_dir=data_dir, embeds=True)
     console.print('\n[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')
+    if serve:
+        console.print()
+        _serve(data_dir)
+
+
+def _serve(data_dir: Path | None) -> None:
+    """On the configured port, or on a free one where that is taken."""
+    from bythebook.cli import serve
+    from bythebook.errors import InvalidSettings
+    from bythebook.settings import read_settings
+    from bythebook.web.sockets import listen
+
+    settings = read_settings(data_dir=data_dir)
+    try:
+        listen(settings.host, settings.port).close()
+    except InvalidSettings:
+        serve.run(data_dir=data_dir, port=0)
+    else:
+        serve.run(data_dir=data_dir)

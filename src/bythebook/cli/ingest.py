@@ -13,6 +13,7 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bythebook.errands.runner import Runner
     from bythebook.index.progress import Report
     from bythebook.wiring import Resources
 
@@ -34,6 +35,7 @@ def run(
         ),
     ] = IngestMode.incremental,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and touch nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and bring in every change as it is saved.")] = False,
     book: Annotated[
         str | None, typer.Option("--book", "-b", help="The book's id, over what book.toml says.", show_default=False)
     ] = None,
@@ -42,7 +44,7 @@ def run(
 ) -> None:
     """Bring a book into the index, or bring the index up to date with it."""
     report = run_with_resources(
-        lambda resources: ingest(resources, folder, mode=mode, dry_run=dry_run, book=book, quiet=json),
+        lambda resources: ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, quiet=json),
         data_dir=data_dir,
         rehearsal=dry_run,
         embeds=not dry_run,
@@ -51,18 +53,37 @@ def run(
         typer.echo(to_json({**fields_of(report), "duration_seconds": report.duration_seconds}))
     else:
         print_report(report)
+    if watch and not dry_run:
+        _watch(folder.absolute(), book, data_dir)
     if report.failures:
         raise typer.Exit(1)
 
 
+def _watch(folder: Path, book: str | None, data_dir: Path | None) -> None:
+    import asyncio
+
+    from bythebook.cli.watching import watch
+    from bythebook.settings import read_settings
+
+    asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book))
+
+
 async def ingest(
-    resources: Resources, folder: Path, *, mode: IngestMode, dry_run: bool = False, book: str | None = None, quiet: bool = False
+    resources: Runner[Resources],
+    folder: Path,
+    *,
+    mode: IngestMode,
+    dry_run: bool = False,
+    book: str | None = None,
+    quiet: bool = False,
 ) -> Report:
     """Run it with a progress bar, on a terminal only."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from bythebook.errands.shelf import publish
     from bythebook.index.progress import Advanced, Planned, Report
+    from bythebook.jobs.course import Waiting
     from bythebook.publishing import Calibrating
 
     bar = Progress(
@@ -75,9 +96,10 @@ async def ingest(
         transient=True,
         disable=quiet or not Console(stderr=True).is_terminal,
     )
+    report = None
     with bar:
         task = bar.add_task("Reading", total=None, done="")
-        async for event in resources.publishing.run(folder, book_id=book, mode=mode.value, dry_run=dry_run):
+        async for event in resources.follow(publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run):
             match event:
                 case Planned():
                     bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)
@@ -86,11 +108,14 @@ async def ingest(
                     rate = f" · {event.chunks_embedded / elapsed:.0f} chunks/s" if elapsed > 1 and event.chunks_embedded else ""
                     files = f"{event.files_done:,}/{bar.tasks[0].fields['files']:,} lessons"
                     bar.update(task, completed=event.bytes_done, done=f"{files}{rate}")
+                case Waiting():
+                    bar.update(task, description="Waiting", done=event.reason)
                 case Calibrating():
                     bar.update(task, description="Calibrating", total=None)
                 case Report():
-                    return event
-    raise AssertionError("an ingestion ends with its report")
+                    report = event
+    assert report is not None, "an ingestion ends with its report"
+    return report
 
 
 def print_report(report: Report) -> None:
@@ -114,8 +139,18 @@ def print_report(report: Report) -> None:
     if not report.dry_run:
         table.add_row(f"{report.total_chunks:,}", f"chunks in the index [dim]({report.duration_seconds:.1f} s)[/]")
     console.print(table)
+    _print_stale(console, report)
     _print_warnings(console, report)
     _print_failures(console, report)
+
+
+def _print_stale(console: Console, report: Report) -> None:
+    if report.stale:
+        console.print(f"\n  [yellow]{stale_answers(report.stale_answers)}[/]: bythebook threads list --stale")
+
+
+def stale_answers(count: int) -> str:
+    return f"{count:,} stored {'answer cites' if count == 1 else 'answers cite'} text that changed"
 
 
 def _print_warnings(console: Console, report: Report) -> None:

@@ -10,6 +10,7 @@ from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with
 
 if TYPE_CHECKING:
     from bythebook.books.model import Chunk
+    from bythebook.errands.runner import Runner
     from bythebook.wiring import Library
 
 
@@ -21,11 +22,10 @@ def run(
 ) -> None:
     """Print a whole lesson, all its chunks in order."""
 
-    async def read(library: Library) -> list[Chunk]:
-        from bythebook.retrieval.context import find_lesson, read_lesson_chunks
+    async def read(library: Runner[Library]) -> list[Chunk]:
+        from bythebook.errands.passages import fetch_lesson
 
-        state = await library.search.book(await choose_book(library, book))
-        return await read_lesson_chunks(library.index, state, await find_lesson(library.index, state, name))
+        return await library.run(fetch_lesson, book_id=await choose_book(library, book), name=name)
 
     chunks = run_with_library(read, data_dir=data_dir)
     if json:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the way from them to opened resources."""
+"""Options that several commands share, and the way from them to whoever does the work."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 if TYPE_CHECKING:
+    from bythebook.database.engine import Database
+    from bythebook.errands.runner import Runner
+    from bythebook.retrieval.query import SearchQuery
     from bythebook.settings import Settings
     from bythebook.wiring import Library, Resources
 
 T = TypeVar("T")
-L = TypeVar("L")
+L = TypeVar("L", bound="Library")
 
 DataDir = Annotated[
     Path | None,
@@ -38,15 +41,21 @@ Prefix = Annotated[str | None, typer.Option(help="Only lessons whose path or URL
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
-def run_with_library(work: Callable[[Library], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False) -> T:
-    """Open what a reader needs, do the work, close everything."""
+def run_with_library(
+    work: Callable[[Runner[Library]], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False
+) -> T:
+    """Do the work with what a reader needs: opened here and closed again, or as the server that holds the index has it."""
     from bythebook.wiring import open_library
 
     return _run(lambda settings: open_library(settings, embeds=embeds), work, data_dir)
 
 
 def run_with_resources(
-    work: Callable[[Resources], Coroutine[Any, Any, T]], *, data_dir: Path | None, rehearsal: bool = False, embeds: bool = False
+    work: Callable[[Runner[Resources]], Coroutine[Any, Any, T]],
+    *,
+    data_dir: Path | None,
+    rehearsal: bool = False,
+    embeds: bool = False,
 ) -> T:
     """The same with what an author needs besides."""
     from bythebook.wiring import open_resources
@@ -54,36 +63,76 @@ def run_with_resources(
     return _run(lambda settings: open_resources(settings, rehearsal=rehearsal, embeds=embeds), work, data_dir)
 
 
-def _run(
-    opening: Callable[[Settings], AbstractAsyncContextManager[L]],
-    work: Callable[[L], Coroutine[Any, Any, T]],
-    data_dir: Path | None,
-) -> T:
+def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, data_dir: Path | None) -> T:
+    """Do the work with the database alone, which needs no turn: a server may have it open too."""
     import asyncio
 
     from bythebook.settings import read_settings
+    from bythebook.wiring import open_database
 
     async def opened() -> T:
-        async with opening(read_settings(data_dir=data_dir)) as there:
-            return await work(there)
+        async with open_database(read_settings(data_dir=data_dir)) as database:
+            return await work(database)
 
     return asyncio.run(opened())
 
 
-async def choose_book(library: Library, wanted: str | None) -> str:
-    """The book that was named; else the configured one; else the only one; else the documents' default."""
-    from bythebook.errors import InvalidInput, NotFound
-    from bythebook.index.manifest import served_books
-    from bythebook.retrieval.query import DEFAULT_BOOK
+def _run(
+    opening: Callable[[Settings], AbstractAsyncContextManager[L]],
+    work: Callable[[Runner[L]], Coroutine[Any, Any, T]],
+    data_dir: Path | None,
+) -> T:
+    import asyncio
 
-    if chosen := wanted or library.settings.book:
-        return chosen
-    there = list(served_books(await library.index.collections()))
-    if not there:
-        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
-    if len(there) > 1 and DEFAULT_BOOK not in there:
-        raise InvalidInput(f"There are several books: say which with --book ({', '.join(there)}).")
-    return there[0] if len(there) == 1 else DEFAULT_BOOK
+    from bythebook.errands.runner import open_runner
+    from bythebook.settings import read_settings
+
+    async def opened() -> T:
+        async with open_runner(read_settings(data_dir=data_dir), opening) as library:
+            return await work(library)
+
+    return asyncio.run(opened())
+
+
+async def choose_book(library: Runner[Library], wanted: str | None) -> str:
+    """The book that was named; else the configured one; else the one that is there."""
+    from bythebook.errands.searching import choose_book
+
+    return await library.run(choose_book, wanted=wanted or library.settings.book)
+
+
+def search_query(
+    book_id: str,
+    *,
+    limit: int,
+    text: str = "standing in for the question",
+    tier: int | None = None,
+    module: str | None = None,
+    chapter_min: int | None = None,
+    chapter_max: int | None = None,
+    lesson: int | None = None,
+    level: list[str] | None = None,
+    layer: str | None = None,
+    parent: str | None = None,
+    prefix: str | None = None,
+) -> SearchQuery:
+    """The options as the documents name them. Levels and layers may be typed in small letters."""
+    from bythebook.retrieval.query import SearchQuery
+
+    return SearchQuery(
+        text=text,
+        book_id=book_id,
+        hardware_tier_filter=tier,
+        module_filter=module,
+        chapter_min=chapter_min,
+        chapter_max=chapter_max,
+        lesson_filter=lesson,
+        proficiency_levels=tuple(one.upper() for one in level) if level else None,
+        layer_filter=layer.upper() if layer else None,
+        parent_doc_id=parent,
+        prefix_filter=prefix,
+        limit=limit,
+    )
 
 
 def to_json(value: object) -> str:

@@ -84,7 +84,9 @@ class Hit:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         result = self._result
         headline = Text(f"{result.rank:>2}  ", style="bold cyan") + where(result)
-        headline.append(f"  {result.score:.2f}", style="cyan")
+        if result.relevance is not None:
+            headline.append(f"  relevance {result.relevance:.2f}", style="cyan")
+        headline.append(f"  cosine {result.score:.2f}", style="dim")
         yield headline
         body = readable(result.preface + result.text)
         body = snippet(" ".join(body.split()), self._question, self._language)

@@ -19,11 +19,14 @@ from bythebook.cli.options import (
     Prefix,
     choose_book,
     run_with_library,
+    search_query,
     to_json,
 )
 
 if TYPE_CHECKING:
-    from bythebook.retrieval.query import SearchQuery, SearchResponse
+    from bythebook.errands.runner import Runner
+    from bythebook.errands.searching import Searched
+    from bythebook.retrieval.query import SearchQuery
     from bythebook.wiring import Library
 
 
@@ -45,46 +48,43 @@ def run(
 ) -> None:
     """Find the passages of a book that say it."""
 
-    async def search(library: Library) -> tuple[SearchQuery, SearchResponse, str, int]:
-        from bythebook.index.vectors import Filters
-        from bythebook.retrieval.query import SearchQuery
+    async def find(library: Runner[Library]) -> tuple[SearchQuery, Searched]:
+        from bythebook.errands.searching import search
 
-        query = SearchQuery(
+        query = search_query(
+            await choose_book(library, book),
             text=text,
-            book_id=await choose_book(library, book),
-            hardware_tier_filter=tier,
-            module_filter=module,
+            tier=tier,
+            module=module,
             chapter_min=chapter_min,
             chapter_max=chapter_max,
-            lesson_filter=lesson,
-            proficiency_levels=tuple(one.upper() for one in level) if level else None,
-            layer_filter=layer.upper() if layer else None,
-            parent_doc_id=parent,
-            prefix_filter=prefix,
+            lesson=lesson,
+            level=level,
+            layer=layer,
+            parent=parent,
+            prefix=prefix,
             limit=limit,
         )
-        response = await library.search.search(query)
-        state = await library.search.book(query.book_id)
-        everything = await library.index.count(state.collection_name, Filters(book_id=query.book_id))
-        return query, response, state.language, everything
+        return query, await library.run(search, query=query)
 
-    query, response, language, everything = run_with_library(search, data_dir=data_dir, embeds=True)
+    query, searched = run_with_library(find, data_dir=data_dir, embeds=True)
     if json:
-        typer.echo(to_json(response))
+        typer.echo(to_json(searched.response))
     else:
-        print_response(query, response, language, everything)
+        print_results(query, searched)
 
 
-def print_response(query: SearchQuery, response: SearchResponse, language: str, everything: int) -> None:
+def print_results(query: SearchQuery, searched: Searched) -> None:
     from rich.console import Console
 
     from bythebook.cli.passage import Hit
 
     console = Console(highlight=False)
+    response = searched.response
     console.print()
     for result in response.results:
-        console.print(Hit(result, query.text, language), crop=False)
-    left_out = everything - response.total_found
+        console.print(Hit(result, query.text, searched.language), crop=False)
+    left_out = searched.total_chunks - response.total_found
     if not response.results:
         console.print("  Nothing passes these filters." if left_out else "  The book is empty.")
     if left_out:
@@ -93,6 +93,5 @@ def print_response(query: SearchQuery, response: SearchResponse, language: str, 
             if query.hardware_tier_filter != 4
             else ""
         )
-        console.print(
-            f"  [dim]Searched {response.total_found:,} of {everything:,} chunks: the filters leave out the rest{tier}.[/]"
-        )
+        size = f"{response.total_found:,} of {searched.total_chunks:,} chunks"
+        console.print(f"  [dim]Searched {size}: the filters leave out the rest{tier}.[/]")

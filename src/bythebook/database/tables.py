@@ -20,6 +20,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -40,6 +41,7 @@ class Moment(TypeDecorator[datetime]):
 
 
 metadata = MetaData()
+RUNNING = "status = 'running'"
 
 # Document D's IngestionState, one row per book; its `records` are the rows of `ingestion_records`.
 books = Table(
@@ -101,7 +103,6 @@ threads = Table(
     Column("title", Text),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    Column("archived_at", Moment),
     Column("topic_summary", String(200)),
     Column("metadata", JSON, nullable=False),
     Column("turn_count", Integer, nullable=False),
@@ -109,18 +110,20 @@ threads = Table(
     Column("turn_expires_at", Moment),
     Index("threads_of_a_key", "key_id", "updated_at"),
     Index("threads_of_a_book", "book_id", "updated_at"),
+    Index("threads_in_a_turn", "turn_expires_at"),
 )
 
-# The whole transcript, in order. Archived messages are kept and no longer shown.
+# The whole transcript, in the order of turn and position. Archived messages are kept and no longer shown.
 messages = Table(
     "messages",
     metadata,
     Column("thread_id", String(36), ForeignKey("threads.thread_id", ondelete="CASCADE"), primary_key=True),
+    Column("turn", Integer, primary_key=True),
     Column("position", Integer, primary_key=True),
-    Column("turn", Integer, nullable=False),
     Column("role", String(10), nullable=False),
     Column("content", Text, nullable=False),
     Column("tool_name", String(64)),
+    Column("tool_calls", JSON(none_as_null=True)),
     Column("tool_call_id", String(64)),
     Column("timestamp", Moment, nullable=False),
     Column("confidence", Float),
@@ -149,8 +152,8 @@ cited = Table(
     Column("thread_id", String(36), primary_key=True),
     Column("turn", Integer, primary_key=True),
     Column("label", Integer, primary_key=True),
+    Column("chunk_id", String(36), primary_key=True),
     Column("book_id", String(100), nullable=False),
-    Column("chunk_id", String(36), nullable=False),
     Column("stale_since", Moment),
     ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),
     Index("cited_chunks", "book_id", "chunk_id"),
@@ -171,7 +174,7 @@ keys = Table(
     Column("revoked_at", Moment),
 )
 
-# Document D's IngestionJob, and the lease of the worker that runs it.
+# Document D's IngestionJob, and the lease of the worker that runs it. `host`: the only machine that has its folder.
 jobs = Table(
     "jobs",
     metadata,
@@ -180,6 +183,7 @@ jobs = Table(
     Column("mode", String(12), nullable=False),
     Column("status", String(10), nullable=False),
     Column("source", JSON, nullable=False),
+    Column("host", String(255)),
     Column("files_total", Integer, nullable=False),
     Column("files_processed", Integer, nullable=False),
     Column("files_skipped", Integer, nullable=False),
@@ -192,6 +196,7 @@ jobs = Table(
     Column("duration_seconds", Integer),
     Column("error_message", Text),
     Column("failed_files", JSON, nullable=False),
+    Column("progress", JSON),
     Column("report", JSON),
     Column("attempts", Integer, nullable=False),
     Column("cancel_requested", Boolean, nullable=False),
@@ -199,4 +204,6 @@ jobs = Table(
     Column("lease_expires_at", Moment),
     Index("jobs_waiting", "status", "run_after", "job_id"),
     Index("jobs_of_a_book", "book_id", "status"),
+    # At most one running job per book, whatever two workers do at the same moment.
+    Index("jobs_running", "book_id", unique=True, sqlite_where=text(RUNNING), postgresql_where=text(RUNNING)),
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bythebook.retrieval.evidence import Evidence
 
@@ -42,6 +46,7 @@ class ToolCall:
     results_count: int
     avg_similarity: float
     error: str | None = None
+    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +85,10 @@ class DraftRequest:
     language: str
     history: tuple[Exchange, ...] = ()
     search_again: SearchAgain | None = None
+    rarity: Mapping[str, float] = field(default_factory=dict)
+    """Of the question's stems in the whole book, where it is known."""
+    embedding: NDArray[np.float32] | None = field(default=None, compare=False)
+    """The question's, where it is known."""
 
 
 DraftEvent = DraftSentence | ToolCall | Usage

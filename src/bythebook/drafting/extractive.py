@@ -9,7 +9,6 @@ from textwrap import dedent
 from bythebook.books.statements import Statement
 from bythebook.drafting.composition import Group, Passage, compose
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
-from bythebook.index.embedding import Embedder
 from bythebook.retrieval.asking import asked_for
 from bythebook.retrieval.reading import Reader
 
@@ -18,12 +17,12 @@ LINE = re.compile(r"[^\n]*\n?")
 
 
 class ExtractiveDrafter:
-    """A `Drafter`. The same request always gives the same draft. What closes the embedder is whoever opened it."""
+    """A `Drafter`. The same request always gives the same draft."""
 
     model = "extractive"
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._reader = Reader(embedder)
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
         """The lesson that answers best comes first; inside a lesson, sentences stand in the order of the book."""
@@ -34,7 +33,14 @@ class ExtractiveDrafter:
                 passages.setdefault(chunk.id, Passage.of(evidence.label, chunk))
                 ranks.setdefault(chunk.id, rank)
         chunks = [passage.chunk for passage in passages.values()]
-        read = await self._reader.read(request.question, chunks, request.language, ranks=list(ranks.values()))
+        read = await self._reader.read(
+            request.question,
+            chunks,
+            request.language,
+            ranks=list(ranks.values()),
+            rarity=request.rarity,
+            embedding=request.embedding,
+        )
         if not any(one.coverage for one in read):
             return
         shape = asked_for(request.question, request.language)

@@ -53,6 +53,17 @@ RELATIONAL = re.compile(
     r"|\bdifference\s+(?:to|from|with)\b|\bcompared?\s*\?*$",
     re.IGNORECASE,
 )
+OBJECTS = frozenset({"it", "them", "him", "her"})
+# Only the subject and the verb of the clause stand before the pronoun: "How does the node find it?". A subject does not act on
+# itself under a pronoun's name.
+SUBJECT_ONLY = re.compile(
+    r"^(?:(?:and|but|so|then)\s+)?(?:(?:what|why|how|when|where|who|which)(?:\s+(?:often|long|fast|exactly|else))?\s+)?"
+    r"(?:do|does|did|can|could|will|would|should|may|might|must)(?:n['\u2019]t)?\s+"
+    r"(?:(?:i|we|you|one|they)|(?:(?:the|an?|my|your|our|each|every|another|this|that|two|most)\s+)?[\w-]+(?:\s+[\w-]+){0,2}?)\s+"
+    r"(?:\w+ly\s+)?(?!(?:the|an?|of|in|on|for|and|or|to|where|when|what|how|why|whether|if|which|that|because|while|until|before|after)\b)\w+"
+    r"(?:\s+(?:with|on|to|from|for|about|in|into|of|at|against|without|through))?\s*$",
+    re.IGNORECASE,
+)
 COMPARED = re.compile(
     r"\b(?:differs?|different|compared?|better|worse|faster|slower|similar|relate|related|instead|unlike)\s*(?:from|than|to|with|of)?\s*$",
     re.IGNORECASE,
@@ -82,6 +93,8 @@ def _open(asked: str, match: re.Match[str]) -> bool:
         return True
     if pronoun == "it" and EXPLETIVE.match(asked, match.start()):
         return False
+    if pronoun in OBJECTS and SUBJECT_ONLY.match(before):
+        return True
     named = any(phrase.proper for phrase in phrases(before))
     if pronoun in PEOPLE and WHO_DID.match(before):
         return False

@@ -13,7 +13,7 @@ from bythebook.drafting.draft import Exchange
 from bythebook.index.lexical import STOP_WORDS, words
 
 LANGUAGE = "en"
-TOKEN = re.compile(r"--?[A-Za-z][\w-]*|</?\w+/?>|`[^`\n]+`|\w+(?:[-'’./:_]\w+)*(?:\+\+|#)?|[^\w\s]")
+TOKEN = re.compile(r"--?[A-Za-z][\w-]*+(?!['’]\w)|</?\w+/?>|`[^`\n]+`|\w+(?:[-'’./:_]\w+)*(?:\+\+|#)?|[^\w\s]")
 DETERMINERS = frozenset({"a", "an", "the", "my", "your", "our", "this", "that", "these", "those", "each", "every", "its"})
 # Verbs and adverbs that carry no subject of their own, and nouns that only ask for something about one.
 LIGHT = frozenset({

@@ -20,6 +20,7 @@ POINTERS = frozenset({"it", "they", "them", "this", "that", "these", "those", "h
 """Words that stand for something said before: naming it instead changes nothing."""
 LEFT_OUT = 3
 """Words that a denial left out may take along; a longer stretch that a draft skips may hold denials of its own."""
+SHORT_GAP = 2
 ARTICLES = frozenset({"the", "a", "an"})
 
 
@@ -59,10 +60,13 @@ def _denial(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens) -> str 
 
 
 def _substitution(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens, language: str) -> str | None:
+    """A word put in the place of another. In a short gap that is so wherever else the two may stand; a longer one may only
+    tell the same in another order."""
     if not written or written[0] in POINTERS:
         return None
-    new = [word for word in said if word not in theirs and not is_light(word, language)]
-    gone = [word for word in written if word not in ours and word not in ARTICLES]
+    short = len(said) <= SHORT_GAP and len(written) <= SHORT_GAP
+    new = [word for word in said if word not in (written if short else theirs) and not is_light(word, language)]
+    gone = [word for word in written if word not in (said if short else ours) and word not in ARTICLES]
     return f"says '{new[0]}' where its sources say '{gone[0]}'" if new and gone else None
 
 

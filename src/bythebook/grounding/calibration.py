@@ -8,17 +8,17 @@ A logistic regression with a ridge, by Newton's method: deterministic, no depend
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bythebook.errors import Mismatch
+from bythebook.grounding.regression import area, best_threshold, regress
 from bythebook.grounding.signals import Glance, Signals
 
-METHOD = "ridge logistic regression on retrieval signals, anchored"
-RIDGE = 2.0
-STEPS = 40
+METHOD = "ridge logistic regression on seven retrieval signals, anchored"
 TOP_ABOVE_MEAN = 0.15
 """How far the best result of a typical pool stands above the pool's mean."""
 LEAST_GAP = 1e-3
@@ -63,6 +63,11 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Calibration:
+        """Raises where the fit is of another kind than this program makes: its weights would be put on other signals."""
+        if stored["method"] != METHOD:
+            raise Mismatch(
+                "The book was calibrated by another version of this program. Calibrate it again: bythebook ingest FOLDER"
+            )
         sequences = ("names", "means", "scales", "coefficients")
         anchors = tuple((float(logit), float(level)) for logit, level in stored["anchors"])
         return cls(**{**stored, **{name: tuple(stored[name]) for name in sequences}, "anchors": anchors})
@@ -86,7 +91,7 @@ def fit(probes: Sequence[Probe]) -> Calibration:
     means, scales = rows.mean(axis=0), rows.std(axis=0)
     scales = np.where(scales > 1e-9, scales, 1.0)
     standard = (rows - means) / scales
-    coefficients, intercept = _regress(standard, truth)
+    coefficients, intercept = regress(standard, truth)
     logits = standard @ coefficients + intercept
     yes, no = np.sort(logits[truth == 1]), np.sort(logits[truth == 0])
     threshold, accuracy = best_threshold(yes, no)
@@ -94,7 +99,7 @@ def fit(probes: Sequence[Probe]) -> Calibration:
     sources = {source: sum(probe.source == source for probe in probes) for source in sorted({probe.source for probe in probes})}
     return Calibration(
         method=METHOD,
-        names=tuple(field.name for field in fields(probes[0].signals)),
+        names=probes[0].signals.names,
         means=tuple(means.tolist()),
         scales=tuple(scales.tolist()),
         coefficients=tuple(coefficients.tolist()),
@@ -115,39 +120,6 @@ def _subject(probes: Sequence[Probe]) -> float:
     foreign = np.array([probe.signals.top_cosine for probe in probes if probe.source == FOREIGN_SOURCE])
     near = np.array([probe.signals.top_cosine for probe in probes if probe.source != FOREIGN_SOURCE])
     return best_threshold(near, foreign)[0] if len(foreign) and len(near) else 0.0
-
-
-def _regress(rows: NDArray[np.float64], truth: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    design = np.hstack([rows, np.ones((len(rows), 1))])
-    share = truth.mean()
-    weight = np.where(truth == 1, 0.5 / share, 0.5 / (1 - share))
-    penalty = RIDGE * np.diag([*np.ones(rows.shape[1]), 1e-6])
-    solution = np.zeros(design.shape[1])
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(design @ solution, -30, 30)))
-        gradient = design.T @ (weight * (chance - truth)) + penalty @ solution
-        curvature = (design * (weight * chance * (1 - chance))[:, None]).T @ design + penalty
-        solution = solution - np.linalg.solve(curvature, gradient)
-    return solution[:-1], float(solution[-1])
-
-
-def best_threshold(yes: NDArray[np.float64], no: NDArray[np.float64]) -> tuple[float, float]:
-    """Where refusing what is answerable and answering what is not are, together, least often wrong. Of equally good
-    places, the middle."""
-    edges = np.unique(np.concatenate([yes, no]))
-    places = np.concatenate([[edges[0] - 1], (edges[1:] + edges[:-1]) / 2, [edges[-1] + 1]])
-    kept = 1 - np.searchsorted(np.sort(yes), places) / len(yes)
-    refused = np.searchsorted(np.sort(no), places) / len(no)
-    accuracy = (kept + refused) / 2
-    best = np.flatnonzero(np.isclose(accuracy, accuracy.max()))
-    return float(places[best[len(best) // 2]]), float(accuracy.max())
-
-
-def area(yes: NDArray[np.float64], no: NDArray[np.float64]) -> float:
-    """Under the ROC curve: the chance that an answerable question scores above an unanswerable one."""
-    below = np.searchsorted(np.sort(no), yes, side="left")
-    upto = np.searchsorted(np.sort(no), yes, side="right")
-    return float(((below + upto) / 2).sum() / (len(yes) * len(no)))
 
 
 def _anchors(yes: NDArray[np.float64], no: NDArray[np.float64], threshold: float) -> tuple[tuple[float, float], ...]:

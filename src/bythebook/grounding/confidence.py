@@ -27,12 +27,15 @@ class ConfidenceMetrics:
     should_answer: bool
 
 
-def assess(similarities: Sequence[float], embeddings: Sequence[NDArray[np.float32]]) -> ConfidenceMetrics:
-    """`similarities` of the pool, on the scale in use; `embeddings` of the same chunks."""
+def assess(
+    similarities: Sequence[float], embeddings: Sequence[NDArray[np.float32]], *, all_there_is: bool = False
+) -> ConfidenceMetrics:
+    """`similarities` of the pool, on the scale in use; `embeddings` of the same chunks. `all_there_is`: the book, or what the
+    filters leave of it, has no more chunks than these."""
     lowest, highest = min(similarities, default=0.0), max(similarities, default=0.0)
     average = sum(similarities) / len(similarities) if similarities else 0.0
     average = min(max(average, lowest), highest)  # three times 0.6 is a little less than 1.8 to a computer
-    level = confidence_level(average, len(similarities))
+    level = confidence_level(average, len(similarities), all_there_is=all_there_is)
     return ConfidenceMetrics(
         average_similarity=average,
         min_similarity=lowest,
@@ -44,8 +47,11 @@ def assess(similarities: Sequence[float], embeddings: Sequence[NDArray[np.float3
     )
 
 
-def confidence_level(average: float, count: int) -> ConfidenceLevel:
-    return next((level for least, chunks, level in RULES if average >= least and count >= chunks), "insufficient")
+def confidence_level(average: float, count: int, *, all_there_is: bool = False) -> ConfidenceLevel:
+    """A second chunk cannot be asked for where there is none: one alone may then answer, with the disclaimer of `low`."""
+    least_chunks = min(chunks for _, chunks, _ in RULES)
+    counted = max(count, least_chunks) if all_there_is and count else count
+    return next((level for least, chunks, level in RULES if average >= least and counted >= chunks), "insufficient")
 
 
 def chunk_diversity(embeddings: Sequence[NDArray[np.float32]]) -> float:

@@ -5,11 +5,12 @@ Two sets: `Glance` costs nothing beyond the search itself; `Signals` looks into 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 
 POOL = 5
 FIELD = 20
 """Candidates beyond the pool that the best is measured against."""
+TOLD = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,36 +22,46 @@ class Glance:
     """How much of the question stands close together in the best hit."""
 
     @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(self))
+
+    @property
     def vector(self) -> tuple[float, ...]:
         return astuple(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
+    """All from 0 to 1, and the more the likelier the book answers. The first two are told, not fitted."""
+
     top_cosine: float
     """Of the nearest chunk."""
-    cosine_margin: float
-    """How far the nearest stands out of the field."""
-    lexical_share: float
-    """The best BM25 score as a share of what a chunk holding every word would get."""
-    best_coverage: float
-    """Share of the question's words, by rarity, in the best chunk of the pool."""
-    pool_coverage: float
-    """The same over the whole pool."""
     known_share: float
-    """The same over the whole book."""
-    agreement: float
-    """How much of the pool both retrievals would have chosen."""
+    """Share of the question's words, by rarity, that the book has at all."""
     sentence_cosine: float
     """Of the nearest sentence of the pool."""
-    sentences_cosine: float
-    """Mean of the three nearest."""
-    sentence_coverage: float
-    """Share of the question's words, by rarity, in the best sentence."""
+    cosine_margin: float
+    """How far the nearest chunk stands out of the field."""
+    agreement: float
+    """How much of the pool both retrievals would have chosen."""
+    lexical_share: float
+    """The best BM25 score as a share of what a chunk holding every word would get."""
+    rare_coverage: float
+    """Share of the question's words in the best chunk of the pool, the rarest weighing most."""
+    names_found: float
+    """1 where all names of the question stand together around one of the best sentences; 0 where one is missing that the
+    book does not have at all."""
+    same_sense: float
+    """0 where the question negates and none of the best sentences does."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the fitted ones."""
+        return tuple(field.name for field in fields(self))[TOLD:]
 
     @property
     def vector(self) -> tuple[float, ...]:
-        return astuple(self)
+        return astuple(self)[TOLD:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,26 +84,28 @@ def measure(
     full_weight: float,
     candidates: Sequence[Scores],
     pool: Sequence[Collection[str]],
-    sentences: Sequence[tuple[float, float]],
+    cosines: Sequence[float],
+    lacking: Sequence[Collection[str]] = (),
+    contrary: bool = False,
 ) -> Signals:
     """`rarity`: IDF of each stem of the question, `most_rare` for stems the book does not have. `full_weight`: the
-    weight a term has in a text that is made of it. `pool`: the stems of each chunk of the pool. `sentences`: cosine and
-    coverage of the sentences read in it."""
+    weight a term has in a text that is made of it. `pool`: the stems of each chunk of the pool. `cosines` of the sentences
+    read in it. `lacking`: the names of the question that do not stand around each of the best sentences. `contrary`: the
+    question negates and none of the best sentences does."""
     total = sum(rarity.values()) or 1.0
+    squared = {stem: idf * idf for stem, idf in rarity.items()}
     top, margin = _nearest(candidates)
-    nearest = sorted((cosine for cosine, _ in sentences), reverse=True)[:3] or [0.0]
-    everywhere = frozenset().union(*pool) if pool else frozenset()
+    missing = min((sum(rarity.get(name, most_rare) for name in names) for names in lacking), default=0.0)
     return Signals(
         top_cosine=top,
-        cosine_margin=margin,
-        lexical_share=min(1.0, max((one.lexical for one in candidates), default=0.0) / (total * full_weight)),
-        best_coverage=max((_share(rarity, stems, total) for stems in pool), default=0.0),
-        pool_coverage=_share(rarity, everywhere, total),
         known_share=sum(idf for idf in rarity.values() if idf < most_rare) / total,
+        sentence_cosine=max(cosines, default=0.0),
+        cosine_margin=margin,
         agreement=_agreement(candidates),
-        sentence_cosine=nearest[0],
-        sentences_cosine=sum(nearest) / len(nearest),
-        sentence_coverage=max((coverage for _, coverage in sentences), default=0.0),
+        lexical_share=min(1.0, max((one.lexical for one in candidates), default=0.0) / (total * full_weight)),
+        rare_coverage=max((_share(squared, stems) for stems in pool), default=0.0),
+        names_found=1.0 - min(1.0, missing / most_rare),
+        same_sense=0.0 if contrary else 1.0,
     )
 
 
@@ -102,8 +115,8 @@ def _nearest(candidates: Sequence[Scores]) -> tuple[float, float]:
     return cosines[0], cosines[0] - sum(field) / len(field)
 
 
-def _share(rarity: Mapping[str, float], stems: Collection[str], total: float) -> float:
-    return sum(idf for stem, idf in rarity.items() if stem in stems) / total
+def _share(weights: Mapping[str, float], stems: Collection[str]) -> float:
+    return sum(weight for stem, weight in weights.items() if stem in stems) / (sum(weights.values()) or 1.0)
 
 
 def _agreement(candidates: Sequence[Scores]) -> float:

@@ -133,6 +133,11 @@ class GraniteEmbedder:
             return self._model
 
 
+def open_lone_granite() -> GraniteEmbedder:
+    """For a worker that is one of many on its machine."""
+    return GraniteEmbedder(threads=1)
+
+
 def batches(tokens: Sequence[TokenIds]) -> Iterator[list[int]]:
     """Indexes of texts to run together: all of one length, the longest first, so that both cores end at about the same time."""
     by_length: defaultdict[int, list[int]] = defaultdict(list)

@@ -8,7 +8,7 @@ does to the file meanwhile, and at the cost of a look-up, for its embeddings are
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 
 from bythebook.books.booktoml import read_book
 from bythebook.books.chunking import embedded_text
-from bythebook.books.discovery import file_hash, read_source
-from bythebook.books.lesson import decode, read_claim, read_lesson
 from bythebook.books.model import Book, Chunk, Lesson
 from bythebook.errors import InvalidBook
 from bythebook.index.cache import EmbeddingCache, cache_key
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import document_terms
-from bythebook.index.plan import Failure, Page, Plan, make_plan
-from bythebook.index.progress import IngestionEvent, Mode, Planned, Tally
+from bythebook.index.parsing import Parsed, Parser
+from bythebook.index.plan import Page, Plan, make_plan
+from bythebook.index.progress import Filled, IngestionEvent, Mode, Planned, Tally
 from bythebook.index.records import Records
 from bythebook.index.room import TO_CREATE, TO_GROW, require_room
 from bythebook.index.shelf import Shelf
+from bythebook.index.spreading import Spread
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.index.versions import wanted_manifest
@@ -38,8 +38,6 @@ WINDOW_CHUNKS = 256
 """Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""
 BATCH_CHUNKS = 32
 """Chunks embedded between two signs of life; also what a kill can cost."""
-
-Parsed = tuple[Page, Lesson]
 
 
 class Ingestion:
@@ -55,8 +53,11 @@ class Ingestion:
         collection_name: str,
         max_file_bytes: int = 10_000_000,
         folder: Path | None = None,
+        spread: Spread | None = None,
     ) -> None:
-        """`folder`: where the index lies, when it is on this machine."""
+        """`folder`: where the index lies, when it is on this machine. `spread`: who parses and embeds, when others do."""
+        self._spread = spread
+        self._lanes = spread.lanes if spread else 1
         self._index = index
         self._records = records
         self._cache = cache
@@ -68,11 +69,12 @@ class Ingestion:
     async def run(
         self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False
     ) -> AsyncIterator[IngestionEvent]:
-        """Planned, then Advanced as it goes, then the Report."""
+        """Planned, then Advanced as it goes, Filled where the book is about to move, then the Report."""
         started, tally = datetime.now(UTC), Tally()
         book, book_warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
         state = await self._records.book(book.book_id)
-        collection = await self._shelf.choose(book, state, wanted_manifest(self._embedder), mode)
+        wanted = wanted_manifest(self._embedder)
+        collection = await self._shelf.choose(book, state, wanted, mode)
         fresh = mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
@@ -83,7 +85,7 @@ class Ingestion:
         if not dry_run:
             if fresh:
                 require_room(self._folder, TO_CREATE)
-                await self._shelf.prepare(collection, book, wanted_manifest(self._embedder))
+                collection = await self._shelf.prepare(book, state, wanted, mode)
             plan = await self._healed(plan, collection, known)
         work = plan.changed() if mode == "incremental" else list(plan.pages)
         tally.failures.extend(plan.failures)
@@ -94,9 +96,15 @@ class Ingestion:
         else:
             async for _ in self._carry_out(root, plan, work, known, collection, tally):
                 yield tally.advanced()
-            await self._conclude(book, state, collection, root, mode)
+            serving = await self._serving(book, state, collection, root, mode)
+            if state is None or state.collection_name != collection:
+                yield Filled(state=serving)
+            await self._shelf.serve(serving, state)
         total = 0 if dry_run else await self._index.count(collection, Filters(book_id=book.book_id))
         yield tally.report(plan, mode, collection, dry_run=dry_run, total_chunks=total, started=started)
+
+    def _parser(self, root: Path, plan: Plan) -> Parser:
+        return Parser(root=root, book=plan.book, limit_bytes=self._max_file_bytes, spread=self._spread)
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
         """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""
@@ -120,50 +128,19 @@ class Ingestion:
         tally: Tally,
     ) -> AsyncIterator[None]:
         """Lessons whose ids came from or go to another lesson are swapped in one step, together with those that go."""
+        parser = self._parser(root, plan)
         bases = {record.id_base: path for path, record in known.items()}
         moved = [page for page in work if bases.get(page.id_base, page.path) != page.path]
         moved += [page for page in work if page.path in known and known[page.path].id_base != page.id_base and page not in moved]
         gone = plan.deleted
         if moved or gone:
-            lessons = await asyncio.to_thread(self._parse, root, plan.book, moved, tally)
+            lessons = await asyncio.to_thread(parser.parse, moved, tally)
             async for _ in self._swap(plan.book, collection, lessons, known, tally, gone=gone):
                 yield
         rest = iter([page for page in work if page not in moved] if moved else work)
-        while window := await asyncio.to_thread(self._window, root, plan.book, rest, tally):
+        while window := await asyncio.to_thread(parser.window, rest, tally, chunks=WINDOW_CHUNKS * self._lanes):
             async for _ in self._swap(plan.book, collection, window, known, tally):
                 yield
-
-    def _window(self, root: Path, book: Book, pages: Iterator[Page], tally: Tally) -> list[Parsed]:
-        window: list[Parsed] = []
-        chunks = 0
-        for page in pages:
-            for parsed in self._parse(root, book, [page], tally):
-                window.append(parsed)
-                chunks += max(1, len(parsed[1].chunks))
-            if chunks >= WINDOW_CHUNKS:
-                break
-        return window
-
-    def _parse(self, root: Path, book: Book, pages: Iterable[Page], tally: Tally) -> list[Parsed]:
-        lessons = []
-        for page in pages:
-            try:
-                raw = read_source(root, page.path, limit_bytes=self._max_file_bytes)
-                source = decode(raw, page.path)
-            except InvalidBook as error:
-                tally.failures.append(Failure(source_file=page.path, reason=str(error)))
-                continue
-            lesson = read_lesson(
-                book,
-                page.path,
-                source,
-                file_hash=file_hash(raw),
-                claim=replace(page.claim, warnings=read_claim(book, page.path, source).warnings),
-                id_base=page.id_base,
-                chapter_title=page.chapter_title,
-            )
-            lessons.append((page, lesson))
-        return lessons
 
     async def _swap(
         self,
@@ -183,8 +160,9 @@ class Ingestion:
         before, size = tally.bytes, sum(page.size for page, _ in parsed)
         in_order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
         new_keys = set(in_order)
-        for start in range(0, len(in_order), BATCH_CHUNKS):
-            some = in_order[start : start + BATCH_CHUNKS]
+        batch = BATCH_CHUNKS * self._lanes
+        for start in range(0, len(in_order), batch):
+            some = in_order[start : start + batch]
             rows = await self._embedder.embed_lessons([missing[key] for key in some])
             embedded = dict(zip(some, rows, strict=True))
             await self._cache.put(embedded)
@@ -240,19 +218,19 @@ class Ingestion:
         self, root: Path, plan: Plan, work: Sequence[Page], known: Mapping[str, IngestionRecord], tally: Tally
     ) -> None:
         """A dry run: everything but the embedding and the writing."""
-        pages = iter(work)
+        parser, pages = self._parser(root, plan), iter(work)
         tally.count((), plan.deleted, known)
-        while window := await asyncio.to_thread(self._window, root, plan.book, pages, tally):
+        while window := await asyncio.to_thread(parser.window, pages, tally, chunks=WINDOW_CHUNKS):
             keys = {cache_key(self._embedder.name, embedded_text(chunk)) for _, lesson in window for chunk in lesson.chunks}
             tally.embedded += len(keys) - len(await self._cache.get(sorted(keys)))
             tally.count(window, (), known)
 
-    async def _conclude(self, book: Book, state: IngestionState | None, collection: str, root: Path, mode: Mode) -> None:
-        """The book is served from where this run wrote; what an earlier place held of it goes."""
+    async def _serving(self, book: Book, state: IngestionState | None, collection: str, root: Path, mode: Mode) -> IngestionState:
+        """The book as it will be served from where this run wrote."""
         await self._index.settle(collection)
         now = datetime.now(UTC)
         full = mode != "incremental" or state is None
-        serving = IngestionState(
+        return IngestionState(
             book_id=book.book_id,
             title=book.title,
             language=book.language,
@@ -262,7 +240,6 @@ class Ingestion:
             last_full_ingest=now if full or state is None else state.last_full_ingest,
             last_incremental_update=(state.last_incremental_update if state else None) if full else now,
         )
-        await self._shelf.serve(serving, state)
 
 
 def _record(book: Book, page: Page, lesson: Lesson, now: datetime) -> IngestionRecord:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.model import Chunk, Span
-from bythebook.index.vectors import IndexedChunk, Terms
+from bythebook.index.vectors import ChunkText, IndexedChunk, Terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
 # What a chunk holds as it is; its id is the point's own, its span and heading path are flattened below.
 _PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path"})
 _TIMES = ("created_at", "updated_at", "embedded_at")
+TEXT_FIELDS = ["book_id", "content_hash", "page_title", "heading_path", "text"]
+"""Of these a `ChunkText` is made."""
 
 
 def to_payload(indexed: IndexedChunk) -> dict[str, Any]:
@@ -93,4 +95,13 @@ def from_payload(
         embedding=embedding,
         terms=terms,
         **times,
+    )
+
+
+def text_from_payload(point_id: str, payload: Mapping[str, Any]) -> ChunkText:
+    return ChunkText(
+        id=point_id,
+        book_id=payload["book_id"],
+        content_hash=payload["content_hash"],
+        folded="\n".join((payload["page_title"], *payload["heading_path"], payload["text"])).casefold(),
     )

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from bythebook.books.model import BookWarning, Lesson
 from bythebook.index.plan import Failure, Page, Plan
-from bythebook.index.state import IngestionRecord
+from bythebook.index.state import IngestionRecord, IngestionState
 
 Mode = Literal["incremental", "full", "recreate"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -36,6 +36,26 @@ class Advanced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """All of the book lies where it was not served from before. It is served from there when this event has been seen to."""
+
+    state: IngestionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleCitation:
+    """A kept answer quotes words that the book no longer has in that lesson."""
+
+    thread_id: str
+    turn: int
+    label: int
+    question: str
+    page_title: str
+    section: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The last event: document D's IngestionJob counts, and what an author should look at."""
 
@@ -58,13 +78,19 @@ class Report:
     completed_at: datetime
     warnings: tuple[BookWarning, ...]
     failures: tuple[Failure, ...]
+    stale: tuple[StaleCitation, ...] = ()
+    """What kept answers quote and this run took away."""
+
+    @property
+    def stale_answers(self) -> int:
+        return len({(one.thread_id, one.turn) for one in self.stale})
 
     @property
     def duration_seconds(self) -> float:
         return (self.completed_at - self.started_at).total_seconds()
 
 
-IngestionEvent = Planned | Advanced | Report
+IngestionEvent = Planned | Advanced | Filled | Report
 
 
 @dataclass(slots=True)

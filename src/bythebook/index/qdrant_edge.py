@@ -18,8 +18,9 @@ from bythebook.errors import InvalidInput, Locked, NotFound, StorageFailure
 from bythebook.index.manifest import Manifest
 from bythebook.index.qdrant_edge_shard import MANIFEST, EdgeShard, read_manifest
 from bythebook.index.qdrant_edge_values import storage
+from bythebook.index.recent import RecentReads
 from bythebook.index.storing import check_name, pages
-from bythebook.index.vectors import Candidate, Filters, IndexedChunk, Replacement, Terms
+from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 LOCK = "lock"
 OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file
@@ -91,7 +92,18 @@ class EdgeIndex:
     async def chunks(
         self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
     ) -> list[IndexedChunk]:
-        return await asyncio.to_thread(lambda: self._shard(collection).chunks(book_id, ids, with_vectors=with_vectors))
+        recent = self._recent(collection)
+        found = recent.chunks.all(ids) if recent and not with_vectors else None
+        if found is None:
+            found = await asyncio.to_thread(lambda: self._shard(collection).chunks(ids, with_vectors=with_vectors))
+        return [one for one in found if one.chunk.book_id == book_id]
+
+    async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
+        recent = self._recent(collection)
+        found = recent.texts.all(ids) if recent else None
+        if found is None:
+            found = await asyncio.to_thread(lambda: self._shard(collection).texts(ids))
+        return [one for one in found if one.book_id == book_id]
 
     async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path; a lesson that is replaced meanwhile is seen as it was or as it will be."""
@@ -102,6 +114,9 @@ class EdgeIndex:
                 yield indexed
 
     async def count(self, collection: str, filters: Filters) -> int:
+        recent = self._recent(collection)
+        if recent and (known := recent.counts.all([filters])):
+            return known[0]
         return await asyncio.to_thread(lambda: self._shard(collection).count(filters))
 
     async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
@@ -109,6 +124,9 @@ class EdgeIndex:
 
     async def settle(self, collection: str) -> None:
         await asyncio.to_thread(lambda: self._shard(collection).settle())
+
+    async def read_ahead(self, collection: str) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).read_ahead())
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
@@ -147,6 +165,11 @@ class EdgeIndex:
                     raise NotFound(f"The index in {self._folder} has no collection '{collection}'. Run: bythebook ingest")
                 self._shards[collection] = EdgeShard.open(folder)
             return self._shards[collection]
+
+    def _recent(self, collection: str) -> RecentReads | None:
+        """For what is in memory nobody need wait for a thread."""
+        shard = self._shards.get(collection)
+        return shard.recent if shard else None
 
     def _path(self, collection: str) -> Path:
         return self._folder / check_name(collection)

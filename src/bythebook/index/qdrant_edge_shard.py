@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 from uuid import UUID
 
 import numpy as np
@@ -20,19 +18,28 @@ from bythebook.index.journal import read_journal, remove_whole, write_journal, w
 from bythebook.index.manifest import Manifest
 from bythebook.index.payload import INDEXES
 from bythebook.index.qdrant_edge_compact import SHARD, Compaction, recover
+from bythebook.index.qdrant_edge_read import (
+    POINTS_PER_PAGE,
+    read_chunks,
+    read_count,
+    read_lessons,
+    read_page_of_texts,
+    read_texts,
+)
+from bythebook.index.qdrant_edge_search import find_candidates
 from bythebook.index.qdrant_edge_values import (
     condition,
     has_id,
     index_params,
-    indexed_chunk,
     is_any,
     is_value,
     point,
     storage,
 )
-from bythebook.index.storing import Swap, is_point_id, swap
+from bythebook.index.recent import TEXTS_KEPT, RecentReads
+from bythebook.index.storing import Swap, swap
 from bythebook.index.turns import Turns
-from bythebook.index.vectors import DENSE, LEXICAL, Candidate, Filters, IndexedChunk, Replacement, Terms
+from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal"
@@ -41,11 +48,6 @@ FACET_LIMIT = 1_000_000
 
 PLAIN_UP_TO = 5_000
 """Points. Beyond it `settle` compacts them: int8 copies to scan, indexes that need not be read to be opened."""
-
-OVERSAMPLING = 2.0
-COUNTS_KEPT = 256
-
-Scores = dict[UUID, float]
 
 
 class EdgeShard:
@@ -61,7 +63,8 @@ class EdgeShard:
         self._compaction: Compaction | None = None
         self._closing = False
         self._written = False
-        self._counts: dict[Filters, int] = {}
+        self.recent = RecentReads()
+        self._reads_ahead = False
         self._unfinished = (folder / JOURNAL).exists()
 
     @classmethod
@@ -107,62 +110,49 @@ class EdgeShard:
     def remove_book(self, book_id: str) -> None:
         self._finish()
         with self._writers, self._turns.writing(), storage(self.folder):
-            self._counts.clear()
+            self.recent.clear()
             everything = edge.Filter(must=[is_value("book_id", book_id)])
             self._shard.update(edge.UpdateOperation.delete_points_by_filter(everything))
 
     def candidates(
         self, *, embedding: NDArray[np.float32] | None, terms: Terms | None, filters: Filters, depth: int, exact: bool
     ) -> list[Candidate]:
-        """Two searches, then each one's score for what only the other found: both scores are exact for all."""
-        ask: dict[str, edge.Query] = {}
-        if embedding is not None:
-            ask[DENSE] = edge.Query.Nearest(np.asarray(embedding, dtype=np.float32).tolist(), using=DENSE)
-        if terms is not None and terms.ids:
-            ask[LEXICAL] = edge.Query.Nearest(edge.SparseVector(list(terms.ids), list(terms.weights)), using=LEXICAL)
-        params, wanted = _params(filters.book_id, exact=exact), condition(filters)
         with self._reading():
-            found = self._search({name: _request(ask[name], params[name], wanted, depth) for name in ask})
-            union = set(itertools.chain.from_iterable(found.values()))
-            params = _params(filters.book_id, exact=True)
-            missing = {name: union - scores.keys() for name, scores in found.items() if union - scores.keys()}
-            rest = self._search({name: _request(ask[name], params[name], has_id(ids), len(ids)) for name, ids in missing.items()})
-        scores = {name: found.get(name, {}) | rest.get(name, {}) for name in (DENSE, LEXICAL)}
-        return [
-            Candidate(id=str(one), cosine=scores[DENSE].get(one, 0.0), lexical=scores[LEXICAL].get(one, 0.0))
-            for one in sorted(union, key=_as_number)
-        ]
+            return find_candidates(self._shard, embedding=embedding, terms=terms, filters=filters, depth=depth, exact=exact)
 
-    def chunks(self, book_id: str, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
+    def chunks(self, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
+        """Of whichever book, as `texts`: the caller keeps to its own."""
         with self._reading():
-            records = self._shard.retrieve([name for name in ids if is_point_id(name)], True, with_vectors)
-            found = {str(record.id): indexed_chunk(record) for record in records}
-        return [found[name] for name in ids if name in found and found[name].chunk.book_id == book_id]
+            if with_vectors:
+                found = read_chunks(self._shard, ids, with_vectors=True)
+                return [found[name] for name in ids if name in found]
+            return self.recent.chunks.read(ids, lambda missing: read_chunks(self._shard, missing))
+
+    def texts(self, ids: Sequence[str]) -> list[ChunkText]:
+        with self._reading():
+            return self.recent.texts.read(ids, lambda missing: read_texts(self._shard, missing))
+
+    def read_ahead(self) -> None:
+        """The texts, as many as there is room for; after much writing, again. Page by page: a writer need not wait for all."""
+        self._reads_ahead = True
+        offset = None
+        for _ in range(TEXTS_KEPT // POINTS_PER_PAGE):
+            with self._reading():
+                texts, offset = read_page_of_texts(self._shard, offset)
+                self.recent.texts.keep(texts)
+            if offset is None:
+                return
 
     def lessons(self, filters: Filters, source_files: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
         """All chunks of some lessons that pass the filters, in order. Each lesson as it stood at one moment."""
-        wanted = edge.Filter(must=[condition(filters), is_any("source_file", list(source_files))])
-        found: list[IndexedChunk] = []
-        offset = None
         with self._reading():
-            while True:
-                page = edge.ScrollRequest(
-                    offset=offset, limit=POINTS_PER_WRITE, filter=wanted, with_payload=True, with_vector=with_vectors
-                )
-                records, offset = self._shard.scroll(page)
-                found += map(indexed_chunk, records)
-                if offset is None:
-                    break
+            found = list(read_lessons(self._shard, filters, source_files, with_vectors=with_vectors))
         return sorted(found, key=lambda indexed: (indexed.chunk.source_file, indexed.chunk.chunk_index))
 
     def count(self, filters: Filters) -> int:
         """Kept until the next write: readers ask for the same few again and again, and counting 100,000 takes 14 ms."""
         with self._reading():
-            if filters not in self._counts:
-                if len(self._counts) >= COUNTS_KEPT:
-                    self._counts.clear()
-                self._counts[filters] = self._shard.count(edge.CountRequest(exact=True, filter=condition(filters)))
-            return self._counts[filters]
+            return self.recent.counts.read([filters], lambda missing: {one: read_count(self._shard, one) for one in missing})[0]
 
     def source_files(self, filters: Filters) -> dict[str, int]:
         with self._reading():
@@ -172,19 +162,9 @@ class EdgeShard:
         return {str(hit.value): hit.count for hit in sorted(hits, key=lambda hit: str(hit.value))}
 
     def settle(self) -> None:
-        """Readers go on meanwhile, writers wait."""
-        self._finish()
-        with self._writers, storage(self.folder):
-            self._shard.flush()
-            if self._closing or not self._written or self._shard.info().points_count <= PLAIN_UP_TO:
-                return
-            self._written = False
-            self._compaction = Compaction(self.folder)
-            if self._compaction.done():
-                with self._turns.writing():
-                    self._shard.close()
-                    self._compaction.swap_in()
-                    self._shard = _load(self.folder, self.manifest)
+        self._compact()
+        if self._reads_ahead:
+            self.read_ahead()
 
     def close(self) -> None:
         self._closing = True
@@ -199,6 +179,21 @@ class EdgeShard:
         with self._turns.reading(), storage(self.folder):
             yield
 
+    def _compact(self) -> None:
+        """Readers go on meanwhile, writers wait."""
+        self._finish()
+        with self._writers, storage(self.folder):
+            self._shard.flush()
+            if self._closing or not self._written or self._shard.info().points_count <= PLAIN_UP_TO:
+                return
+            self._written = False
+            self._compaction = Compaction(self.folder)
+            if self._compaction.done():
+                with self._turns.writing():
+                    self._shard.close()
+                    self._compaction.swap_in()
+                    self._shard = _load(self.folder, self.manifest)
+
     def _finish(self) -> None:
         """Do again what a journal says was begun: by a process that died, or by this one when the disk was full."""
         if not self._unfinished:
@@ -211,7 +206,7 @@ class EdgeShard:
     def _apply(self, planned: Swap, points: Sequence[edge.Point]) -> None:
         """New points first. A chunk that moved to another lesson keeps its id and has its new place by the time that
         the old lesson's leftovers go."""
-        self._counts.clear()
+        self.recent.clear()
         self._written = True
         for start in range(0, len(points), POINTS_PER_WRITE):
             self._shard.update(edge.UpdateOperation.upsert_points(list(points[start : start + POINTS_PER_WRITE])))
@@ -222,17 +217,6 @@ class EdgeShard:
         self._shard.update(edge.UpdateOperation.delete_points_by_filter(leftovers))
         remove_whole(self.folder / JOURNAL)
         self._unfinished = False
-
-    def _search(self, requests: dict[str, edge.QueryRequest]) -> dict[str, Scores]:
-        if not requests:
-            return {}
-        answers = self._shard.query_batch(edge.QueryBatchRequest(queries=list(requests.values())))
-        return {name: {cast(UUID, hit.id): hit.score for hit in hits} for name, hits in zip(requests, answers, strict=True)}
-
-
-def _as_number(point_id: UUID) -> int:
-    """The order of ids, without comparing them one object to the other."""
-    return point_id.int
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -261,17 +245,3 @@ def _config(dimension: int) -> edge.EdgeConfig:
         ),
         wal_enabled=True,
     )
-
-
-def _request(query: edge.Query, params: edge.SearchParams, wanted: edge.Filter, limit: int) -> edge.QueryRequest:
-    return edge.QueryRequest(limit=limit, query=query, filter=wanted, params=params, with_payload=False)
-
-
-def _params(book_id: str, *, exact: bool) -> dict[str, edge.SearchParams]:
-    """How rare a term is, is asked of this book alone: what other books hold must not change an answer."""
-    corpus = edge.Filter(must=[is_value("book_id", book_id)])
-    rescored = edge.QuantizationSearchParams(ignore=exact, rescore=True, oversampling=OVERSAMPLING)
-    return {
-        DENSE: edge.SearchParams(exact=exact, quantization=rescored),
-        LEXICAL: edge.SearchParams(exact=exact, idf=edge.IdfParams(corpus=corpus)),
-    }

@@ -14,7 +14,7 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 
 from bythebook.errors import InvalidInput, InvalidSettings, NotFound
 from bythebook.index.manifest import Manifest
-from bythebook.index.payload import INDEXES
+from bythebook.index.payload import INDEXES, TEXT_FIELDS, text_from_payload
 from bythebook.index.qdrant_server_calls import Sleep, call, shown
 from bythebook.index.qdrant_server_values import (
     condition,
@@ -23,11 +23,11 @@ from bythebook.index.qdrant_server_values import (
     indexed_chunk,
     is_any,
     is_value,
-    point,
+    operations,
     requests,
 )
-from bythebook.index.storing import Swap, check_name, is_point_id, pages, swap
-from bythebook.index.vectors import DENSE, LEXICAL, Candidate, Filters, IndexedChunk, Replacement, Terms
+from bythebook.index.storing import check_name, is_point_id, pages, swap
+from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "bythebook"
 UNFINISHED = "unfinished"
@@ -117,7 +117,7 @@ class ServerIndex:
             for page in pages(sizes, points=POINTS_PER_REQUEST)
         ]
         for one in planned:
-            await self._call(self._client.batch_update_points, collection, _operations(one), wait=True)
+            await self._call(self._client.batch_update_points, collection, operations(one), wait=True)
 
     async def remove_book(self, collection: str, book_id: str) -> None:
         await self._manifest(collection)
@@ -150,13 +150,14 @@ class ServerIndex:
     async def chunks(
         self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
     ) -> list[IndexedChunk]:
-        await self._manifest(collection)
-        possible = [name for name in ids if is_point_id(name)]
-        if not possible:
-            return []
-        records = await self._call(self._client.retrieve, collection, possible, with_vectors=with_vectors)
+        records = await self._records(collection, ids, with_payload=True, with_vectors=with_vectors)
         found = {str(record.id): indexed_chunk(record) for record in records}
         return [found[name] for name in ids if name in found and found[name].chunk.book_id == book_id]
+
+    async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
+        records = await self._records(collection, ids, with_payload=TEXT_FIELDS)
+        found = {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
+        return [found[name] for name in ids if name in found and found[name].book_id == book_id]
 
     async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path."""
@@ -175,6 +176,10 @@ class ServerIndex:
 
     async def settle(self, collection: str) -> None:
         """Every write waited until it was durable, and a server builds its graphs by itself."""
+        await self._manifest(collection)
+
+    async def read_ahead(self, collection: str) -> None:
+        """A server has its own memory, and other processes may write to it."""
         await self._manifest(collection)
 
     async def close(self) -> None:
@@ -225,6 +230,15 @@ class ServerIndex:
         answers = await self._call(self._client.query_batch_points, collection, batch)
         return {name: {str(hit.id): hit.score for hit in answer.points} for name, answer in zip(asked, answers, strict=True)}
 
+    async def _records(
+        self, collection: str, ids: Sequence[str], *, with_payload: bool | list[str], with_vectors: bool = False
+    ) -> list[models.Record]:
+        await self._manifest(collection)
+        possible = [name for name in ids if is_point_id(name)]
+        if not possible:
+            return []
+        return await self._call(self._client.retrieve, collection, possible, with_payload=with_payload, with_vectors=with_vectors)
+
     async def _scroll(self, collection: str, wanted: models.Filter, with_vectors: bool) -> list[models.Record]:
         found: list[models.Record] = []
         offset = None
@@ -246,19 +260,3 @@ class ServerIndex:
         wanted = condition(filters)
         answer = await self._call(self._client.facet, collection, "source_file", wanted, limit=FACET_LIMIT, exact=True)
         return {str(hit.value): hit.count for hit in sorted(answer.hits, key=lambda hit: str(hit.value))}
-
-
-def _operations(planned: Swap) -> list[models.UpdateOperation]:
-    """New points first. A chunk that moved to another lesson keeps its id and has its new place by the time that the old
-    lesson's leftovers go."""
-    leftovers = models.Filter(
-        must=[is_value("book_id", planned.book_id), is_any("source_file", planned.source_files)],
-        must_not=[has_id(stored.id for stored in planned.points)],
-    )
-    delete = models.DeleteOperation(delete=models.FilterSelector(filter=leftovers))
-    if not planned.points:
-        return [delete]
-    return [
-        models.UpsertOperation(upsert=models.PointsList(points=[point(stored) for stored in planned.points])),
-        delete,
-    ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from qdrant_client import models
 
 from bythebook.index.payload import FieldIndex, from_payload
-from bythebook.index.storing import StoredPoint
+from bythebook.index.storing import StoredPoint, Swap
 from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
 
 NO_TERMS = Terms(ids=(), weights=())
@@ -96,3 +96,19 @@ def requests(
         params = models.SearchParams(exact=exact, idf=models.IdfCorpusParams(corpus=corpus))
         ask[LEXICAL] = models.QueryRequest(query=sparse, using=LEXICAL, params=params, with_payload=False)
     return ask
+
+
+def operations(planned: Swap) -> list[models.UpdateOperation]:
+    """New points first. A chunk that moved to another lesson keeps its id and has its new place by the time that the old
+    lesson's leftovers go."""
+    leftovers = models.Filter(
+        must=[is_value("book_id", planned.book_id), is_any("source_file", planned.source_files)],
+        must_not=[has_id(stored.id for stored in planned.points)],
+    )
+    delete = models.DeleteOperation(delete=models.FilterSelector(filter=leftovers))
+    if not planned.points:
+        return [delete]
+    return [
+        models.UpsertOperation(upsert=models.PointsList(points=[point(stored) for stored in planned.points])),
+        delete,
+    ]

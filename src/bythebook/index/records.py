@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from typing import Any
 
@@ -21,6 +22,10 @@ class Records:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def arranging(self) -> AbstractAsyncContextManager[None]:
+        """Held while collections come, go, or change the books they serve: workers of other books do the same."""
+        return self._database.alone("shelf")
 
     async def books(self) -> list[IngestionState]:
         async with self._database.transaction() as connection:

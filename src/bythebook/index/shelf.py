@@ -34,16 +34,23 @@ class Shelf:
                 return name
         return self._free_name({*collections, served})
 
-    async def prepare(self, collection: str, book: Book, wanted: Manifest) -> None:
-        """Make the collection ready for a book that is not served from it: what an interrupted run left there goes."""
-        await self._records.reserve(book.book_id, collection)
-        if collection in await self._index.collections():
-            await self._index.remove_book(collection, book.book_id)
-        else:
-            await self._index.create(collection, wanted)
+    async def prepare(self, book: Book, state: IngestionState | None, wanted: Manifest, mode: Mode) -> str:
+        """A collection made ready for a book that is not served from it: what an interrupted run left there goes."""
+        async with self._records.arranging():
+            collection = await self.choose(book, state, wanted, mode)  # again: another worker may have just made one
+            await self._records.reserve(book.book_id, collection)
+            if collection in await self._index.collections():
+                await self._index.remove_book(collection, book.book_id)
+            else:
+                await self._index.create(collection, wanted)
+            return collection
 
     async def serve(self, state: IngestionState, before: IngestionState | None) -> None:
         """From here on the book is served from `state.collection_name`, and nowhere else holds any of it."""
+        async with self._records.arranging():
+            await self._serve(state, before)
+
+    async def _serve(self, state: IngestionState, before: IngestionState | None) -> None:
         left = set(await self._records.leftover_collections(state.book_id, state.collection_name))
         if before and before.collection_name != state.collection_name:
             left.add(before.collection_name)

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol
 
 from bythebook.books.model import Chunk
 from bythebook.index.manifest import Manifest
+
+if TYPE_CHECKING:  # a command that has a server search for it knows what a filter is, and needs no arrays
+    import numpy as np
+    from numpy.typing import NDArray
 
 DENSE = "dense"
 LEXICAL = "lexical"
@@ -75,6 +76,16 @@ class Candidate:
     lexical: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkText:
+    """What a close look at a chunk needs. `folded` is its title, headings and text, without regard to upper and lower case."""
+
+    id: str
+    book_id: str
+    content_hash: str
+    folded: str
+
+
 class VectorIndex(Protocol):
     """Every method that takes a `book_id` or `Filters` sees that book and no other."""
 
@@ -108,6 +119,9 @@ class VectorIndex(Protocol):
     ) -> list[IndexedChunk]:
         """In the order of `ids`; those that are not there, or are another book's, are left out."""
 
+    async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
+        """The same, and much less of it."""
+
     def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]: ...
 
     async def count(self, collection: str, filters: Filters) -> int: ...
@@ -117,5 +131,8 @@ class VectorIndex(Protocol):
 
     async def settle(self, collection: str) -> None:
         """After much writing: make it durable, and build what makes search fast."""
+
+    async def read_ahead(self, collection: str) -> None:
+        """Before many searches: have in memory what they will read."""
 
     async def close(self) -> None: ...

@@ -93,19 +93,16 @@ def _distinct(hits: Sequence[Hit]) -> list[Hit]:
 def _grouped(hits: Sequence[Hit], limit: int, budget: int, merge: bool) -> tuple[list[_Group], int]:
     groups: list[_Group] = []
     for chunk, score, relevance in hits:
-        tokens = size(chunk.text)
-        if tokens > budget:
-            continue
         beside = [group for group in groups if merge and group.adjoins(chunk)]
-        together = sum(len(group.passages) for group in beside) + 1
-        if beside and together <= MOST_PASSAGES:
-            beside[0].add([chunk, *(passage for group in beside[1:] for passage in group.passages)])
-            groups = [group for group in groups if group not in beside[1:]]
-        elif len(groups) < limit:
-            groups.append(_Group(passages=[chunk], score=score, relevance=relevance))
-        else:
+        joins = bool(beside) and sum(len(group.passages) for group in beside) < MOST_PASSAGES
+        if not (joins or len(groups) < limit) or (tokens := size(chunk.text)) > budget:
             continue
         budget -= tokens
+        if joins:
+            beside[0].add([chunk, *(passage for group in beside[1:] for passage in group.passages)])
+            groups = [group for group in groups if group not in beside[1:]]
+        else:
+            groups.append(_Group(passages=[chunk], score=score, relevance=relevance))
     return groups, budget
 
 

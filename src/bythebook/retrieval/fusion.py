@@ -7,8 +7,7 @@ beat ranks fused, and the density of the question's words in the closest 120 cha
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bythebook.index.lexical import words
 from bythebook.index.vectors import Candidate
@@ -41,37 +40,41 @@ class Closeness:
 
     def __init__(self, question: str, language: str) -> None:
         self._beginnings = list(dict.fromkeys(_beginning(stem) for _, _, stem in words(question, language)))
+        self._anywhere = [not beginning[0].isascii() for beginning in self._beginnings]
         self._weights = [math.sqrt(len(beginning)) for beginning in self._beginnings]
         self._total = sum(self._weights)
 
-    def of(self, text: str) -> float:
-        """The heaviest set of different words of the question within one window."""
-        folded = text.casefold()
-        found = sorted(place for number, one in enumerate(self._beginnings) for place in _places(folded, one, number))
-        if not found:
-            return 0.0
-        inside: Counter[int] = Counter()
+    def of(self, folded: str) -> float:
+        """The heaviest set of different words of the question within one window of a text that is case folded already."""
+        found = self._places(folded)
+        found.sort()
+        weights, inside = self._weights, [0] * len(self._weights)
         first, weight, best = 0, 0.0, 0.0
         for position, word in found:
+            if not inside[word]:
+                weight += weights[word]
             inside[word] += 1
-            weight += self._weights[word] if inside[word] == 1 else 0.0
             while position - found[first][0] > WINDOW_CHARACTERS:
                 left = found[first][1]
                 inside[left] -= 1
-                weight -= self._weights[left] if not inside[left] else 0.0
+                if not inside[left]:
+                    weight -= weights[left]
                 first += 1
-            best = max(best, weight)
-        return best / self._total
+            if weight > best:
+                best = weight
+        return best / self._total if found else 0.0
 
-
-def _places(text: str, beginning: str, number: int) -> Iterator[tuple[int, int]]:
-    """Where a word begins so. Scripts without spaces have no beginnings of words: there, anywhere. (A regular expression
-    for all of them at once takes ten times as long.)"""
-    at = text.find(beginning)
-    while at >= 0:
-        if at == 0 or not beginning[0].isascii() or not (text[at - 1].isalnum() or text[at - 1] == "_"):
-            yield at, number
-        at = text.find(beginning, at + 1)
+    def _places(self, text: str) -> list[tuple[int, int]]:
+        """Where words begin so, and which. Scripts without spaces have no beginnings of words: there, anywhere. (A regular
+        expression for all of them at once takes ten times as long.)"""
+        places = []
+        for word, beginning in enumerate(self._beginnings):
+            at = text.find(beginning)
+            while at >= 0:
+                if at == 0 or self._anywhere[word] or not ((before := text[at - 1]).isalnum() or before == "_"):
+                    places.append((at, word))
+                at = text.find(beginning, at + 1)
+        return places
 
 
 def _beginning(stem: str) -> str:

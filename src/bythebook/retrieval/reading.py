@@ -23,10 +23,12 @@ from bythebook.index.lexical import words
 from bythebook.retrieval.asking import Shape, asked_about, asked_for
 from bythebook.retrieval.forms import asks, fits, opens_asking, says_nothing
 
-LOOKED_AT = 12
+LOOKED_AT = 8
 """Statements that are embedded: some 30 ms on two cores."""
-EMBEDDED_CHARACTERS = 300
+EMBEDDED_CHARACTERS = 240
 """The time goes with the length, and a block of code tells in its first lines what it is about."""
+FOLLOWING_CHARACTERS = 150
+"""What follows is embedded with a statement: it often says what the statement is good for, and tells answers from mentions."""
 REMEMBERED = 4096
 COVERAGE_WEIGHT = 1.0
 HEADING_WEIGHT = 0.65
@@ -39,6 +41,8 @@ CODE_PENALTY = 0.2
 NOTHING_PENALTY = 0.8
 ASKING_SECTION = 2.0
 """Times that penalty, for all that stands among questions to the reader."""
+BEFORE, AFTER = 2, 1
+"""Statements that are read together with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +76,14 @@ class Reader:
     ) -> tuple[ReadStatement, ...]:
         """All statements but headings, whole tables and questions, best first. `chunks` come in the order of their
         relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and
-        `embedding` the question's, where they are known."""
+        `embedding` the question's, where they are known. Who knows both and reads the same again waits for no embedder."""
         asked = _Question.of(question, chunks, language, rarity or {})
         rated = [
             one for rank, chunk in zip(ranks or range(len(chunks)), chunks, strict=True) for one in _rate(asked, chunk, rank)
         ]
         rated.sort(key=lambda one: -one.score)
         near = rated[:LOOKED_AT]
-        texts = [one.statement.readable[:EMBEDDED_CHARACTERS] for one in near]
+        texts = [_going_on(one) for one in near]
         cosines = await self._cosines(question, embedding, texts)
         looked_at = [_with_cosine(one, cosine) for one, cosine in zip(near, cosines, strict=True)]
         return (*sorted(looked_at, key=lambda one: -one.score), *rated[LOOKED_AT:])
@@ -114,15 +118,10 @@ class _Question:
 
     @classmethod
     def of(cls, question: str, chunks: Sequence[Chunk], language: str, rarity: Mapping[str, float]) -> _Question:
-        seen: Counter[str] = Counter()
-        total = 0
-        for chunk in chunks:
-            for statement in statements(chunk.preface, chunk.text):
-                total += 1
-                seen.update(stems(statement.readable, language))
         asked = sorted(stems(asked_about(question, language), language))
-        weights = {stem: rarity.get(stem, math.log(1 + (total + 1) / (seen[stem] + 0.5))) for stem in asked}
-        return cls(weights, asked_for(question, language), language)
+        if not rarity.keys() >= set(asked):
+            rarity = {**_rarity_within(asked, chunks, language), **rarity}
+        return cls({stem: rarity[stem] for stem in asked}, asked_for(question, language), language)
 
     def share(self, found: frozenset[str]) -> float:
         total = sum(self.weights.values())
@@ -134,10 +133,39 @@ class _Question:
         return self.share(found) / (1 + len(found - self.weights.keys()))
 
 
+def _rarity_within(asked: Sequence[str], chunks: Sequence[Chunk], language: str) -> dict[str, float]:
+    """Where the book's is not known: how rare words are among the statements read."""
+    found = [stems(one.readable, language) for chunk in chunks for one in statements(chunk.preface, chunk.text)]
+    seen = Counter(stem for one in found for stem in one)
+    return {stem: math.log(1 + (len(found) + 1) / (seen[stem] + 0.5)) for stem in asked}
+
+
 @lru_cache(maxsize=8192)
 def stems(text: str, language: str) -> frozenset[str]:
     """The words of a text as search sees them, each once."""
     return frozenset(stem for _, _, stem in words(text, language))
+
+
+def _going_on(one: ReadStatement) -> str:
+    """A statement and the beginning of what follows it under the same heading."""
+    found = statements(one.chunk.preface, one.chunk.text)
+    after = next((each for each in found[found.index(one.statement) + 1 :] if each.kind != "table"), None)
+    following = after.readable[:FOLLOWING_CHARACTERS] if after and after.kind != "heading" else ""
+    return f"{one.statement.readable[:EMBEDDED_CHARACTERS]} {following}".rstrip()
+
+
+def all_stems(chunk: Chunk, language: str) -> frozenset[str]:
+    """Of a chunk's statements and of the headings above it."""
+    texts = (one.readable for one in statements(chunk.preface, chunk.text))
+    return frozenset().union(*(stems(text, language) for text in (chunk.page_title, *chunk.heading_path, *texts)))
+
+
+def surroundings(one: ReadStatement, language: str) -> frozenset[str]:
+    """The stems of a statement, of what stands just before and after it, and of the headings above."""
+    found = statements(one.chunk.preface, one.chunk.text)
+    place = found.index(one.statement)
+    beside = [each.readable for each in found[max(0, place - BEFORE) : place + AFTER + 1] if each.kind != "table"]
+    return frozenset().union(*(stems(text, language) for text in (one.chunk.page_title, *one.chunk.heading_path, *beside)))
 
 
 def _rate(asked: _Question, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:

@@ -1,8 +1,8 @@
-"""Hybrid search: embedding and BM25 terms asked at once, their scores fused, duplicates dropped."""
+"""Hybrid retrieval: embedding and BM25 terms asked, their scores fused, the best read closely, duplicates dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,12 @@ from bythebook.books.model import Chunk
 from bythebook.errors import NotFound
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import query_terms
-from bythebook.index.manifest import served_books
+from bythebook.index.manifest import Manifest, served_books
 from bythebook.index.state import IngestionState
-from bythebook.index.vectors import Candidate, IndexedChunk, VectorIndex
+from bythebook.index.vectors import Candidate, ChunkText, IndexedChunk, VectorIndex
 from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
-from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
+from bythebook.retrieval.query import SearchQuery, SearchResult
 
 DEPTH = 50
 """Candidates asked of each retrieval."""
@@ -56,33 +56,13 @@ class Search:
         self._embedder = embedder
         self._exact = exact
 
-    async def search(self, query: SearchQuery) -> SearchResponse:
-        state = await self.book(query.book_id)
-        return await self.search_embedded(query, state, await self._embedder.embed_question(query.text))
-
-    async def search_embedded(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32]) -> SearchResponse:
-        """The same when the question's embedding is known already."""
-        found = await self.retrieve(query, state, embedding)
-        levels = [None] * len(found.hits)
-        return SearchResponse(
-            query=query.text,
-            results=tuple(
-                to_result(rank, hit, level)
-                for rank, (hit, level) in enumerate(zip(found.hits[: query.limit], levels, strict=False), start=1)
-            ),
-            total_found=await self._index.count(state.collection_name, query.filters),
-            hardware_tier_filter=query.hardware_tier_filter,
-            module_filter=query.module_filter,
-            book_id=query.book_id,
-            filter_applied=query.prefix_filter,
-        )
-
     async def retrieve(
         self,
         query: SearchQuery,
         state: IngestionState,
         embedding: NDArray[np.float32],
         *,
+        most: int = LOOKED_AT,
         with_vectors: bool = False,
         without: Collection[str] = (),
     ) -> Retrieval:
@@ -96,47 +76,67 @@ class Search:
             exact=self._exact,
         )
         candidates = [candidate for candidate in candidates if candidate.id not in without]
-        best = {candidate.id: (candidate, score) for candidate, score in fuse(candidates)[:LOOKED_AT]}
-        held = await self._index.chunks(state.collection_name, query.book_id, list(best), with_vectors=with_vectors)
-        hits = _read_closely(query.text, state.language, [(one, *best[one.chunk.id]) for one in held])
+        best = {candidate.id: (candidate, fused) for candidate, fused in fuse(candidates)[:LOOKED_AT]}
+        texts = await self._index.texts(state.collection_name, query.book_id, list(best))
+        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best)[:most]}
+        held = await self._index.chunks(state.collection_name, query.book_id, list(looks), with_vectors=with_vectors)
+        hits = tuple(_hit(one, looks[one.chunk.id]) for one in held)
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
+
+    async def embed(self, text: str) -> NDArray[np.float32]:
+        return await self._embedder.embed_question(text)
 
     async def book(self, book_id: str) -> IngestionState:
         """The book's state, once it is sure that this program can search it."""
+        return (await self.served(book_id))[0]
+
+    async def served(self, book_id: str) -> tuple[IngestionState, Manifest]:
+        """The same, and the manifest of the collection that serves it."""
         collections = await self._index.collections()
         served = served_books(collections)
         if book_id not in served:
             there = f"There is: {', '.join(served)}." if served else "Bring one in: bythebook ingest FOLDER"
             raise NotFound(f"There is no book '{book_id}'. {there}")
         state = served[book_id]
-        collections[state.collection_name].require(wanted_manifest(self._embedder), book_id=book_id)
-        return state
+        manifest = collections[state.collection_name]
+        manifest.require(wanted_manifest(self._embedder), book_id=book_id)
+        return state, manifest
 
 
-def _read_closely(question: str, language: str, found: Sequence[tuple[IndexedChunk, Candidate, float]]) -> tuple[Hit, ...]:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a close look at a candidate gave."""
+
+    candidate: Candidate
+    closeness: float
+    score: float
+
+
+def _read_closely(
+    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]]
+) -> list[_Look]:
     """Best first, each text once: of two chunks that say the same, the better one stays."""
     measure = Closeness(question, language)
-    hits = []
-    for held, candidate, fused in found:
-        closeness = measure.of("\n".join((*_headings(held.chunk), held.chunk.text)))
-        hits.append(
-            Hit(
-                chunk=held.chunk,
-                cosine=min(1.0, max(0.0, candidate.cosine)),
-                lexical=candidate.lexical,
-                closeness=closeness,
-                score=fused + CLOSENESS_WEIGHT * closeness,
-                embedding=held.embedding,
-            )
-        )
-    first: dict[str, Hit] = {}
-    for hit in sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)):
-        first.setdefault(hit.chunk.content_hash, hit)
-    return tuple(first.values())
+    looks = []
+    for text in texts:
+        candidate, fused = best[text.id]
+        closeness = measure.of(text.folded)
+        looks.append((_Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness), text.content_hash))
+    first: dict[str, _Look] = {}
+    for look, content_hash in sorted(looks, key=lambda pair: (-pair[0].score, pair[0].candidate.id)):
+        first.setdefault(content_hash, look)
+    return list(first.values())
 
 
-def _headings(chunk: Chunk) -> tuple[str, ...]:
-    return chunk.page_title, *chunk.heading_path
+def _hit(held: IndexedChunk, look: _Look) -> Hit:
+    return Hit(
+        chunk=held.chunk,
+        cosine=min(1.0, max(0.0, look.candidate.cosine)),
+        lexical=look.candidate.lexical,
+        closeness=look.closeness,
+        score=look.score,
+        embedding=held.embedding,
+    )
 
 
 def to_result(rank: int, hit: Hit, relevance: float | None) -> SearchResult:

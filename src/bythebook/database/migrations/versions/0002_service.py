@@ -20,7 +20,6 @@ def upgrade() -> None:
         sa.Column("title", sa.Text),
         sa.Column("created_at", Moment, nullable=False),
         sa.Column("updated_at", Moment, nullable=False),
-        sa.Column("archived_at", Moment),
         sa.Column("topic_summary", sa.String(200)),
         sa.Column("metadata", sa.JSON, nullable=False),
         sa.Column("turn_count", sa.Integer, nullable=False),
@@ -29,14 +28,16 @@ def upgrade() -> None:
     )
     op.create_index("threads_of_a_key", "threads", ["key_id", "updated_at"])
     op.create_index("threads_of_a_book", "threads", ["book_id", "updated_at"])
+    op.create_index("threads_in_a_turn", "threads", ["turn_expires_at"])
     op.create_table(
         "messages",
         sa.Column("thread_id", sa.String(36), sa.ForeignKey("threads.thread_id", ondelete="CASCADE"), primary_key=True),
+        sa.Column("turn", sa.Integer, primary_key=True),
         sa.Column("position", sa.Integer, primary_key=True),
-        sa.Column("turn", sa.Integer, nullable=False),
         sa.Column("role", sa.String(10), nullable=False),
         sa.Column("content", sa.Text, nullable=False),
         sa.Column("tool_name", sa.String(64)),
+        sa.Column("tool_calls", sa.JSON(none_as_null=True)),
         sa.Column("tool_call_id", sa.String(64)),
         sa.Column("timestamp", Moment, nullable=False),
         sa.Column("confidence", sa.Float),
@@ -59,8 +60,8 @@ def upgrade() -> None:
         sa.Column("thread_id", sa.String(36), primary_key=True),
         sa.Column("turn", sa.Integer, primary_key=True),
         sa.Column("label", sa.Integer, primary_key=True),
+        sa.Column("chunk_id", sa.String(36), primary_key=True),
         sa.Column("book_id", sa.String(100), nullable=False),
-        sa.Column("chunk_id", sa.String(36), nullable=False),
         sa.Column("stale_since", Moment),
         sa.ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),
     )
@@ -84,6 +85,7 @@ def upgrade() -> None:
         sa.Column("mode", sa.String(12), nullable=False),
         sa.Column("status", sa.String(10), nullable=False),
         sa.Column("source", sa.JSON, nullable=False),
+        sa.Column("host", sa.String(255)),
         sa.Column("files_total", sa.Integer, nullable=False),
         sa.Column("files_processed", sa.Integer, nullable=False),
         sa.Column("files_skipped", sa.Integer, nullable=False),
@@ -96,6 +98,7 @@ def upgrade() -> None:
         sa.Column("duration_seconds", sa.Integer),
         sa.Column("error_message", sa.Text),
         sa.Column("failed_files", sa.JSON, nullable=False),
+        sa.Column("progress", sa.JSON),
         sa.Column("report", sa.JSON),
         sa.Column("attempts", sa.Integer, nullable=False),
         sa.Column("cancel_requested", sa.Boolean, nullable=False),
@@ -104,3 +107,5 @@ def upgrade() -> None:
     )
     op.create_index("jobs_waiting", "jobs", ["status", "run_after", "job_id"])
     op.create_index("jobs_of_a_book", "jobs", ["book_id", "status"])
+    running = sa.text("status = 'running'")
+    op.create_index("jobs_running", "jobs", ["book_id"], unique=True, sqlite_where=running, postgresql_where=running)

@@ -1,0 +1,98 @@
+"""Pictures of the page's main views, from a server of its own: python scripts/screenshots.py [FOLDER], or `make screenshots`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import PIPE, Popen
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+WIDE, PHONE = (1280, 800), (390, 844)
+PROFILE = '{"tier": 1, "chapterMin": 1, "chapterMax": 2}'
+QUESTION = "What is a message, and how are its fields declared?"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images")
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="bythebook-") as data_dir, serving(data_dir) as address, sync_playwright() as playwright:
+        installed = CHROMIUM if CHROMIUM.exists() else None
+        browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox", "--hide-scrollbars"])
+        for name, size, scheme in (("light", WIDE, "light"), ("dark", WIDE, "dark"), ("phone", PHONE, "light")):
+            for view, show in VIEWS.items():
+                page = open_page(browser, address, size, scheme)
+                show(page)
+                page.screenshot(path=folder / f"{view}-{name}.png")
+                page.context.close()
+                print(folder / f"{view}-{name}.png")
+        browser.close()
+
+
+@contextmanager
+def serving(data_dir: str) -> Iterator[str]:
+    """A server of its own, with the sample book."""
+    bythebook = [sys.executable, "-m", "bythebook"]
+    with Popen([*bythebook, "demo", "--data-dir", data_dir], stdout=PIPE) as demo:
+        demo.communicate()
+    with Popen([*bythebook, "serve", "--port", "0", "--data-dir", data_dir], stdout=PIPE, encoding="utf-8") as server:
+        assert server.stdout
+        yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
+        server.terminate()
+
+
+def open_page(browser: Browser, address: str, size: tuple[int, int], scheme: str) -> Page:
+    width, height = size
+    context = browser.new_context(base_url=address, viewport={"width": width, "height": height}, device_scale_factor=2)
+    page = context.new_page()
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto("/")
+    page.locator(".contents").wait_for()
+    return page
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    page.locator("book-answer.latest:not([aria-busy])").wait_for()
+
+
+def show_source(page: Page) -> None:
+    ask(page, QUESTION)
+    page.locator(".marker").first.click()
+    page.locator(".source.open mark").first.wait_for()
+    page.locator("source-panel").evaluate("(panel) => Promise.all(panel.getAnimations().map((one) => one.finished))")
+
+
+def show_refusal(page: Page) -> None:
+    page.evaluate(f"localStorage.setItem('bythebook.profile.physical-ai-robotics', '{PROFILE}')")
+    page.reload()
+    page.locator(".contents").wait_for()
+    ask(page, "What is the zero moment point?")
+
+
+def show_threads(page: Page) -> None:
+    page.goto("/#/threads")
+    page.locator(".threads li").first.wait_for()
+
+
+def show_author(page: Page) -> None:
+    page.goto("/#/author")
+    page.locator(".curve").wait_for()
+
+
+VIEWS: dict[str, Callable[[Page], None]] = {
+    "welcome": lambda page: None,
+    "source": show_source,
+    "maths": lambda page: ask(page, "What does the zero moment point formula look like?"),
+    "refusal": show_refusal,
+    "threads": show_threads,
+    "author": show_author,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""`bythebook evaluate`: how good the book's tutor is, by its author's questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, fields_of, run_with_library, to_json
+
+if TYPE_CHECKING:
+    from bythebook.errands.runner import Runner
+    from bythebook.evaluation.compare import Comparison
+    from bythebook.evaluation.gates import Miss
+    from bythebook.evaluation.reading import CaseSet
+    from bythebook.evaluation.report import Report
+    from bythebook.wiring import Library
+
+
+def run(
+    questions: Annotated[Path, typer.Argument(help="The questions: JSON lines, SQuAD 2.0 (.json) or CSV.", show_default=False)],
+    book: BookId = None,
+    html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.", show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report as JSON to this file.", show_default=False)
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(help="An earlier report (JSON): show what is better or worse.", show_default=False)
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=VALUE", help="Exit 1 when a figure is lower; repeat for several.", show_default=False),
+    ] = None,
+    fail_on_worse: Annotated[
+        bool, typer.Option("--fail-on-worse", help="With --compare: exit 1 when a question that was right is wrong.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.", show_default=False)] = None,
+    at_once: Annotated[
+        int, typer.Option(min=1, max=64, help="Questions asked at once. 1 gives the latency of a lone reader.")
+    ] = 4,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Ask the book its author's questions and score the answers, the refusals and the passages shown."""
+    from bythebook.errors import InvalidInput
+    from bythebook.evaluation.compare import compare as compare_reports
+    from bythebook.evaluation.gates import missed, read_gates
+    from bythebook.evaluation.reading import read_cases
+    from bythebook.evaluation.report import read_report
+
+    gates = read_gates(fail_under or ())
+    if fail_on_worse and not compare:
+        raise InvalidInput("--fail-on-worse needs an earlier report: name it with --compare.")
+    before = read_report(compare) if compare else None
+    given = read_cases(questions, limit=limit)
+    report = run_with_library(
+        lambda library: evaluate_book(library, given, book=book, at_once=at_once, name=questions.name, quiet=json),
+        data_dir=data_dir,
+        embeds=True,
+    )
+    comparison = compare_reports(before, report) if before else None
+    misses = missed(gates, report.held_out)
+    _write_all(report, comparison, html=html, output=output)
+    if json:
+        typer.echo(to_json({**report.to_plain(), "comparison": comparison and fields_of(comparison)}))
+    else:
+        _print(report, comparison, misses, written=[path for path in (html, output) if path])
+    if misses or (fail_on_worse and comparison and comparison.worse):
+        raise typer.Exit(1)
+
+
+async def evaluate_book(
+    library: Runner[Library], given: CaseSet, *, book: str | None, at_once: int, name: str, quiet: bool
+) -> Report:
+    """Ask them all, with a progress bar on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from bythebook.errands.evaluating import evaluate
+    from bythebook.evaluation.asking import Manner
+    from bythebook.evaluation.report import Asked, Report
+
+    settings = library.settings
+    book_id = await choose_book(library, book)
+    manner = Manner(
+        top_k=settings.agent_top_k,
+        score_threshold=settings.agent_score_threshold,
+        score_scale=settings.score_scale,
+        at_once=at_once,
+    )
+    errors = Console(stderr=True)
+    columns = (TextColumn("Asking"), BarColumn(bar_width=32), MofNCompleteColumn(), TimeRemainingColumn(compact=True))
+    with Progress(*columns, console=errors, transient=True, disable=quiet or not errors.is_terminal) as bar:
+        task, report = bar.add_task("Asking", total=len(given.cases)), None
+        async for event in library.follow(evaluate, book_id=book_id, given=given, manner=manner, name=name):
+            match event:
+                case Asked():
+                    bar.update(task, completed=event.done)
+                case Report():
+                    report = event
+    assert report is not None, "an evaluation ends with its report"
+    return report
+
+
+def _write_all(report: Report, comparison: Comparison | None, *, html: Path | None, output: Path | None) -> None:
+    from bythebook.evaluation.page import page
+
+    if output:
+        _write(output, to_json(report.to_plain()) + "\n")
+    if html:
+        _write(html, page(report, comparison))
+
+
+def _write(path: Path, text: str) -> None:
+    from bythebook.errors import InvalidInput
+
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise InvalidInput(f"The report cannot be written to {path} ({error.strerror}); name another file.") from error
+
+
+def _print(report: Report, comparison: Comparison | None, misses: list[Miss], *, written: list[Path]) -> None:
+    from rich.console import Console
+
+    from bythebook.cli.scorecard import print_comparison, print_report
+
+    console = Console(highlight=False)
+    print_report(console, report)
+    if comparison:
+        print_comparison(console, comparison)
+    for path in written:
+        console.print(f"  [dim]written[/] {path}", soft_wrap=True)
+    for miss in misses:
+        console.print(f"  [bold red]✗[/] {miss.message}", soft_wrap=True)

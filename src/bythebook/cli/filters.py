@@ -1,0 +1,58 @@
+"""Who is reading, as it is typed in a chat: `tier=2 chapter=1-3 level=B1,B2`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bythebook.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from bythebook.retrieval.query import SearchQuery
+
+
+def shown_filter(query: SearchQuery) -> str:
+    """What a query leaves out, in words."""
+    filters = {
+        "tier": query.hardware_tier_filter,
+        "module": query.module_filter,
+        "from chapter": query.chapter_min,
+        "to chapter": query.chapter_max,
+        "lesson": query.lesson_filter,
+        "level": ",".join(query.proficiency_levels) if query.proficiency_levels else None,
+        "layer": query.layer_filter,
+        "prefix": query.prefix_filter,
+    }
+    set_ones = (f"{name} {value}" for name, value in filters.items() if value is not None)
+    return ", ".join(set_ones) or "No filter: the whole book."
+
+
+def parse_filter(text: str) -> dict[str, Any]:
+    """`tier=2 chapter=1-3 level=B1,B2` as fields of a SearchQuery."""
+    changes: dict[str, Any] = {}
+    for part in text.split():
+        name, _, value = part.partition("=")
+        match name:
+            case "tier":
+                changes["hardware_tier_filter"] = _number(name, value)
+            case "lesson":
+                changes["lesson_filter"] = _number(name, value)
+            case "chapter":
+                first, _, last = value.partition("-")
+                changes |= {"chapter_min": _number(name, first), "chapter_max": _number(name, last or first)}
+            case "level":
+                changes["proficiency_levels"] = tuple(value.upper().split(","))
+            case "layer":
+                changes["layer_filter"] = value.upper()
+            case "module" | "prefix":
+                changes[f"{name}_filter"] = value
+            case _:
+                raise InvalidInput(
+                    f"There is no filter '{name}'. There are tier, module, chapter, lesson, level, layer and prefix."
+                )
+    return changes
+
+
+def _number(name: str, value: str) -> int:
+    if not value.isdecimal():
+        raise InvalidInput(f"The {name} must be a number, not '{value}'.")
+    return int(value)

@@ -1,0 +1,102 @@
+"""`bythebook gaps`: what readers asked and the book did not answer, by the section nearest to it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, BookId, DataDir, run_with_database, to_json
+
+if TYPE_CHECKING:
+    from bythebook.database.engine import Database
+    from bythebook.evaluation.gaps import Gap
+
+QUESTIONS_SHOWN = 3
+
+
+def run(
+    book: BookId = None,
+    since: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only what was asked since this day.", show_default=False)
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write every question to this CSV file.", show_default=False)] = None,
+    issues: Annotated[
+        Path | None, typer.Option("--issues", help="Write a Markdown issue per section into this folder.", show_default=False)
+    ] = None,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show what readers asked and the book did not answer, or barely, by the section nearest to it."""
+
+    async def read(database: Database) -> list[Gap]:
+        from bythebook.evaluation.gaps import read_gaps
+        from bythebook.threads.review_store import Review
+
+        day = since.astimezone() if since else None
+        return await read_gaps(Review(database), await _choose_book(database, book, data_dir), since=day)
+
+    gaps = run_with_database(read, data_dir=data_dir)
+    _write_all(gaps, csv=csv, issues=issues)
+    if json:
+        typer.echo(to_json([{"times": gap.times, "title": gap.title, "gap": gap} for gap in gaps]))
+    else:
+        _print(gaps, [path for path in (csv, issues) if path])
+
+
+async def _choose_book(database: Database, wanted: str | None, data_dir: Path | None) -> str:
+    """The same as everywhere, by what the database knows: no index has to be opened for it."""
+    from bythebook.errors import InvalidInput, NotFound
+    from bythebook.index.records import Records
+    from bythebook.settings import read_settings
+
+    there = [state.book_id for state in await Records(database).books()]
+    chosen = wanted or read_settings(data_dir=data_dir).book
+    if not there:
+        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+    if chosen and chosen not in there:
+        raise NotFound(f"There is no book '{chosen}'. There is: {', '.join(there)}.")
+    if not chosen and len(there) > 1:
+        raise InvalidInput(f"There are several books: say which with --book ({', '.join(there)}).")
+    return chosen or there[0]
+
+
+def _write_all(gaps: list[Gap], *, csv: Path | None, issues: Path | None) -> None:
+    from bythebook.errors import InvalidInput
+    from bythebook.evaluation.gap_texts import to_csv, to_issues
+
+    try:
+        if csv:
+            csv.write_text(to_csv(gaps), "utf-8")
+        if issues:
+            issues.mkdir(parents=True, exist_ok=True)
+            for name, text in to_issues(gaps):
+                (issues / name).write_text(text, "utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{error.filename} cannot be written ({error.strerror}); name another place.") from error
+
+
+def _print(gaps: list[Gap], written: list[Path]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from bythebook.evaluation.gap_texts import ENDINGS
+
+    console = Console(highlight=False)
+    if not gaps:
+        console.print("No gap: nothing that readers asked was refused or answered with a disclaimer.")
+    for gap in gaps:
+        console.print(f"\n[bold]{gap.times:>4}[/]  [bold]{escape(gap.title)}[/]", soft_wrap=True)
+        if gap.source_url:
+            console.print(f"      [blue]{escape(gap.source_url)}[/]", soft_wrap=True)
+        for one in gap.questions[:QUESTIONS_SHOWN]:
+            often = f"{one.times} × " if one.times > 1 else ""
+            ending = ENDINGS.get(one.ended, one.ended)
+            console.print(f"      {often}{escape(one.question)} [dim]{ending}, {one.relevance:.2f}[/]", soft_wrap=True)
+        if len(gap.questions) > QUESTIONS_SHOWN:
+            console.print(f"      [dim]and {len(gap.questions) - QUESTIONS_SHOWN:,} more; --csv and --json list them all[/]")
+    console.print()
+    for path in written:
+        console.print(f"  [dim]written[/] {path}", soft_wrap=True)

@@ -1,0 +1,140 @@
+"""`bythebook jobs`: what was ingested, what is being ingested, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bythebook.cli.options import AsJson, DataDir, run_with_database, to_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bythebook.database.engine import Database
+    from bythebook.jobs.model import Job
+    from bythebook.jobs.store import Jobs
+
+app = typer.Typer(help="Look at ingestion jobs, cancel them, try them again.", no_args_is_help=True)
+JobId = Annotated[int, typer.Argument(help="The job's number.", show_default=False)]
+FAILED_FILES_SHOWN = 20
+
+
+@app.command("list")
+def list_jobs(
+    book: Annotated[str | None, typer.Option("--book", "-b", help="Only this book's.", show_default=False)] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Only these: queued, running, completed or failed.", show_default=False)
+    ] = None,
+    limit: Annotated[int, typer.Option(help="How many, the newest first.", min=1, max=1000)] = 20,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List jobs, the newest first."""
+    from bythebook.errors import InvalidInput
+    from bythebook.jobs.model import STATUSES
+
+    wanted = next((one for one in STATUSES if one == status), None)
+    if status and wanted is None:
+        raise InvalidInput(f"A job's status is one of {', '.join(STATUSES)}, not {status!r}.")
+    found: list[Job] = _with_jobs(lambda jobs: jobs.list(book_id=book, status=wanted, limit=limit), data_dir)
+    if json:
+        from bythebook.jobs.view import job_to_plain
+
+        typer.echo(to_json([job_to_plain(job) for job in found]))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    from bythebook.cli.tables import plain_table, when
+
+    if not found:
+        typer.echo("There are no jobs. 'bythebook ingest FOLDER' makes one.")
+        return
+    table = plain_table("job", "book", "mode", "status", "begun", "lessons", "chunks", "")
+    for job in found:
+        lessons, chunks = f"{job.files_processed:,}", f"+{job.chunks_created:,} -{job.chunks_deleted:,}"
+        began = when(job.started_at) if job.started_at else ""
+        table.add_row(f"[bold]{job.job_id}[/]", job.book_id, job.mode, job.status, began, lessons, chunks, escape(_remark(job)))
+    console = Console(highlight=False)
+    console.print()
+    console.print(table)
+
+
+@app.command("show")
+def show(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Show one job: how far it is, what it did, which files failed and why."""
+    _print(_with_jobs(lambda jobs: jobs.get(job_id), data_dir), json)
+
+
+@app.command("cancel")
+def cancel(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """End a job. What it has done so far is kept; a running one ends within about a second."""
+    _print(_with_jobs(lambda jobs: jobs.cancel(job_id), data_dir), json)
+
+
+@app.command("retry")
+def retry(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Queue a failed job again, as a new one. What was done is not done twice. A worker or server takes it up."""
+    _print(_with_jobs(lambda jobs: jobs.retry(job_id), data_dir), json)
+
+
+def _with_jobs(ask: Callable[[Jobs], Awaitable[Any]], data_dir: Path | None) -> Any:
+    async def work(database: Database) -> Any:
+        from bythebook.jobs.store import Jobs
+
+        return await ask(Jobs(database))
+
+    return run_with_database(work, data_dir=data_dir)
+
+
+def _print(job: Job, json: bool) -> None:
+    from bythebook.jobs.view import job_to_plain
+
+    if json:
+        typer.echo(to_json(job_to_plain(job)))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    from bythebook.cli.ingest import stale_answers
+
+    console = Console(highlight=False)
+    console.print(
+        f"\n[bold]Job {job.job_id}[/]  [dim]{job.book_id} · {job.mode} · from[/] {escape(_origin(job))}", soft_wrap=True
+    )
+    console.print(f"  {job.status}{'  ' + escape(_remark(job)) if _remark(job) else ''}", soft_wrap=True)
+    if job.started_at:
+        console.print(
+            f"  {job.files_processed:,} of {job.files_total:,} lessons ingested, {job.files_skipped:,} as they were; "
+            f"{job.chunks_created:,} chunks new, {job.chunks_deleted:,} gone"
+        )
+    if stale := {(one["thread_id"], one["turn"]) for one in job.report.get("stale", ())}:
+        console.print(f"  [yellow]{stale_answers(len(stale))}[/]: bythebook threads list --stale")
+    for failure in job.failed_files[:FAILED_FILES_SHOWN]:
+        console.print(f"  [red]✗[/] {escape(failure.reason)}", soft_wrap=True)
+    if len(job.failed_files) > FAILED_FILES_SHOWN:
+        console.print(f"  [dim]and {len(job.failed_files) - FAILED_FILES_SHOWN:,} more; --json lists them all[/]")
+
+
+def _origin(job: Job) -> str:
+    from bythebook.jobs.view import source_shown
+
+    return source_shown(job.source)
+
+
+def _remark(job: Job) -> str:
+    """What its status does not say."""
+    if job.error_message:
+        return job.error_message
+    if job.status == "completed":
+        failed = f", {len(job.failed_files):,} lessons could not be read" if job.failed_files else ""
+        return f"in {job.duration_seconds} s{failed}"
+    if job.status == "running" and job.cancel_requested:
+        return "being cancelled"
+    if progress := job.progress:
+        rate = f", {progress.chunks_per_second:.0f} chunks/s" if progress.chunks_per_second else ""
+        left = f", about {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
+        return f"{progress.stage}{rate}{left}" + (f": {progress.waiting_for}" if progress.waiting_for else "")
+    return ""

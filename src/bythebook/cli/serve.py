@@ -1,0 +1,107 @@
+"""`bythebook serve`: the service and its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import DataDir
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from bythebook.settings import Settings
+    from bythebook.wiring import Resources
+
+
+def run(
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen on. Default 127.0.0.1: this machine alone.", show_default=False)
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="The port. Default 8000; 0 takes a free one.", show_default=False)] = None,
+    workers: Annotated[int, typer.Option(help="Processes. More than one needs QDRANT_URL.", min=1, max=64)] = 1,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve questions over HTTP, and a page to ask them on."""
+    import asyncio
+
+    from bythebook.settings import read_settings
+    from bythebook.web.sockets import listen
+
+    settings = read_settings(data_dir=data_dir, host=host, port=port)
+    _check_workers(settings, workers)
+    with listen(settings.host, settings.port) as listening:
+        if workers == 1:
+            asyncio.run(_serve(settings, listening))
+            return
+        from bythebook.web.server import serve_with_workers
+
+        keyless = asyncio.run(_rehearse(settings, listening))
+        _pass_on(settings)
+        _announce(listening, keyless=keyless)
+        serve_with_workers(listening, workers)
+
+
+async def _serve(settings: Settings, listening: socket) -> None:
+    from bythebook.errands.server_file import announced
+    from bythebook.web.server import serve
+    from bythebook.wiring import open_resources
+
+    async with open_resources(settings, embeds=True) as resources:
+        keyless = await _check_keys(resources, listening)
+        host, port = listening.getsockname()[:2]
+        with announced(resources.data_dir / "index", host=host, port=port):
+            await serve(resources, listening, ready=lambda: _announce(listening, keyless=keyless))
+
+
+async def _rehearse(settings: Settings, listening: socket) -> bool:
+    """What would fail in each of the workers fails here, once, with a sentence."""
+    from bythebook.wiring import open_resources
+
+    async with open_resources(settings) as resources:
+        return await _check_keys(resources, listening)
+
+
+async def _check_keys(resources: Resources, listening: socket) -> bool:
+    """Whether everyone who reaches it may ask. Without keys nobody beyond this machine may reach it."""
+    from bythebook.errors import InvalidSettings
+    from bythebook.web.sockets import is_loopback
+
+    keyless = not await resources.keys.any()
+    if keyless and not is_loopback(listening):
+        raise InvalidSettings(
+            f"There are no keys, so everyone who reaches {listening.getsockname()[0]} could ask. Make one first with "
+            "'bythebook keys create NAME', or leave --host at 127.0.0.1."
+        )
+    return keyless
+
+
+def _announce(listening: socket, *, keyless: bool) -> None:
+    from bythebook.web.sockets import address_of
+
+    typer.echo(f"By the Book answers on {address_of(listening)}  (Ctrl-C ends it)")
+    if keyless:
+        typer.echo("There are no keys yet, so it can be reached from this machine alone: bythebook keys create NAME")
+
+
+def _check_workers(settings: Settings, workers: int) -> None:
+    from bythebook.errors import InvalidSettings
+
+    if workers > 1 and not settings.qdrant_url:
+        raise InvalidSettings(
+            f"{workers} workers need a Qdrant server, because one process alone holds the embedded index. "
+            "Set QDRANT_URL, or leave --workers at 1."
+        )
+    if workers > 1 and not settings.redis_url:
+        raise InvalidSettings(
+            f"{workers} workers need Redis to count the requests of a key together. Set REDIS_URL, or leave --workers at 1."
+        )
+
+
+def _pass_on(settings: Settings) -> None:
+    """Workers read the settings anew, in a process of their own; what was given on the command line goes by the environment."""
+    import os
+
+    os.environ["BYTHEBOOK_DATA_DIR"] = str(Path(settings.data_dir).expanduser().absolute())

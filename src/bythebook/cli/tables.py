@@ -1,0 +1,20 @@
+"""A table as the commands print it: no lines, only columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from rich.table import Table
+
+
+def plain_table(*headings: str) -> Table:
+    """What stands in a column is folded rather than cut."""
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def when(moment: datetime | None) -> str:
+    """In the time of this machine."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "never"

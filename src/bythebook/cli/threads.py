@@ -1,0 +1,159 @@
+"""`bythebook threads`: the threads that are kept, everyone's on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, to_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bythebook.database.engine import Database
+    from bythebook.threads.model import StoredTurn, Thread
+
+app = typer.Typer(help="List, read, export and delete the threads that are kept.", no_args_is_help=True)
+NONE_STALE = "Every stored answer still quotes what its book says."
+ThreadId = Annotated[str, typer.Argument(help="The thread's id, as 'threads list' shows it.", show_default=False)]
+
+
+@app.command("list")
+def list_threads(
+    book: Annotated[str | None, typer.Option("--book", "-b", help="Only those with this book.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the latest first.")] = 20,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Only those with an answer that quotes what the book no longer says.")
+    ] = False,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List the threads, the one last spoken in first."""
+
+    async def work(database: Database) -> list[Thread]:
+        from bythebook.threads.store import ANY_KEY, Threads
+
+        return await Threads(database).list(ANY_KEY, book_id=book, limit=limit, stale=stale)
+
+    threads = run_with_database(work, data_dir=data_dir)
+    if json:
+        typer.echo(to_json(threads))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    from bythebook.cli.tables import plain_table, when
+
+    console = Console(highlight=False)
+    if not threads:
+        console.print(NONE_STALE if stale else "There is no thread yet. 'bythebook chat' begins one.")
+        return
+    table = plain_table("thread", "book", "turns", "last spoken in", "about")
+    for thread in threads:
+        moment = when(thread.updated_at) + (" (archived)" if thread.archived_at else "")
+        about = escape(thread.topic_summary or thread.title or "")
+        table.add_row(f"[bold]{thread.thread_id}[/]", escape(thread.book_id), str(thread.turn_count), moment, about)
+    console.print()
+    console.print(table)
+
+
+@app.command("show")
+def show(thread_id: ThreadId, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Show what was asked in a thread and how each turn ended, with its sources."""
+    thread, turns = _read(thread_id, data_dir)
+    if json:
+        typer.echo(to_json({**fields_of(thread), "turns": [{**fields_of(turn), "asked": turn.asked} for turn in turns]}))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(f"\n{thread.title} ({thread.book_id})", style="bold", markup=False)
+    for turn in turns:
+        _print_turn(console, turn)
+
+
+@app.command("export")
+def export(
+    thread_id: ThreadId,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", show_default=False)] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Print a thread as Markdown, each answer with the words of the book it rests on."""
+    from bythebook.errors import StorageFailure
+    from bythebook.threads.export import to_markdown
+
+    text = to_markdown(*_read(thread_id, data_dir))
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageFailure(f"{output} cannot be written ({error.strerror}). Choose another file.") from error
+
+
+@app.command("delete")
+def delete(thread_id: ThreadId, data_dir: DataDir = None) -> None:
+    """Delete a thread for good, with all that was said in it."""
+
+    async def work(database: Database) -> None:
+        from bythebook.threads.store import ANY_KEY, Threads
+
+        await Threads(database).delete(thread_id, ANY_KEY)
+
+    run_with_database(work, data_dir=data_dir)
+    typer.echo(f"The thread {thread_id} is deleted.")
+
+
+@app.command("trace")
+def trace(
+    thread_id: ThreadId,
+    turn: Annotated[int | None, typer.Argument(help="Which turn. Default: the last.", show_default=False)] = None,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show how a turn came about: what was searched for and found, what decided, and what was left out."""
+    from bythebook.errors import NotFound
+
+    _, turns = _read(thread_id, data_dir)
+    chosen = next((one for one in turns if one.number == (turn or turns[-1].number)), None)
+    if chosen is None:
+        raise NotFound(f"The thread {thread_id} has turns 1 to {turns[-1].number}, and no turn {turn}.")
+    if json:
+        typer.echo(to_json({**fields_of(chosen), "asked": chosen.asked}))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    _print_turn(console, chosen, verbose=True)
+    if chosen.trace is not None:
+        from bythebook.cli.trace import print_trace
+
+        print_trace(console, chosen.trace)
+
+
+def _print_turn(console: Console, turn: StoredTurn, *, verbose: bool = False) -> None:
+    from bythebook.cli.answer import print_answer, print_sentence
+    from bythebook.cli.tables import when
+
+    console.print(f"\n› {turn.asked}\n", markup=False)
+    for sentence in turn.answer.sentences:
+        print_sentence(console, sentence, first=sentence is turn.answer.sentences[0])
+    print_answer(console, turn.answer, verbose=verbose)
+    if turn.stale_since:
+        labels = " ".join(f"[{label}]" for label in turn.stale_labels)
+        since = f"  The book has changed since: it no longer says what {labels} quotes ({when(turn.stale_since)})."
+        console.print(since, style="yellow", markup=False)
+
+
+def _read(thread_id: str, data_dir: Path | None) -> tuple[Thread, tuple[StoredTurn, ...]]:
+    async def work(database: Database) -> tuple[Thread, tuple[StoredTurn, ...]]:
+        from bythebook.threads.store import ANY_KEY, Threads
+
+        threads = Threads(database)
+        thread = await threads.get(thread_id, ANY_KEY)
+        return thread, await threads.turns(thread.thread_id)
+
+    return run_with_database(work, data_dir=data_dir)

@@ -1,0 +1,71 @@
+"""`bythebook worker`: does the jobs that are queued."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import DataDir
+
+if TYPE_CHECKING:
+    from bythebook.errors import BookError
+    from bythebook.jobs.course import JobEvent
+    from bythebook.jobs.model import Job
+    from bythebook.settings import Settings
+
+
+def run(
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when there is nothing more to do.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Do queued jobs until stopped. Start as many as there are cores to spare, on any machine that reaches the same servers."""
+    import asyncio
+
+    from bythebook.settings import read_settings
+
+    asyncio.run(_work(read_settings(data_dir=data_dir), until_idle))
+
+
+async def _work(settings: Settings, until_idle: bool) -> None:
+    """Asked to end by the system, it hands its job back first, so that another goes on with it at once."""
+    import asyncio
+    import signal
+    from contextlib import suppress
+
+    from bythebook.wiring import open_resources
+
+    asked_to_end = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end.set)
+    async with open_resources(settings, embeds=True) as resources:
+        typer.echo("Waiting for jobs  (Ctrl-C ends it)")
+        working = asyncio.create_task(resources.worker(_tell).work(until_idle=until_idle))
+        asked = asyncio.create_task(asked_to_end.wait())
+        try:
+            await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asked.cancel()
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
+
+
+def _tell(job: Job, event: JobEvent | BookError) -> None:
+    """A line where something begins or ends."""
+    from bythebook.errors import BookError
+    from bythebook.index.progress import Planned, Report
+    from bythebook.jobs.course import Waiting
+
+    match event:
+        case Planned():
+            again = f", begun before ({job.attempts} times now)" if job.attempts > 1 else ""
+            said = f"{job.mode} ingestion of {job.book_id}: {event.files_total:,} lessons{again}"
+        case Waiting():
+            said = f"waits {event.seconds:.0f} s: {event.reason}"
+        case Report():
+            said = f"done: {event.files_processed:,} lessons, {event.chunks_created:,} chunks new, {event.chunks_deleted:,} gone"
+        case BookError():
+            said = f"ended: {event}"
+        case _:
+            return
+    typer.echo(f"job {job.job_id}  {said}")

@@ -1,0 +1,71 @@
+"""Who runs an errand: this process, which then opens the index; or the server that has it open already.
+
+An errand is an async function whose first argument is the library and whose others, and result, are values. It is written
+once and does not know where it runs; nor does the command that sends it, which prints what comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+
+from bythebook.errands.server_file import SERVER_FILE
+from bythebook.settings import Settings
+
+if TYPE_CHECKING:
+    from bythebook.wiring import Library
+
+P = ParamSpec("P")
+T = TypeVar("T")
+L = TypeVar("L", bound="Library")
+L_co = TypeVar("L_co", bound="Library", covariant=True)
+"""What errands are given: a Library, or Resources."""
+
+
+class Runner(Protocol[L_co]):
+    @property
+    def settings(self) -> Settings:
+        """The command's own, whoever runs its errands."""
+
+    async def run(self, errand: Callable[Concatenate[L_co, P], Coroutine[Any, Any, T]], *given: P.args, **named: P.kwargs) -> T:
+        """An errand with one result."""
+
+    def follow(
+        self, errand: Callable[Concatenate[L_co, P], AsyncIterator[T]], *given: P.args, **named: P.kwargs
+    ) -> AsyncIterator[T]:
+        """An errand that tells as it goes. Follow it to its end: what it has open it closes there, while the library is."""
+
+
+class InProcess(Generic[L]):
+    def __init__(self, library: L) -> None:
+        self._library = library
+
+    @property
+    def settings(self) -> Settings:
+        return self._library.settings
+
+    async def run(self, errand: Callable[Concatenate[L, P], Coroutine[Any, Any, T]], *given: P.args, **named: P.kwargs) -> T:
+        return await errand(self._library, *given, **named)
+
+    def follow(
+        self, errand: Callable[Concatenate[L, P], AsyncIterator[T]], *given: P.args, **named: P.kwargs
+    ) -> AsyncIterator[T]:
+        return errand(self._library, *given, **named)
+
+
+@asynccontextmanager
+async def open_runner(
+    settings: Settings, opening: Callable[[Settings], AbstractAsyncContextManager[L]]
+) -> AsyncIterator[Runner[L]]:
+    """The server where one holds this index and answers; else whatever `opening` opens, which says so if it cannot."""
+    folder = settings.data_dir.expanduser() / "index"
+    if not settings.qdrant_url and (folder / SERVER_FILE).exists():
+        from bythebook.errands.through_server import ThroughServer, find_server
+
+        if address := await asyncio.to_thread(find_server, folder):
+            yield ThroughServer[L](address, settings)
+            return
+    async with opening(settings) as library:
+        yield InProcess(library)

@@ -1,0 +1,166 @@
+"""A question with what its author expects, and how one is read from a row of any format. Values and checks; no files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args
+
+from bythebook.drafting.draft import Exchange
+from bythebook.errors import InvalidInput
+from bythebook.grounding.verdict import RefusalReason
+from bythebook.retrieval.query import SearchQuery
+from bythebook.turn import check_question
+
+REASONS: tuple[RefusalReason, ...] = get_args(RefusalReason)
+REASON_OF_KIND: Mapping[str, RefusalReason] = {
+    "near": "not_in_book",
+    "foreign": "off_topic",
+    "beyond_filter": "outside_filters",
+}
+"""What a refusal should say, where the author named the kind of question and not the reason."""
+FILTERS = frozenset(one.name for one in fields(SearchQuery)) - {"text", "book_id", "limit", "parent_doc_id"}
+SHORT_NAMES = {name.removesuffix("_filter"): name for name in FILTERS}
+YES, NO = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Everything but the question is optional, and what is not given is not scored.
+
+    `lessons` are those that answer it; `quote` is the sentence that does; every one of `keywords` belongs into the answer, and
+    at least one of `answers`. `passage` is the text it was asked about, where the format gives that instead of a lesson."""
+
+    id: str
+    question: str
+    line: int = 0
+    answerable: bool | None = None
+    reason: RefusalReason | None = None
+    kind: str = ""
+    lessons: tuple[str, ...] = ()
+    quote: str | None = None
+    passage: str | None = None
+    keywords: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Exchange, ...] = ()
+    standalone: str | None = None
+    checked: bool = True
+    """Whether its author has looked at it; a drafted question says no."""
+
+    def query(self, book_id: str, limit: int) -> SearchQuery:
+        """Unfiltered unless the case says so, as a chat is."""
+        given = {"hardware_tier_filter": None, **self.filters}
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        return SearchQuery(text="standing in for the question", book_id=book_id, limit=limit, **given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something about the questions their author should know. It stops nothing."""
+
+    line: int
+    id: str
+    message: str
+
+
+def read_case(row: Mapping[str, Any], *, line: int, number: int) -> Case:
+    """Raises InvalidInput with what is wrong in the row; the caller knows where it stands."""
+    question = row.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise InvalidInput("it has no question")
+    check_question(question)
+    kind = _text(row, "kind") or ""
+    reason = _text(row, "reason") or REASON_OF_KIND.get(kind)
+    if reason is not None and reason not in REASONS:
+        raise InvalidInput(f"its reason must be one of {', '.join(REASONS)}, not '{reason}'")
+    found = Case(
+        id=str(row.get("id") or f"q{number}"),
+        question=question.strip(),
+        line=line,
+        reason=reason,
+        kind=kind,
+        lessons=_texts(row, "lessons") or _texts(row, "lesson"),
+        quote=_text(row, "quote"),
+        passage=_text(row, "passage"),
+        keywords=_texts(row, "keywords"),
+        answers=_texts(row, "answers"),
+        filters=_filters(row.get("filters") or {}),
+        history=_history(row.get("history") or ()),
+        standalone=_text(row, "standalone"),
+        checked=_flag(row, "checked") is not False,
+        answerable=_answerable(row, reason),
+    )
+    found.query("any", 1)  # raises where a filter is out of range
+    return found
+
+
+def _answerable(row: Mapping[str, Any], reason: str | None) -> bool | None:
+    stated = _flag(row, "answerable")
+    if stated is not None:
+        return stated
+    if reason:
+        return False
+    expects = any(row.get(name) for name in ("lesson", "lessons", "quote", "passage", "keywords", "answers"))
+    return True if expects else None
+
+
+def _text(row: Mapping[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput(f"its {name} must be a text")
+    return value.strip() or None
+
+
+def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = row.get(name) or ()
+    several = (value,) if isinstance(value, str) else value
+    if not isinstance(several, Sequence) or not all(isinstance(one, str) for one in several):
+        raise InvalidInput(f"its {name} must be a text or a list of texts")
+    return tuple(one.strip() for one in several if one.strip())
+
+
+def _flag(row: Mapping[str, Any], name: str) -> bool | None:
+    value = row.get(name)
+    if value is None or value == "":
+        return None
+    word = str(value).strip().lower()
+    if word not in YES | NO:
+        raise InvalidInput(f"its {name} must be true or false, not '{value}'")
+    return word in YES
+
+
+def _filters(given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InvalidInput("its filters must be an object of names and values")
+    filters: dict[str, Any] = {}
+    for name, value in given.items():
+        known = SHORT_NAMES.get(name, name)
+        if known not in FILTERS:
+            raise InvalidInput(f"it has a filter '{name}', and there are only {', '.join(sorted(SHORT_NAMES))}")
+        filters[known] = tuple(value) if isinstance(value, list) else value
+        if not isinstance(filters[known], _FILTER_TYPES[known]) or isinstance(value, bool):
+            raise InvalidInput(f"its filter '{name}' cannot be {value!r}")
+    return filters
+
+
+_FILTER_TYPES: Mapping[str, type] = {
+    **dict.fromkeys(FILTERS, str),
+    **dict.fromkeys(("hardware_tier_filter", "chapter_min", "chapter_max", "lesson_filter"), int),
+    "proficiency_levels": tuple,
+}
+
+
+def _history(given: Any) -> tuple[Exchange, ...]:
+    """Messages that alternate, a reader's first."""
+    wrong = InvalidInput("its history must alternate between a user's and an assistant's message, each with role and content")
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) % 2:
+        raise wrong
+    roles = [one.get("role") if isinstance(one, Mapping) else None for one in given]
+    if roles != ["user", "assistant"] * (len(roles) // 2) or not all(isinstance(one.get("content"), str) for one in given):
+        raise wrong
+    return tuple(
+        Exchange(question=asked["content"], answer=told["content"]) for asked, told in zip(given[::2], given[1::2], strict=True)
+    )

@@ -1,0 +1,95 @@
+"""What a question's outcome was worth: one flat value per question, which the report stores, shows and compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """A result that was found for a question; `right` where it is of a gold lesson."""
+
+    rank: int
+    source_file: str
+    page_title: str
+    heading_path: tuple[str, ...]
+    source_url: str
+    score: float
+    relevance: float
+    right: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """None stands where nothing was expected, so that nothing can be scored."""
+
+    id: str
+    question: str
+    line: int
+    kind: str
+    fitted: bool
+    """Relevance was fitted by this very question: it is scored apart."""
+    filtered: bool
+    follow_up: bool
+    expected: bool | None
+    expected_reason: str | None
+    gold: tuple[str, ...]
+    chapter: str
+    order: tuple[str, int, int]
+    quote_stands: bool | None
+    """Whether the expected quote still stands in its lesson."""
+    retrieved: tuple[Retrieved, ...]
+    passage_rank: int | None
+    failure: str
+    total_ms: float
+    first_ms: float | None
+    retrieval: Mapping[str, float] = field(default_factory=dict)
+    searched: str = ""
+    answered: bool = False
+    reason: str | None = None
+    detail: str = ""
+    text: str = ""
+    confidence: float = 0.0
+    level: str = ""
+    cited: tuple[str, ...] = ()
+    citation_precision: float | None = None
+    lesson_cited: bool | None = None
+    quote_cited: bool | None = None
+    words_found: float | None = None
+    quotes: int = 0
+    inexact: tuple[str, ...] = ()
+    sentences: int = 0
+    unsupported: tuple[str, ...] = ()
+
+    @property
+    def decided_right(self) -> bool | None:
+        """Answered what the book answers, or refused what it does not."""
+        return None if self.expected is None else not self.failure and self.answered is self.expected
+
+    @property
+    def right(self) -> bool | None:
+        """Rightly decided; and where it was answered, from the right lesson, saying what it must, from words that stand."""
+        if self.expected is None:
+            return None
+        return not self.faults
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with it, in words."""
+        found = [f"could not be asked: {self.failure}"] if self.failure else []
+        if self.decided_right is False and not self.failure:
+            found.append(
+                "refused, though the book answers it" if self.expected else "answered, though it should have been refused"
+            )
+        if self.lesson_cited is False and self.expected:
+            found.append("cites other lessons than the expected one")
+        if self.quote_stands is False and self.expected:
+            found.append("the expected quote no longer stands in its lesson")
+        if self.words_found is not None and self.words_found < 1.0:
+            found.append("does not say what it must")
+        if self.inexact:
+            found.append("quotes what the book does not say")
+        if self.unsupported:
+            found.append("says what its sources do not")
+        return tuple(found)

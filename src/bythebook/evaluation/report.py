@@ -1,0 +1,150 @@
+"""The whole of an evaluation: every question asked, marked and counted, with what was noticed on the way. Reads and writes
+itself as JSON, so that a later one can be held against it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bythebook import __version__
+from bythebook.answering import Answering
+from bythebook.calibrating import for_fitting, read_questions
+from bythebook.errors import InvalidInput, Unavailable
+from bythebook.evaluation.asking import Manner, Outcome, ask_all
+from bythebook.evaluation.cases import Case, Remark
+from bythebook.evaluation.figures import Figure, figures
+from bythebook.evaluation.ir_measures import retrieval_figures
+from bythebook.evaluation.marks import Mark
+from bythebook.evaluation.reading import CaseSet
+from bythebook.evaluation.scoring import Scorer
+from bythebook.evaluation.sources import Sources
+from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.probes import FOREIGN
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import VectorIndex
+from bythebook.values import from_plain, to_plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """`held_out` are the figures to believe: of questions that relevance was not fitted by. `fitted` are of those it was."""
+
+    book_id: str
+    title: str
+    model: str
+    embedder: str
+    questions_file: str
+    at_once: int
+    version: str
+    created_at: str
+    held_out: tuple[Figure, ...]
+    fitted: tuple[Figure, ...]
+    remarks: tuple[Remark, ...]
+    marks: tuple[Mark, ...]
+
+    @property
+    def scored(self) -> tuple[Mark, ...]:
+        """The questions that count."""
+        return tuple(mark for mark in self.marks if not mark.fitted)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it, with what the marks come to."""
+        plain: dict[str, Any] = to_plain(self)
+        for mark, written in zip(self.marks, plain["marks"], strict=True):
+            written |= {"decided_right": mark.decided_right, "right": mark.right, "faults": list(mark.faults)}
+        return plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One more question has been asked and marked."""
+
+    done: int
+    total: int
+
+
+async def evaluate(
+    answering: Answering, index: VectorIndex, state: IngestionState, given: CaseSet, manner: Manner, *, name: str
+) -> AsyncIterator[Asked | Report]:
+    """Tells how far it is, then the report."""
+    sources = Sources(index, state)
+    cases, unknown = await sources.settle(given.cases)
+    manifest = (await index.collections())[state.collection_name]
+    fitted = _fitted(cases, state, manifest.calibration.get(state.book_id))
+    scorer = Scorer(sources, language=state.language)
+    outcomes: dict[str, Outcome] = {}
+    marks: dict[str, Mark] = {}
+    async for outcome in ask_all(answering, state.book_id, cases, manner):
+        outcomes[outcome.case.id] = outcome
+        marks[outcome.case.id] = await scorer.mark(outcome, fitted=outcome.case.id in fitted)
+        yield Asked(done=len(marks), total=len(cases))
+    failures = [mark.failure for mark in marks.values() if mark.failure]
+    if len(failures) == len(cases):
+        raise Unavailable(failures[0])
+    ordered = _with_retrieval([marks[case.id] for case in cases], outcomes, manner.limit)
+    models = [outcome.answer.model for outcome in outcomes.values() if outcome.answer]
+    yield Report(
+        book_id=state.book_id,
+        title=state.title,
+        model=models[0],
+        embedder=manifest.embedder,
+        questions_file=name,
+        at_once=manner.at_once,
+        version=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        held_out=figures([mark for mark in ordered if not mark.fitted]),
+        fitted=figures([mark for mark in ordered if mark.fitted]),
+        remarks=(*given.remarks, *unknown, *_noticed(ordered, cases)),
+        marks=tuple(ordered),
+    )
+
+
+def _with_retrieval(marks: Sequence[Mark], outcomes: dict[str, Outcome], depth: int) -> list[Mark]:
+    """Scored where a lesson is right and the reader's filters let it through."""
+    gold = {mark.id: mark.gold for mark in marks if mark.gold and mark.expected is not False and not mark.failure}
+    found = {id: [result.source_file for result in outcomes[id].results] for id in gold}
+    by_id = retrieval_figures(gold, found, depth=depth)
+    return [replace(mark, retrieval=by_id.get(mark.id, {})) for mark in marks]
+
+
+def _fitted(cases: Iterable[Case], state: IngestionState, stored: Any) -> frozenset[str]:
+    """The questions that relevance was fitted by. Where the book's folder is gone, every one that may have been."""
+    if not stored:
+        return frozenset()
+    fitted = {case.id for case in cases if case.question in FOREIGN}
+    if Calibration.from_dict(stored["close"]).sources.get("author"):
+        root = Path(state.source_root)
+        own = {question.id: question.text for question in read_questions(root)} if root.is_dir() else None
+        halves = [case for case in cases if for_fitting(case.id) and not case.filters]
+        fitted |= {case.id for case in halves if own is None or own.get(case.id) in (case.question, case.standalone)}
+    return frozenset(fitted)
+
+
+def _noticed(marks: Sequence[Mark], cases: Sequence[Case]) -> list[Remark]:
+    remarks = [
+        Remark(line=mark.line, id=mark.id, message=f"its quote does not stand in {mark.gold[0]}")
+        for mark in marks
+        if mark.quote_stands is False
+    ]
+    unchecked = sum(not case.checked for case in cases)
+    if unchecked:
+        message = f"{unchecked:,} of {len(cases):,} questions are drafts that nobody has checked"
+        remarks.append(Remark(line=0, id="", message=message))
+    if not any(not mark.fitted for mark in marks):
+        message = "relevance was fitted by every one of these questions; write others to score by"
+        remarks.append(Remark(line=0, id="", message=message))
+    return remarks
+
+
+def read_report(path: Path) -> Report:
+    """One that was written before."""
+    try:
+        return from_plain(Report, json.loads(path.read_text("utf-8")))
+    except OSError as error:
+        raise InvalidInput(f"The report {path} cannot be read ({error.strerror}); name another file.") from error
+    except ValueError as error:
+        raise InvalidInput(f"{path} is no report of 'bythebook evaluate --json'; write one and compare with that.") from error

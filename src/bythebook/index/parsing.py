@@ -1,0 +1,79 @@
+"""Lessons read and cut into chunks: here, or by an executor's workers. The files are always read here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from bythebook.books.discovery import file_hash, read_source
+from bythebook.books.lesson import decode, read_claim, read_lesson
+from bythebook.books.model import Book, Lesson
+from bythebook.errors import InvalidBook
+from bythebook.index.plan import Failure, Page
+from bythebook.index.progress import Tally
+from bythebook.index.spreading import Spread
+
+Parsed = tuple[Page, Lesson]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A lesson's text as it was just read; what the plan saw of it may be older."""
+
+    page: Page
+    text: str
+    file_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parser:
+    """Of one book. `spread`: who parses, when others do."""
+
+    root: Path
+    book: Book
+    limit_bytes: int
+    spread: Spread | None = None
+
+    def window(self, pages: Iterator[Page], tally: Tally, *, chunks: int) -> list[Parsed]:
+        """The next lessons, until they have so many chunks."""
+        found: list[Parsed] = []
+        size, lanes = 0, self.spread.lanes if self.spread else 1
+        while size < chunks and (some := list(islice(pages, lanes))):
+            for parsed in self.parse(some, tally):
+                found.append(parsed)
+                size += max(1, len(parsed[1].chunks))
+        return found
+
+    def parse(self, pages: Iterable[Page], tally: Tally) -> list[Parsed]:
+        """A lesson that cannot be read is a failure by itself."""
+        read = []
+        for page in pages:
+            try:
+                raw = read_source(self.root, page.path, limit_bytes=self.limit_bytes)
+                read.append(Source(page=page, text=decode(raw, page.path), file_hash=file_hash(raw)))
+            except InvalidBook as error:
+                tally.failures.append(Failure(source_file=page.path, reason=str(error)))
+        lessons = self._parsed(partial(parse_lesson, self.book), read)
+        return [(source.page, lesson) for source, lesson in zip(read, lessons, strict=True)]
+
+    def _parsed(self, parse: Callable[[Source], Lesson], read: list[Source]) -> list[Lesson]:
+        if self.spread is None:
+            return [parse(source) for source in read]
+        with self.spread.minding():
+            return list(self.spread.executor.map(parse, read))
+
+
+def parse_lesson(book: Book, source: Source) -> Lesson:
+    page = source.page
+    return read_lesson(
+        book,
+        page.path,
+        source.text,
+        file_hash=source.file_hash,
+        claim=replace(page.claim, warnings=read_claim(book, page.path, source.text).warnings),
+        id_base=page.id_base,
+        chapter_title=page.chapter_title,
+    )

@@ -1,0 +1,127 @@
+"""What a job is: document D's IngestionJob, where its book comes from, and how far it has got. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from bythebook.index.plan import Failure
+from bythebook.index.progress import Mode
+
+JobStatus = Literal["queued", "running", "completed", "failed"]
+STATUSES: tuple[JobStatus, ...] = get_args(JobStatus)
+Stage = Literal["fetching", "reading", "ingesting", "calibrating", "waiting"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A book in a folder. `host`: the one machine that has it; None where every worker sees it."""
+
+    path: Path
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A book in a git repository: the folder `folder` of the newest commit of `branch`."""
+
+    url: str
+    branch: str
+    folder: str = ""
+
+
+Source = Folder | Repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is asked for: one ingestion of one book."""
+
+    book_id: str
+    source: Source
+    mode: Mode = "incremental"
+
+    @property
+    def host(self) -> str | None:
+        return self.source.host if isinstance(self.source, Folder) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a running job has got. `seconds` counts from its present worker's beginning."""
+
+    stage: Stage
+    files_total: int = 0
+    files_processed: int = 0
+    files_skipped: int = 0
+    chunks_embedded: int = 0
+    bytes_done: int = 0
+    bytes_total: int = 0
+    seconds: float = 0.0
+    waiting_for: str | None = None
+
+    @property
+    def chunks_per_second(self) -> float | None:
+        return self.chunks_embedded / self.seconds if self.seconds > 1 and self.chunks_embedded else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.stage != "ingesting" or not self.bytes_done:
+            return None
+        return self.seconds * (self.bytes_total - self.bytes_done) / self.bytes_done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Document D's IngestionJob. A cancelled job is a failed one that was asked to end."""
+
+    job_id: int
+    book_id: str
+    mode: Mode
+    status: JobStatus
+    source: Source
+    files_processed: int
+    files_skipped: int
+    chunks_created: int
+    chunks_deleted: int
+    files_total: int
+    queued_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_seconds: int | None
+    error_message: str | None
+    failed_files: tuple[Failure, ...]
+    progress: Progress | None
+    attempts: int
+    cancel_requested: bool
+    owner: str | None
+    lease_expires_at: datetime | None
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def order(self) -> Order:
+        return Order(book_id=self.book_id, source=self.source, mode=self.mode)
+
+    @property
+    def cancelled(self) -> bool:
+        return self.status == "failed" and self.cancel_requested
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ("completed", "failed")
+
+
+def source_to_plain(source: Source) -> dict[str, str]:
+    """What is stored, and what a reader of the API sees; the same source always gives the same."""
+    if isinstance(source, Folder):
+        return {"folder": str(source.path)}
+    return {"git": source.url, "branch": source.branch, "folder": source.folder}
+
+
+def source_from_plain(plain: Mapping[str, str], host: str | None) -> Source:
+    if "git" in plain:
+        return Repository(url=plain["git"], branch=plain["branch"], folder=plain["folder"])
+    return Folder(path=Path(plain["folder"]), host=host)

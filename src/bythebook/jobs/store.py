@@ -1,0 +1,249 @@
+"""Jobs in SQL. A running job is leased to its worker: whoever finds the lease run out takes the job over.
+
+Times of leases are the database's where it has a clock of its own (PostgreSQL), so that machines need not agree about the
+time. SQLite is one machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Text, and_, cast, func, insert, or_, select, text, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bythebook.database.engine import Database
+from bythebook.database.statements import clock
+from bythebook.database.tables import jobs
+from bythebook.errors import InvalidInput, NotFound, StorageFailure
+from bythebook.index.progress import Report
+from bythebook.jobs.model import Job, JobStatus, Order, Progress, source_to_plain
+from bythebook.jobs.rows import job_of, new_row, progress_columns, report_columns
+
+LEASE = timedelta(seconds=10)
+ATTEMPTS_MAX = 10
+LISTED = 50
+CANCELLED = "Cancelled before it was done; what was done so far is kept. Go on with: bythebook jobs retry {job_id}"
+INTERRUPTED = "The process that ran it ended before the job did; what was done is kept. Go on with: bythebook jobs retry {job_id}"
+WORN_OUT = (
+    "Begun {attempts} times, and each time its worker died. Look at the workers' memory, then: bythebook jobs retry {job_id}"
+)
+
+Standing = Literal["ours", "cancelled", "lost"]
+"""What a worker learns when it renews its lease."""
+
+
+class Jobs:
+    """Every change is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def queue(self, order: Order) -> Job:
+        """A queued job that would do the same is the same job."""
+        async with self._alone(order.book_id) as (connection, now):
+            same = await _first(connection, _same(order), jobs.c.status == "queued")
+            return same or await _insert(connection, new_row(order, now))
+
+    async def start(self, order: Order, owner: str) -> Job | None:
+        """Begin at once, going on with what a dead worker left of the same. None while another job of the book runs."""
+        async with self._alone(order.book_id) as (connection, now):
+            running = await _first(connection, jobs.c.book_id == order.book_id, jobs.c.status == "running")
+            if running and not _lapsed_at(running, now):
+                return None
+            if running and running.order == order:
+                return await _lease(connection, jobs.c.job_id == running.job_id, owner, now)
+            if running:
+                await _end(connection, running, now, error_message=INTERRUPTED.format(job_id=running.job_id))
+            queued = await _first(connection, _same(order), jobs.c.status == "queued")
+            job = queued or await _insert(connection, new_row(order, now))
+            return await _lease(connection, jobs.c.job_id == job.job_id, owner, now)
+
+    async def claim(self, owner: str, host: str) -> Job | None:
+        """The job to do next: one whose worker died, else the one that waits longest and whose book has none running."""
+        try:
+            async with self._timed() as (connection, now):
+                here = or_(jobs.c.host.is_(None), jobs.c.host == host)
+                lapsed = and_(jobs.c.status == "running", _lapsed(now), here)
+                if taken := await _lease(connection, _next(lapsed, jobs.c.lease_expires_at), owner, now):
+                    return await self._unless_worn_out(connection, taken, now)
+                busy = jobs.alias("busy")
+                alone = ~select(busy.c.job_id).where(busy.c.book_id == jobs.c.book_id, busy.c.status == "running").exists()
+                waiting = and_(jobs.c.status == "queued", jobs.c.run_after <= now, here, alone)
+                return await _lease(connection, _next(waiting, jobs.c.run_after, jobs.c.job_id), owner, now)
+        except StorageFailure as failure:
+            if isinstance(failure.__cause__, IntegrityError):  # another worker began a job of this book in the same moment
+                return None
+            raise
+
+    async def renew(self, job: Job, progress: Progress) -> Standing:
+        """Tell how far it is, and learn whether to go on."""
+        async with self._timed() as (connection, now):
+            changes = update(jobs).where(_held(job)).values(lease_expires_at=now + LEASE, **progress_columns(progress))
+            row = (await connection.execute(changes.returning(jobs.c.cancel_requested))).first()
+        return "lost" if row is None else "cancelled" if row.cancel_requested else "ours"
+
+    async def complete(self, job: Job, report: Report) -> bool:
+        """False where the job has become another worker's."""
+        async with self._timed() as (connection, now):
+            return await _end(connection, job, now, status="completed", error_message=None, **report_columns(report))
+
+    async def fail(self, job: Job, message: str) -> bool:
+        async with self._timed() as (connection, now):
+            return await _end(connection, job, now, error_message=message)
+
+    async def fail_cancelled(self, job: Job) -> bool:
+        async with self._timed() as (connection, now):
+            return await _end_cancelled(connection, job, now)
+
+    async def hand_back(self, job: Job) -> None:
+        """Its worker stops in good order: the next one need not wait for the lease to run out."""
+        async with self._timed() as (connection, now):
+            await connection.execute(update(jobs).where(_held(job)).values(lease_expires_at=now - LEASE))
+
+    async def hand_back_all(self, host: str, *, unless_of: str) -> None:
+        """For a process that knows that no other of its machine can be running jobs."""
+        here = jobs.c.owner.startswith(f"{host}:", autoescape=True)
+        mine = jobs.c.owner.startswith(f"{host}:{unless_of}:", autoescape=True)
+        async with self._timed() as (connection, now):
+            dead = update(jobs).where(jobs.c.status == "running", here, ~mine)
+            await connection.execute(dead.values(lease_expires_at=now - LEASE))
+
+    async def cancel(self, job_id: int) -> Job:
+        """A queued job ends now; a running one when its worker next renews; one that has ended stays as it is."""
+        async with self._timed() as (connection, now):
+            asked = update(jobs).where(jobs.c.job_id == job_id, jobs.c.status.in_(("queued", "running")))
+            await connection.execute(asked.values(cancel_requested=True))
+            job = await _get(connection, job_id)
+            if job.status == "queued" or (job.status == "running" and _lapsed_at(job, now)):
+                await _end_cancelled(connection, job, now)
+            return await _get(connection, job_id)
+
+    async def retry(self, job_id: int) -> Job:
+        """A new job that does the same: document D knows no way out of `failed`."""
+        job = await self.get(job_id)
+        if job.status != "failed":
+            raise InvalidInput(f"Job {job_id} is {job.status}; only a failed job can be tried again.")
+        return await self.queue(job.order)
+
+    async def get(self, job_id: int) -> Job:
+        async with self._database.transaction() as connection:
+            return await _get(connection, job_id)
+
+    async def list(
+        self,
+        *,
+        book_id: str | None = None,
+        status: JobStatus | None = None,
+        before: int | None = None,
+        limit: int = LISTED,
+    ) -> list[Job]:
+        """Newest first; `before` is the last job_id of the page before."""
+        wanted = select(jobs).order_by(jobs.c.job_id.desc()).limit(limit)
+        for column, value in ((jobs.c.book_id, book_id), (jobs.c.status, status)):
+            wanted = wanted if value is None else wanted.where(column == value)
+        wanted = wanted if before is None else wanted.where(jobs.c.job_id < before)
+        async with self._database.transaction() as connection:
+            return [job_of(row) for row in await connection.execute(wanted)]
+
+    async def counts(self) -> dict[str, int]:
+        """How many jobs there are in each status that has any."""
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(jobs.c.status, func.count()).group_by(jobs.c.status))
+            return {row[0]: row[1] for row in rows}
+
+    async def _unless_worn_out(self, connection: AsyncConnection, job: Job, now: datetime) -> Job | None:
+        """A job that kills every worker must not go on killing them."""
+        if job.attempts <= ATTEMPTS_MAX:
+            return job
+        await _end(connection, job, now, error_message=WORN_OUT.format(attempts=ATTEMPTS_MAX, job_id=job.job_id))
+        return None
+
+    @asynccontextmanager
+    async def _timed(self) -> AsyncIterator[tuple[AsyncConnection, datetime]]:
+        async with self._database.transaction() as connection:
+            yield connection, await clock(connection)
+
+    @asynccontextmanager
+    async def _alone(self, book_id: str) -> AsyncIterator[tuple[AsyncConnection, datetime]]:
+        """Nobody else orders or begins jobs of this book meanwhile."""
+        async with self._database.transaction() as connection:
+            if connection.dialect.name == "postgresql":
+                await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"jobs of {book_id}"))))
+            else:
+                await connection.execute(text("BEGIN IMMEDIATE"))
+            yield connection, await clock(connection)
+
+
+def _same(order: Order) -> ColumnElement[bool]:
+    source = cast(jobs.c.source, Text) == json.dumps(source_to_plain(order.source))
+    return and_(jobs.c.book_id == order.book_id, jobs.c.mode == order.mode, source, ~jobs.c.cancel_requested)
+
+
+def _lapsed(now: datetime) -> ColumnElement[bool]:
+    """A lease that lies further ahead than any lease can was given before the clock was set back."""
+    return or_(jobs.c.lease_expires_at < now, jobs.c.lease_expires_at > now + 2 * LEASE)
+
+
+def _lapsed_at(job: Job, now: datetime) -> bool:
+    return job.lease_expires_at is None or not now <= job.lease_expires_at <= now + 2 * LEASE
+
+
+def _held(job: Job) -> ColumnElement[bool]:
+    return and_(jobs.c.job_id == job.job_id, jobs.c.status == "running", jobs.c.owner == job.owner)
+
+
+def _next(condition: ColumnElement[bool], *order: ColumnElement[Any]) -> ColumnElement[bool]:
+    found = select(jobs.c.job_id).where(condition).order_by(*order).limit(1).with_for_update(skip_locked=True)
+    return jobs.c.job_id == found.scalar_subquery()
+
+
+async def _lease(connection: AsyncConnection, which: ColumnElement[bool], owner: str, now: datetime) -> Job | None:
+    begun = (
+        update(jobs)
+        .where(which)
+        .values(
+            status="running",
+            owner=owner,
+            lease_expires_at=now + LEASE,
+            started_at=func.coalesce(jobs.c.started_at, now),
+            attempts=jobs.c.attempts + 1,
+        )
+    )
+    row = (await connection.execute(begun.returning(jobs))).first()
+    return job_of(row) if row else None
+
+
+async def _insert(connection: AsyncConnection, row: dict[str, Any]) -> Job:
+    return job_of((await connection.execute(insert(jobs).values(**row).returning(jobs))).one())
+
+
+async def _first(connection: AsyncConnection, *conditions: ColumnElement[bool]) -> Job | None:
+    row = (await connection.execute(select(jobs).where(*conditions).order_by(jobs.c.job_id).limit(1))).first()
+    return job_of(row) if row else None
+
+
+async def _get(connection: AsyncConnection, job_id: int) -> Job:
+    if found := await _first(connection, jobs.c.job_id == job_id):
+        return found
+    raise NotFound(f"There is no job {job_id}. 'bythebook jobs list' shows those there are.")
+
+
+async def _end_cancelled(connection: AsyncConnection, job: Job, now: datetime) -> bool:
+    return await _end(connection, job, now, error_message=CANCELLED.format(job_id=job.job_id), cancel_requested=True)
+
+
+async def _end(connection: AsyncConnection, job: Job, now: datetime, *, status: JobStatus = "failed", **columns: Any) -> bool:
+    """Only if the job is still as `job` has it: another worker's is left alone."""
+    as_it_was = and_(jobs.c.job_id == job.job_id, jobs.c.status == job.status, jobs.c.owner.is_not_distinct_from(job.owner))
+    seconds = round((now - job.started_at).total_seconds()) if job.started_at else None
+    ended = (
+        update(jobs)
+        .where(as_it_was)
+        .values(status=status, completed_at=now, duration_seconds=max(0, seconds) if seconds is not None else None, **columns)
+    )
+    return (await connection.execute(ended.values(owner=None, lease_expires_at=None))).rowcount == 1

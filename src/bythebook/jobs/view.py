@@ -1,0 +1,43 @@
+"""A job as programs read it: document D's fields first, then what else is known. No lease, and no password of an address."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from bythebook.jobs.model import Folder, Job, Progress, Repository, Source, source_to_plain
+from bythebook.jobs.sources import shown
+
+D_FIELDS = (
+    *("job_id", "book_id", "mode", "status", "files_processed", "files_skipped", "chunks_created", "chunks_deleted"),
+    *("started_at", "completed_at", "duration_seconds", "error_message"),
+)
+
+
+def job_to_plain(job: Job) -> dict[str, Any]:
+    return {
+        **{name: getattr(job, name) for name in D_FIELDS},
+        "cancelled": job.cancelled,
+        "queued_at": job.queued_at,
+        "attempts": job.attempts,
+        "source": _source_to_plain(job.source),
+        "files_total": job.files_total,
+        "failed_files": job.failed_files,
+        "progress": _progress_to_plain(job.progress) if job.progress else None,
+        "report": dict(job.report) or None,
+    }
+
+
+def source_shown(source: Source) -> str:
+    if isinstance(source, Folder):
+        return str(source.path)
+    return f"{shown(source.url)}#{source.branch}" + (f":{source.folder}" if source.folder else "")
+
+
+def _source_to_plain(source: Source) -> dict[str, str]:
+    plain = source_to_plain(source)
+    return {**plain, "git": shown(source.url)} if isinstance(source, Repository) else plain
+
+
+def _progress_to_plain(progress: Progress) -> dict[str, Any]:
+    return {**asdict(progress), "chunks_per_second": progress.chunks_per_second, "seconds_left": progress.seconds_left}

@@ -1,0 +1,68 @@
+"""A worker: takes the next job, runs it, and takes the next. Any number of them, on any number of machines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+
+from bythebook.errors import BookError, Unavailable
+from bythebook.jobs.course import JobEvent
+from bythebook.jobs.model import Job
+from bythebook.jobs.running import Runner, new_owner, this_host
+
+CHANCE = Random()  # of our own: the shared one is for who seeds it
+POLL_SECONDS = 0.5
+
+Listener = Callable[[Job, JobEvent | BookError], None]
+"""Hears of every event and of every job that failed."""
+
+
+def _nobody(job: Job, event: JobEvent | BookError) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """One job at a time."""
+
+    runner: Runner
+    listener: Listener = _nobody
+
+    async def work(self, *, until_idle: bool = False) -> None:
+        """Goes on until it is stopped, or until there is nothing to do. A job that fails is the job's affair."""
+        await self.runner.take_back()
+        while True:
+            job = await self._claim()
+            if job:
+                await self._run(job)
+            elif until_idle:
+                return
+            else:
+                await asyncio.sleep(POLL_SECONDS * CHANCE.uniform(0.8, 1.2))
+
+    async def _claim(self) -> Job | None:
+        try:
+            return await self.runner.jobs.claim(new_owner(), this_host())
+        except Unavailable:  # the database is away for a while
+            return None
+
+    async def _run(self, job: Job) -> None:
+        try:
+            async for event in self.runner.run(job):
+                self.listener(job, event)
+        except BookError as error:
+            self.listener(job, error)
+
+
+@asynccontextmanager
+async def working(worker: Worker) -> AsyncIterator[None]:
+    """A worker beside whatever else this process does; stopped at the end, its job handed back."""
+    task = asyncio.create_task(worker.work(), name="worker")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

@@ -1,0 +1,1 @@
+"""Threads: conversations that are kept."""

@@ -1,0 +1,154 @@
+"""What a thread is made of: document E's ConversationThread and Message, documents B's and C's rules for them. Values only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from bythebook.answers import Answer
+from bythebook.drafting.draft import Exchange
+from bythebook.errors import InvalidInput
+from bythebook.grounding.citations import Citation
+from bythebook.traces import Trace
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+IDLE = timedelta(hours=1)
+"""After this long without a turn a thread is archived. The next turn brings it back."""
+SHOWN_MESSAGES = 50
+"""Of a reader's and the book's messages; older ones are archived."""
+MAX_TITLE = 120
+MAX_SUMMARY = 200
+_UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A conversation with one book, and whose it is. Whether it is archived is a matter of time, so nothing has to be run for
+    that: `archived_at` says when it came to be, None while it is not."""
+
+    thread_id: str
+    book_id: str
+    key_id: str | None
+    title: str | None
+    created_at: datetime
+    updated_at: datetime
+    archived_at: datetime | None
+    topic_summary: str | None
+    metadata: Mapping[str, Any]
+    turn_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of the transcript. `confidence` stands with the book's answers, `tool_calls` with what asked for a search,
+    `tool_name` and `tool_call_id` with what the search gave."""
+
+    role: Role
+    content: str
+    timestamp: datetime
+    turn: int = 0
+    confidence: float | None = None
+    tool_calls: tuple[Mapping[str, Any], ...] | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    archived: bool = False
+
+    def __post_init__(self) -> None:
+        if self.role == "user" and not self.content.strip():
+            raise InvalidInput("A question must not be empty.")
+        if self.tool_calls is not None and self.role != "assistant":
+            raise InvalidInput(f"Only an assistant's message calls a tool, not one of the role '{self.role}'.")
+        if self.tool_call_id is not None and self.role != "tool":
+            raise InvalidInput(f"Only a tool's message answers a call, not one of the role '{self.role}'.")
+
+    @property
+    def spoken(self) -> bool:
+        """Whether a reader said or was told it: document E's view."""
+        return self.role == "user" or (self.role == "assistant" and self.tool_calls is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTurn:
+    """How one turn of a thread ended, and how it came about. `stale_since`: when the book changed under one of its citations;
+    `stale_labels`: which of them it no longer bears out."""
+
+    thread_id: str
+    number: int
+    answer: Answer
+    trace: Trace | None
+    created_at: datetime
+    stale_since: datetime | None = None
+    stale_labels: tuple[int, ...] = ()
+
+    @property
+    def asked(self) -> str:
+        return self.answer.query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTurn:
+    """A turn that has ended and is not kept yet."""
+
+    answer: Answer
+    messages: tuple[Message, ...]
+    trace: Trace | None = None
+    topic_summary: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedChunk:
+    """A chunk that a kept answer rests on."""
+
+    thread_id: str
+    turn: int
+    label: int
+    chunk_id: str
+    stale_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """What a kept answer quotes from a chunk, and the question it answers."""
+
+    cited: CitedChunk
+    question: str
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to run the next turn of a thread, and what that turn may lean on. `turn_count`: how many it has had."""
+
+    thread_id: str
+    token: str
+    turn_count: int = 0
+    history: tuple[Exchange, ...] = ()
+
+
+def read_thread_id(text: str) -> str:
+    """As it is kept. Document E: a UUID of version 4."""
+    if not _UUID4.fullmatch(text):
+        raise InvalidInput("A thread's id is a UUID of version 4, such as 550e8400-e29b-41d4-a716-446655440000.")
+    return text.lower()
+
+
+def archived_at(updated_at: datetime, now: datetime) -> datetime | None:
+    return updated_at + IDLE if now >= updated_at + IDLE else None
+
+
+def title_of(question: str) -> str:
+    """A thread is called by its first question until its reader names it."""
+    line = " ".join(question.split())
+    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def checked_title(title: str) -> str:
+    shown = " ".join(title.split())
+    if not 1 <= len(shown) <= MAX_TITLE or not shown.isprintable():
+        raise InvalidInput(f"A thread's title takes 1 to {MAX_TITLE} printable characters; this one has {len(shown):,}.")
+    return shown

@@ -1,0 +1,242 @@
+"""Threads in SQL. A turn is stored whole or not at all; one runs at a time in a thread, whichever process runs it.
+
+A thread is there from its first stored turn on. To any key but the one that made it, and for any other book, it is not there.
+"""
+
+from __future__ import annotations
+
+import builtins
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Select,
+    String,
+    Update,
+    cast,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    true,
+    update,
+)
+
+from bythebook.database.engine import Database
+from bythebook.database.statements import insert_absent, now
+from bythebook.database.tables import cited, messages, threads, turns
+from bythebook.errors import Busy, NotFound
+from bythebook.threads.model import (
+    SHOWN_MESSAGES,
+    Lease,
+    Message,
+    NewTurn,
+    StoredTurn,
+    Thread,
+    checked_title,
+    read_thread_id,
+    title_of,
+)
+from bythebook.threads.rows import exchange_of, message_of, message_row, storable, thread_of, turn_of
+from bythebook.values import to_plain
+
+ANY_KEY: Final = "*"
+"""In place of a key's id: the look of the one who runs the program, over everyone's threads."""
+LEASE = timedelta(seconds=30)
+STORED = threads.c.turn_count > 0
+
+
+class Threads:
+    """`lease`: how long a thread stays closed after the process that ran its turn died. A living one renews well before."""
+
+    def __init__(self, database: Database, *, lease: timedelta = LEASE) -> None:
+        self._database = database
+        self.lease_for = lease
+
+    async def get(self, thread_id: str, key_id: str | None) -> Thread:
+        wanted = select(threads).where(_own(thread_id, key_id))
+        row = await self._database.run(lambda connection: connection.execute(wanted).first())
+        if row is None:
+            raise _no_thread(thread_id)
+        return thread_of(row, datetime.now(UTC))
+
+    async def list(
+        self,
+        key_id: str | None,
+        *,
+        book_id: str | None = None,
+        limit: int = 20,
+        before: datetime | None = None,
+        stale: bool = False,
+    ) -> builtins.list[Thread]:
+        """The one that was last spoken in comes first. `before`: an `updated_at`, to read on from. `stale`: only those with an
+        answer that quotes what the book no longer says."""
+        wanted = _whose(key_id) & STORED
+        if book_id is not None:
+            wanted &= threads.c.book_id == book_id
+        if before is not None:
+            wanted &= threads.c.updated_at < before
+        if stale:
+            wanted &= exists().where((cited.c.thread_id == threads.c.thread_id) & cited.c.stale_since.is_not(None))
+        newest = select(threads).where(wanted).order_by(threads.c.updated_at.desc(), threads.c.thread_id).limit(limit)
+        rows = await self._database.run(lambda connection: connection.execute(newest).all())
+        return [thread_of(row, datetime.now(UTC)) for row in rows]
+
+    async def rename(self, thread_id: str, key_id: str | None, title: str) -> None:
+        await self._change(thread_id, update(threads).where(_own(thread_id, key_id)).values(title=checked_title(title)))
+
+    async def delete(self, thread_id: str, key_id: str | None) -> None:
+        """For good, with all that was said in it. A turn that is running in it ends in nothing."""
+        await self._change(thread_id, delete(threads).where(_own(thread_id, key_id)))
+
+    async def messages(self, thread_id: str, *, archived: bool = False) -> tuple[Message, ...]:
+        """The transcript in order; with `archived`, from its very beginning."""
+        wanted = messages.c.thread_id == thread_id
+        if not archived:
+            wanted &= ~messages.c.archived
+        in_order = select(messages).where(wanted).order_by(messages.c.turn, messages.c.position)
+        rows = await self._database.run(lambda connection: connection.execute(in_order).all())
+        return tuple(message_of(row) for row in rows)
+
+    async def turns(self, thread_id: str, *, last: int | None = None) -> tuple[StoredTurn, ...]:
+        """The last ones, or all; oldest first."""
+        newest = stored_turns().where(turns.c.thread_id == thread_id).order_by(turns.c.number.desc()).limit(last)
+        rows = await self._database.run(lambda connection: connection.execute(newest).all())
+        return tuple(turn_of(row) for row in reversed(rows))
+
+    async def turn(self, thread_id: str, number: int) -> StoredTurn:
+        wanted = stored_turns().where((turns.c.thread_id == thread_id) & (turns.c.number == number))
+        row = await self._database.run(lambda connection: connection.execute(wanted).first())
+        if row is None:
+            raise NotFound(f"The thread {thread_id} has no turn {number}.")
+        return turn_of(row)
+
+    async def lease(self, thread_id: str, token: str, *, book_id: str, key_id: str | None, history: int = 0) -> Lease | None:
+        """The right to run the thread's next turn, with what was said in its last ones; or None while another turn has it. A
+        thread that is not there begins."""
+        own = (threads.c.thread_id == thread_id) & (threads.c.book_id == book_id) & _whose(key_id)
+        last = select(turns.c.answer).where(turns.c.thread_id == thread_id).order_by(turns.c.number.desc()).limit(history)
+
+        def take(connection: Connection) -> Lease | None:
+            moment = now(connection)
+            held = {"turn_token": token, "turn_expires_at": moment + self.lease_for}
+            free = threads.c.turn_token.is_(None) | (threads.c.turn_expires_at < moment)
+            taken = connection.execute(update(threads).where(own & free).values(held).returning(threads.c.turn_count)).scalar()
+            if taken is not None:
+                said = tuple(exchange_of(row.answer) for row in reversed(connection.execute(last).all()))
+                return Lease(thread_id=thread_id, token=token, turn_count=taken, history=said)
+            row = {"thread_id": thread_id, "book_id": book_id, "key_id": key_id, "metadata": {}, "turn_count": 0, **held}
+            if insert_absent(connection, threads, {**row, "created_at": moment, "updated_at": moment}, key="thread_id"):
+                return Lease(thread_id=thread_id, token=token)
+            if connection.execute(select(threads.c.thread_id).where(own)).first() is None:
+                raise _no_thread(thread_id)
+            return None
+
+        return await self._database.run(take)
+
+    async def renew(self, thread_id: str, token: str) -> None:
+        """The turn still runs. Where its lease is lost, storing it will say so."""
+
+        def extend(connection: Connection) -> None:
+            end = now(connection) + self.lease_for
+            connection.execute(update(threads).where(_leased(thread_id, token)).values(turn_expires_at=end))
+
+        await self._database.run(extend)
+
+    async def release(self, thread_id: str, token: str) -> None:
+        """The turn ends in nothing. A thread that has had none is forgotten, and so are those whose process died in the first."""
+
+        def give_back(connection: Connection) -> None:
+            dead = threads.c.turn_expires_at < now(connection)
+            connection.execute(delete(threads).where(~STORED & (_leased(thread_id, token) | dead)))
+            freed = {"turn_token": None, "turn_expires_at": None}
+            connection.execute(update(threads).where(_leased(thread_id, token)).values(freed))
+
+        await self._database.run(give_back)
+
+    async def append(self, lease: Lease, turn: NewTurn) -> int:
+        """The whole turn in one transaction, and the lease given back with it. The turn's number."""
+        answer, number = turn.answer, lease.turn_count + 1
+        changes: dict[str, Any] = {"turn_count": number, "turn_token": None, "turn_expires_at": None}
+        changes["updated_at"] = answer.created_at
+        if number == 1:
+            changes |= {"title": storable(title_of(answer.query)), "created_at": turn.messages[0].timestamp}
+        if turn.topic_summary is not None:
+            changes["topic_summary"] = storable(turn.topic_summary)
+        if turn.metadata:
+            changes["metadata"] = turn.metadata
+        held = _leased(lease.thread_id, lease.token) & (threads.c.turn_count == lease.turn_count)
+
+        def store(connection: Connection) -> None:
+            if not connection.execute(update(threads).where(held).values(changes)).rowcount:
+                raise _lost(connection, lease)
+            _write(connection, lease.thread_id, number, turn)
+
+        await self._database.run(store)
+        return number
+
+    async def _change(self, thread_id: str, statement: Update | Delete) -> None:
+        if not await self._database.run(lambda connection: connection.execute(statement).rowcount):
+            raise _no_thread(thread_id)
+
+
+def _write(connection: Connection, thread_id: str, number: int, turn: NewTurn) -> None:
+    answer = turn.answer
+    row = {
+        "thread_id": thread_id,
+        "number": number,
+        "book_id": answer.book_id,
+        "refused": answer.refused,
+        "confidence_level": answer.confidence.confidence_level,
+        "answer": to_plain(answer),
+        "trace": to_plain(turn.trace),
+        "created_at": answer.created_at,
+    }
+    connection.execute(insert(turns).values(row))
+    connection.execute(insert(messages), [message_row(one, thread_id, position) for position, one in enumerate(turn.messages)])
+    chunks = {(one.label, one.chunk_id) for sentence in answer.sentences for one in sentence.citations}
+    if chunks:
+        place = {"thread_id": thread_id, "turn": number, "book_id": answer.book_id}
+        connection.execute(insert(cited), [{**place, "label": label, "chunk_id": id} for label, id in chunks])
+    if number > SHOWN_MESSAGES // 2:
+        old = (messages.c.turn > 0) & (messages.c.turn <= number - SHOWN_MESSAGES // 2)
+        shown = (messages.c.thread_id == thread_id) & old & ~messages.c.archived
+        connection.execute(update(messages).where(shown).values(archived=True))
+
+
+def _lost(connection: Connection, lease: Lease) -> Busy | NotFound:
+    there = select(threads.c.thread_id).where(threads.c.thread_id == lease.thread_id)
+    if connection.execute(there).first() is None:
+        return NotFound(f"The thread {lease.thread_id} was deleted while its turn ran; nothing of the turn was kept.")
+    return Busy(f"Another turn of the thread {lease.thread_id} began before this one ended; this one was not kept. Ask again.")
+
+
+def stored_turns() -> Select[Any]:
+    """Turns, each with the moment from which the book no longer says what one of its citations quotes, and which those are."""
+    same = (cited.c.thread_id == turns.c.thread_id) & (cited.c.turn == turns.c.number)
+    labels = func.aggregate_strings(cast(cited.c.label, String), ",")
+    return select(
+        turns,
+        select(func.min(cited.c.stale_since)).where(same).scalar_subquery().label("stale_since"),
+        select(labels).where(same & cited.c.stale_since.is_not(None)).scalar_subquery().label("stale_labels"),
+    )
+
+
+def _whose(key_id: str | None) -> ColumnElement[bool]:
+    return true() if key_id == ANY_KEY else threads.c.key_id.is_not_distinct_from(key_id)
+
+
+def _own(thread_id: str, key_id: str | None) -> ColumnElement[bool]:
+    return (threads.c.thread_id == read_thread_id(thread_id)) & STORED & _whose(key_id)
+
+
+def _leased(thread_id: str, token: str) -> ColumnElement[bool]:
+    return (threads.c.thread_id == thread_id) & (threads.c.turn_token == token)
+
+
+def _no_thread(thread_id: str) -> NotFound:
+    return NotFound(f"There is no thread {thread_id}. 'bythebook threads list' and GET /threads list those there are.")

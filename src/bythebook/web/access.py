@@ -1,0 +1,123 @@
+"""Who asks, and what that opens: a key's scopes and its book. What belongs to another key or book is not there (404)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.index.manifest import served_books
+from bythebook.keys import Keys
+from bythebook.retrieval.query import DEFAULT_BOOK
+from bythebook.web.limits import exceeded
+from bythebook.web.problems import KeyRequired, NotAllowed
+from bythebook.web.state import Current, State
+
+Scope = Literal["chat", "ingest", "admin"]
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+ASKED_EVERY_SECONDS = 2.0
+
+bearer = HTTPBearer(auto_error=False, description="A key made with `bythebook keys create`.")
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Whoever asks. Without a key (`key_id` None) it is the one who runs the server, on the same machine."""
+
+    key_id: str | None
+    scopes: frozenset[str]
+    book_id: str | None = None
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+    def book(self, wanted: str) -> str:
+        """The book's id, where this key opens it."""
+        if self.book_id not in (None, wanted):
+            raise NotFound(f"There is no book '{wanted}' for this key.")
+        return wanted
+
+
+class Doorkeeper:
+    """Whether a key is needed at all. Once one has been made it stays so, also when the last is revoked."""
+
+    def __init__(self, keys: Keys, *, loopback: bool) -> None:
+        self._keys = keys
+        self._needed = not loopback
+        self._asked_at = 0.0
+
+    @property
+    def was_open(self) -> bool:
+        """When last looked."""
+        return not self._needed
+
+    async def needs_key(self) -> bool:
+        if not self._needed and time.monotonic() - self._asked_at >= ASKED_EVERY_SECONDS:
+            self._needed = await self._keys.any()
+            self._asked_at = time.monotonic()
+        return self._needed
+
+
+async def principal(request: Request, current: Current, credentials: Credentials) -> Principal:
+    """Counts the request, too: whoever is let in is counted."""
+    notes = request.scope["state"]
+    doorkeeper: Doorkeeper = request.app.state.doorkeeper
+    notes["trusted"] = doorkeeper.was_open
+    if credentials is None and not await doorkeeper.needs_key():
+        _check_host(request)
+        return Principal(key_id=None, scopes=frozenset({"admin"}))
+    notes["trusted"] = False
+    key = await current.keys.find(credentials.credentials) if credentials else None
+    if key is None:
+        raise KeyRequired("A valid key is needed: send it as 'Authorization: Bearer KEY'. Make one: bythebook keys create")
+    notes["key_id"], notes["trusted"] = key.key_id, "admin" in key.scopes
+    standing, passes = await current.limiter.count(key.key_id, key.requests_per_minute)
+    notes["headers"] = standing.headers
+    if not passes:
+        raise exceeded(standing)
+    await current.keys.touch(key.key_id)
+    return Principal(key_id=key.key_id, scopes=frozenset(key.scopes), book_id=key.book_id)
+
+
+def needs(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:
+    async def allowed(who: Annotated[Principal, Depends(principal)]) -> Principal:
+        if not who.may(scope):
+            raise NotAllowed(f"This key lacks the scope '{scope}'. Make one that has it: bythebook keys create --scope {scope}")
+        return who
+
+    return allowed
+
+
+reader, author, administrator = needs("chat"), needs("ingest"), needs("admin")
+Reader = Annotated[Principal, Depends(reader)]
+Author = Annotated[Principal, Depends(author)]
+Administrator = Annotated[Principal, Depends(administrator)]
+
+
+async def choose_book(current: State, who: Principal, wanted: str | None) -> str:
+    """The book that was named; else the key's own; else the configured one; else the only one; else the documents' default."""
+    if wanted is not None and who.book_id is None:
+        return wanted
+    there = list(served_books(await current.resources.index.collections()))
+    chosen = who.book(wanted) if wanted is not None else who.book_id or current.settings.book
+    if chosen is not None and (who.book_id is None or chosen in there):
+        return chosen
+    if who.book_id is not None:  # says nothing of other books
+        raise NotFound(f"The book '{who.book_id}' has not been brought in yet.")
+    if not there:
+        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER'.")
+    if len(there) > 1 and DEFAULT_BOOK not in there:
+        raise InvalidInput(f"There are several books: say which with book_id ({', '.join(there)}).")
+    return there[0] if len(there) == 1 else DEFAULT_BOOK
+
+
+def _check_host(request: Request) -> None:
+    """A page elsewhere may have its own name point to this machine; the name it asks for gives it away."""
+    if (request.url.hostname or "") not in LOOPBACK:
+        raise NotAllowed("Without keys this server is for this machine alone: ask it as 127.0.0.1 or localhost.")

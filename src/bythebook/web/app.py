@@ -1,0 +1,127 @@
+"""The application put together: what it opens, what surrounds its routes, and the document that describes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from bythebook import __version__
+from bythebook.errors import BookError
+from bythebook.jobs.model import Job
+from bythebook.jobs.worker import working
+from bythebook.settings import Settings
+from bythebook.web import problems
+from bythebook.web.access import Doorkeeper
+from bythebook.web.bodies import WholeBody
+from bythebook.web.limits import Limiter
+from bythebook.web.logs import log
+from bythebook.web.metrics import Metrics
+from bythebook.web.observing import Observing
+from bythebook.web.routes import books, chat, gaps, jobs, local, operations, page, search, threads, webhooks
+from bythebook.web.state import State
+from bythebook.wiring import Resources
+
+EXPOSED = ["X-Request-ID", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
+DESCRIPTION = (
+    "A tutor that answers only from a book, shows the exact passage for every sentence, and refuses honestly. Ask with "
+    "`POST /chat/run`; send the `session_id` of the answer with the next question to go on. A refusal is an answer (200), "
+    "never an error; errors are problem+json with a `code` and a `request_id`."
+)
+
+
+class Application(FastAPI):
+    """FastAPI, observed from outside: what it answers when it fails is seen and protected too."""
+
+    metrics: Metrics
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Observing(super().build_middleware_stack(), self.metrics)
+
+    def openapi(self) -> dict[str, Any]:
+        if not self.openapi_schema:
+            self.openapi_schema = _document(self)
+        return self.openapi_schema
+
+
+def create_app(resources: Resources, *, loopback: bool = True) -> FastAPI:
+    """Over what is open already. `loopback`: it can be reached from this machine alone, so that it may do without keys."""
+    return build_app(resources.settings, nullcontext(resources), loopback=loopback, works=True)
+
+
+def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources], *, loopback: bool, works: bool) -> FastAPI:
+    """What the application opens it opens when it starts, and closes when it ends. `works`: it does the jobs, too."""
+    app = Application(
+        title="By the Book",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lambda app: _opened(app, opening, loopback=loopback, works=works),
+    )
+    app.metrics = Metrics()
+    app.add_middleware(WholeBody)
+    if origins := settings.cors_origins:
+        methods = ["GET", "POST", "PATCH", "DELETE"]
+        headers = ["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"]
+        app.add_middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=headers, expose_headers=EXPOSED
+        )
+    app.add_exception_handler(BookError, problems.on_book_error)
+    app.add_exception_handler(HTTPException, problems.on_http_error)
+    app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
+    app.add_exception_handler(Exception, problems.on_failure)
+    for routes in (chat, threads, search, books, gaps, jobs, webhooks, operations, local, page):
+        app.include_router(routes.router)
+    return app
+
+
+@asynccontextmanager
+async def _opened(
+    app: FastAPI, opening: AbstractAsyncContextManager[Resources], *, loopback: bool, works: bool
+) -> AsyncIterator[None]:
+    assert isinstance(app, Application)
+    async with AsyncExitStack() as stack:
+        resources = await stack.enter_async_context(opening)
+        redis_url = resources.settings.redis_url
+        limiter = Limiter(redis_url.value if redis_url else None)
+        stack.push_async_callback(limiter.close)
+        app.state.opened = State(
+            resources=resources,
+            answering=await stack.enter_async_context(resources.answering()),
+            conversing=await stack.enter_async_context(resources.conversing()),
+            threads=resources.threads,
+            keys=resources.keys,
+            limiter=limiter,
+            metrics=app.metrics,
+            settings=resources.settings,
+            loopback=loopback,
+        )
+        app.state.doorkeeper = Doorkeeper(app.state.opened.keys, loopback=loopback)
+        await stack.enter_async_context(resources.reading_ahead())
+        if works:
+            await stack.enter_async_context(working(resources.worker(_tell)))
+        yield
+
+
+def _tell(job: Job, event: object) -> None:
+    """What went wrong with a job is in its row; the log says that it did."""
+    if isinstance(event, BookError):
+        log.warning("job failed", job_id=job.job_id, book_id=job.book_id, reason=str(event))
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's own shape of a 422 is not ours and is left out."""
+    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    schemas = document["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas.update(problems.problem_schemas())
+    return document

@@ -1,0 +1,80 @@
+"""A request's body is read whole before anyone looks at it: it may be small, and it may not be slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bythebook.errors import BookError
+from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
+
+MOST_BYTES = 10_000
+LARGER = {"/webhooks/": 5_000_000, "/local/": 1_000_000}
+"""A forge tells all about a push; the command line on this machine sends what it was given."""
+ARRIVAL_SECONDS = 10.0
+WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class WholeBody:
+    """Pure ASGI. Says 413 and 408, and hands the body on in one piece."""
+
+    def __init__(self, app: ASGIApp, *, most_bytes: int = MOST_BYTES, arrival_seconds: float = ARRIVAL_SECONDS) -> None:
+        self._app = app
+        self._most_bytes = most_bytes
+        self._arrival_seconds = arrival_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or (scope["method"] in WITHOUT_BODY and not _announced(scope)):
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(scope, receive)
+        except BookError as error:
+            told = describe(error, scope["state"].get("request_id", ""), trusted=False)
+            await respond(told, {"Connection": "close"})(scope, receive, send)
+            return
+        if body is not None:
+            await self._app(scope, _replaying(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """None where the client has gone."""
+        most = next((most for prefix, most in LARGER.items() if scope["path"].startswith(prefix)), self._most_bytes)
+        if (_announced(scope) or 0) > most:
+            raise _too_large(most)
+        parts: list[bytes] = []
+        try:
+            async with asyncio.timeout(self._arrival_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    parts.append(message.get("body", b""))
+                    if sum(map(len, parts)) > most:
+                        raise _too_large(most)
+                    if not message.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError as error:
+            raise TooSlow(f"The body did not arrive within {self._arrival_seconds:g} seconds. Send it again.") from error
+
+
+def _announced(scope: Scope) -> int | None:
+    headers: Mapping[bytes, bytes] = dict(scope["headers"])
+    if b"transfer-encoding" in headers:
+        return 0
+    length = headers.get(b"content-length", b"")
+    return int(length) if length.isdigit() else None
+
+
+def _too_large(most: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {most:,} bytes, the most that is taken here. Send less.")
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay

@@ -1,0 +1,82 @@
+"""What books put between their Markdown: admonitions, imports, components, comments. On the page their marks go and their
+words stay. Only marks known to be furniture go; any other tag is shown as the text that it is.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+from bythebook.books.jsx import ESM_LINE, tag_end
+from bythebook.books.markdown import TITLE
+
+COLONS = re.compile(r":{3,}[ \t]*\{?([\w-]*)\}?[ \t]*(?:\[(.*)\]|(.*))$")
+FURNITURE = re.compile(
+    r"</?(?:[A-Z][\w.]*|b|br|center|details|div|em|figcaption|figure|i|kbd|p|section|small|span|strong|sub|summary|sup|u)(?=[\s/>])"
+    r"|</?>"
+)
+HANDLER = re.compile(r"\bon\w+\s*=|javascript:", re.IGNORECASE)
+COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.DOTALL)
+
+
+def read_components(parser: MarkdownIt) -> None:
+    """A plugin for markdown-it."""
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("fence", "component", _block, interrupts)
+    parser.inline.ruler.before("autolink", "component", _inline)
+    parser.add_render_rule("label", lambda self, tokens, at, options, env: _label(tokens[at].content))
+
+
+def _label(words: str) -> str:
+    return f'<p class="label">{escape(words)}</p>\n'
+
+
+def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
+    """Whole lines of furniture."""
+    start, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
+    first = state.src[start:end]
+    after, label = line, ""
+    if match := COLONS.match(first):
+        after, label = line + 1, (match[2] or match[3] or match[1]).strip()
+    elif first.startswith(("<!--", "{/*")) and (comment := COMMENT.match(state.src, start, state.eMarks[end_line - 1])):
+        after = _line_after(state, line, end_line, comment.end())
+    elif FURNITURE.match(first):
+        stop = tag_end(state.src, start, state.eMarks[end_line - 1])
+        if stop > 0 and not HANDLER.search(state.src, start, stop):
+            title = TITLE.search(state.src, start, stop)
+            after, label = _line_after(state, line, end_line, stop), ((title[1] or title[2] or "") if title else "")
+    elif ESM_LINE.match(first) and (line == 0 or state.isEmpty(line - 1)):
+        after = next((number for number in range(line, end_line) if state.isEmpty(number)), end_line)
+    if after == line:
+        return False
+    if not silent:
+        state.line = after
+        if label:
+            state.push("label", "", 0).content = label
+    return True
+
+
+def _line_after(state: StateBlock, line: int, end_line: int, offset: int) -> int:
+    """The line after the one on which `offset` ends it; `line` itself where more stands behind."""
+    for number in range(line, end_line):
+        if offset <= state.eMarks[number]:
+            return number + 1 if not state.src[offset : state.eMarks[number]].strip() else line
+    return end_line
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    """A tag among words."""
+    if not FURNITURE.match(state.src, state.pos):
+        return False
+    stop = tag_end(state.src, state.pos, state.posMax)
+    if stop <= 0 or HANDLER.search(state.src, state.pos, stop):
+        return False
+    if not silent and state.src.startswith("<br", state.pos):
+        state.push("hardbreak", "br", 0)
+    state.pos = stop
+    return True

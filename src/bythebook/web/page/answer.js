@@ -1,0 +1,170 @@
+// One turn as it is read: the question, the checked sentences with their markers, or a refusal that helps on.
+// Nothing that stands on the page moves while sentences come: they are added below, and the line above keeps its height.
+
+import { announce, copyButton, element, plural, withCopyButtons } from "./dom.js";
+import { refusal } from "./refusal.js";
+
+export const CONFIDENCE = {
+  high: ["High confidence", "Five or more passages of the book fit your question very well."],
+  medium: ["Medium confidence", "Several passages of the book fit your question well."],
+  low: ["Low confidence", "The book touches on this only lightly. Read the passages before you rely on it."],
+  insufficient: ["No answer", "Nothing in the book fits your question well enough to answer from it."],
+};
+
+let lastTip = 0;
+
+export class BookAnswer extends HTMLElement {
+  // `onsource(label, turn)` opens a source; `onask(text)` asks; `onwiden(profile, text)` widens the filters and asks again.
+  begin(question, actions) {
+    this.question = question;
+    this.actions = actions;
+    this.sentences = [];
+    this.status = element("p", { class: "status" }, "Searching the book …");
+    this.text = element("div", { class: "prose answer", dir: "auto" });
+    this.setAttribute("role", "article");
+    this.setAttribute("aria-busy", "true");
+    this.replaceChildren(element("h2", { class: "question", dir: "auto" }, question), this.status, this.text);
+    return this;
+  }
+
+  take({ event, data }) {
+    if (event === "searching" && data.question && data.question !== this.question)
+      this.status.textContent = `Searching for “${data.question}” …`;
+    else if (event === "found") this.status.textContent = `Reading ${data.results?.length ?? ""} passages …`;
+    else if (event === "sentence") this.addSentence(data);
+    else if (event === "answered" || event === "refused") this.finish(data.answer, data.html);
+  }
+
+  addSentence(sentence) {
+    this.sentences.push(sentence);
+    const block = ["code", "table", "maths"].includes(sentence.kind);
+    const words = element(block ? "div" : "span", { class: "sentence", html: sentence.html ?? escaped(sentence.text) });
+    this.place(sentence, block).append(words, ...(block ? [] : ["\u00a0"]), ...this.markers(sentence), " ");
+    withCopyButtons(words);
+    if (this.live) announce(sentence.text);
+    this.dispatchEvent(new CustomEvent("sentence", { bubbles: true }));
+  }
+
+  place(sentence, block) {
+    const last = this.text.lastElementChild;
+    if (block) return this.text.appendChild(element("div", { class: "block" }));
+    if (sentence.kind === "item") {
+      const list = last?.tagName === "UL" ? last : this.text.appendChild(element("ul"));
+      return list.appendChild(element("li"));
+    }
+    return last?.tagName === "P" ? last : this.text.appendChild(element("p"));
+  }
+
+  markers(sentence) {
+    const labels = new Map(sentence.citations.map((citation) => [citation.label, citation]));
+    return [...labels.values()].map((citation) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: "marker",
+          "data-label": citation.label,
+          "aria-label": `Source ${citation.label}: ${[citation.page_title, citation.section].filter(Boolean).join(", ")}`,
+          onclick: () => this.actions.onsource(this, citation.label, citation),
+        },
+        `[${citation.label}]`,
+      ),
+    );
+  }
+
+  // `html` holds the rendering of each sentence, for a turn that was not streamed.
+  finish(answer, html) {
+    this.answer = answer;
+    this.removeAttribute("aria-busy");
+    if (answer.refused) {
+      this.classList.add("refused");
+      this.status.remove();
+      this.text.replaceWith(refusal(this, answer, this.actions));
+      if (this.live) announce(answer.answer);
+      return;
+    }
+    if (!this.sentences.length) answer.sentences.forEach((sentence, at) => this.addSentence({ ...sentence, html: html?.[at] }));
+    const sources = this.sources();
+    this.status.replaceChildren(confidence(answer.confidence), element("span", {}, plural(sources.length, "passage")));
+    if (answer.question && answer.question !== this.question)
+      this.status.append(element("span", { dir: "auto" }, `read as “${answer.question}”`));
+    if (answer.disclaimer) this.append(element("p", { class: "disclaimer" }, answer.disclaimer));
+    this.append(
+      element(
+        "div",
+        { class: "after" },
+        copyButton(() => plainText(answer), "Copy the answer with its sources"),
+      ),
+    );
+    if (this.live)
+      announce(`Answer complete. ${CONFIDENCE[answer.confidence.confidence_level][0]}, ${plural(sources.length, "passage")}.`);
+  }
+
+  // The book has changed since.
+  stale() {
+    this.status.after(
+      element("p", { class: "disclaimer" }, "The book has changed since this answer. Ask again to hear what it says now."),
+    );
+  }
+
+  fail(problem, again) {
+    this.removeAttribute("aria-busy");
+    this.status.replaceChildren();
+    this.classList.add("failed");
+    this.append(element("div", { class: "failure", role: "alert" }, element("p", {}, problem.message), ...again));
+  }
+
+  // Label, lesson and all quotes of each source, in the order of the labels.
+  sources() {
+    const found = new Map();
+    for (const [sentence, citation] of this.sentences.flatMap((sentence) =>
+      sentence.citations.map((citation) => [sentence, citation]),
+    )) {
+      const key = `${citation.label} ${citation.chunk_id}`;
+      const source = found.get(key) ?? { ...citation, quotes: [] };
+      if (!source.quotes.some((quote) => quote.span.start === citation.span.start))
+        source.quotes.push({
+          quote: citation.quote,
+          span: citation.span,
+          html: sameWords(sentence, citation.quote) ? sentence.html : null,
+        });
+      found.set(key, source);
+    }
+    return [...found.values()].sort((one, other) => one.label - other.label || one.chunk_index - other.chunk_index);
+  }
+}
+
+function confidence(metrics) {
+  const [word, why] = CONFIDENCE[metrics.confidence_level];
+  const id = `tip-${++lastTip}`;
+  const figure = `Relevance ${metrics.average_similarity.toFixed(2)} of 1 over ${metrics.num_chunks} passages.`;
+  const shown = element(
+    "button",
+    { type: "button", class: `confidence ${metrics.confidence_level}`, "aria-describedby": id },
+    word,
+  );
+  const tip = element("span", { class: "tip", role: "tooltip", id }, why, " ", element("span", { class: "figure" }, figure));
+  shown.addEventListener("click", () => tip.classList.toggle("shown"));
+  shown.addEventListener("blur", () => tip.classList.remove("shown"));
+  shown.addEventListener("keydown", (event) => event.key === "Escape" && tip.classList.remove("shown"));
+  return element("span", { class: "tipped" }, shown, tip);
+}
+
+function plainText(answer) {
+  const sources = answer.citations.map(
+    (one) => `[${one.label}] ${one.page_title}${one.section ? ` › ${one.section}` : ""}\n    ${one.source_url}`,
+  );
+  return [answer.answer, "", ...sources].join("\n");
+}
+
+// The sentence is the quote, so its rendering is the quote's.
+function sameWords(sentence, quote) {
+  const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "");
+  return sentence.kind !== "code" && letters(sentence.text) === letters(quote);
+}
+
+function escaped(text) {
+  return element("span", {}, text).innerHTML;
+}
+
+customElements.define("book-answer", BookAnswer);

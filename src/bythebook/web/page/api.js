@@ -1,0 +1,131 @@
+// Talks to the server: JSON, server-sent events, the key, and errors as one sentence a reader can act on.
+
+export class Problem extends Error {
+  constructor(status, { detail, title, code, request_id: requestId } = {}) {
+    super(detail || title || "The server answered in a way this page does not understand. Try again.");
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+  }
+}
+
+export class Api {
+  // `askForKey` is called when the server wants a key; it resolves to one, or to null when the reader gives none.
+  constructor(base = "", { key = null, askForKey = null, onreach = () => {} } = {}) {
+    this.base = base.replace(/\/$/, "");
+    this.key = key;
+    this.askForKey = askForKey;
+    this.onreach = onreach;
+  }
+
+  async get(path, options) {
+    return (await this.send("GET", path, undefined, options)).json();
+  }
+
+  async post(path, body, options) {
+    return (await this.send("POST", path, body, options)).json();
+  }
+
+  async send(method, path, body, { signal, headers, keepalive } = {}) {
+    const response = await this.reach(method, path, body, { signal, headers, keepalive });
+    if (response.ok) return response;
+    if ((response.status === 401 || response.status === 403) && this.askForKey) {
+      const key = await this.askForKey(await problem(response));
+      if (key) {
+        this.key = key;
+        return this.send(method, path, body, { signal, headers, keepalive });
+      }
+      throw new Problem(response.status, { detail: "This needs a key that allows it. Ask whoever runs this server for one." });
+    }
+    throw await problem(response);
+  }
+
+  async reach(method, path, body, { signal, headers, keepalive }) {
+    const sent = { ...headers };
+    if (body !== undefined) sent["Content-Type"] = "application/json";
+    if (this.key) sent.Authorization = `Bearer ${this.key}`;
+    try {
+      const response = await fetch(this.base + path, {
+        method,
+        headers: sent,
+        signal,
+        keepalive,
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
+      this.onreach(true);
+      return response;
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      this.onreach(false);
+      throw new Problem(0, {
+        code: "unreachable",
+        detail: "The server does not answer. Check that it is running, then try again.",
+      });
+    }
+  }
+
+  // Yields {event, id, data} until the server ends with `done` or `error`.
+  async *events(method, path, body, { signal } = {}) {
+    const response = await this.send(method, path, body, { signal, headers: { Accept: "text/event-stream" } });
+    let ended = false;
+    try {
+      for await (const message of messages(response.body)) {
+        if (message.event === "error") throw new Problem(message.data.status ?? 500, message.data);
+        ended = message.event === "done";
+        yield message;
+        if (ended) return;
+      }
+    } catch (error) {
+      if (error instanceof Problem || error.name === "AbortError") throw error;
+      this.onreach(false);
+    }
+    if (!ended)
+      throw new Problem(0, { code: "unreachable", detail: "The connection broke before the answer was whole. Ask again." });
+  }
+}
+
+async function problem(response) {
+  let body = {};
+  try {
+    body = await response.json();
+  } catch {
+    // No JSON: something between here and the server answered. The status is all there is to tell.
+    body = { detail: `The server answered with status ${response.status}. Try again in a moment.` };
+  }
+  const wait = response.headers.get("Retry-After");
+  if (response.status === 429 && wait) body.detail = `That was a lot of questions. Try again in ${wait} seconds.`;
+  return new Problem(response.status, body);
+}
+
+async function* messages(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      held += value.replaceAll("\r\n", "\n");
+      for (let end = held.indexOf("\n\n"); end >= 0; end = held.indexOf("\n\n")) {
+        const message = parse(held.slice(0, end));
+        held = held.slice(end + 2);
+        if (message) yield message;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+function parse(block) {
+  const message = { event: "message", id: null, data: "" };
+  for (const line of block.split("\n")) {
+    const at = line.indexOf(":");
+    if (at <= 0) continue;
+    const [field, value] = [line.slice(0, at), line.slice(at + 1).replace(/^ /, "")];
+    if (field === "data") message.data += (message.data && "\n") + value;
+    else if (field in message) message[field] = value;
+  }
+  if (!message.data && message.event === "message") return null;
+  message.data = message.data ? JSON.parse(message.data) : {};
+  return message;
+}

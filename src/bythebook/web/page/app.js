@@ -1,0 +1,205 @@
+// The frame: which view the address names, which book is open, the key, light and dark, and what happens when the server is away.
+
+import { Api } from "./api.js";
+import { element, icon } from "./dom.js";
+import "./profile.js";
+import "./conversation.js";
+
+const KEY = "bythebook.key";
+const BOOK = "bythebook.book";
+const THEME = "bythebook.theme";
+const main = document.getElementById("main");
+const api = new Api("", {
+  key: sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY),
+  askForKey: oneAtATime(askForKey),
+  onreach: reached,
+});
+const books = new Map();
+let listed = null;
+
+function oneAtATime(act) {
+  let running = null;
+  return (...given) => (running ??= act(...given).finally(() => (running = null)));
+}
+
+function askForKey(problem) {
+  return new Promise((resolve) => {
+    const wrong = api.key && problem.status === 401;
+    const input = element("input", {
+      type: "password",
+      name: "key",
+      autocomplete: "current-password",
+      required: true,
+      placeholder: "btb_…",
+    });
+    const stay = element("input", { type: "checkbox", checked: true });
+    const form = element(
+      "form",
+      { method: "dialog" },
+      element("h2", {}, problem.status === 403 ? "This needs another key" : "A key, please"),
+      element(
+        "p",
+        { class: "hint" },
+        wrong
+          ? "That key is not valid here. Check it for a missing letter, or ask whoever runs this server for a new one."
+          : problem.status === 403
+            ? problem.message
+            : "This server opens its books to those who have a key. Whoever runs it can give you one.",
+      ),
+      element("label", { class: "field" }, element("span", {}, "Key"), input),
+      element("label", { class: "check" }, stay, " Remember it on this device"),
+      element(
+        "div",
+        { class: "actions" },
+        element("button", { type: "button", onclick: () => dialog.close() }, "Not now"),
+        element("button", { class: "primary" }, "Open the book"),
+      ),
+    );
+    const dialog = element("dialog", { class: "sheet", "aria-label": "A key is needed" }, form);
+    let given = null;
+    form.addEventListener("submit", () => {
+      given = input.value.trim();
+      sessionStorage.setItem(KEY, given);
+      if (stay.checked) localStorage.setItem(KEY, given);
+      else localStorage.removeItem(KEY);
+    });
+    dialog.addEventListener("close", () => (dialog.remove(), resolve(given)));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+function reached(there) {
+  const notice = document.getElementById("offline");
+  notice.hidden = there;
+  notice.textContent = there
+    ? ""
+    : navigator.onLine === false
+      ? "You are offline. What is on this page stays readable."
+      : "The server does not answer just now. What is on this page stays readable; ask again when it is back.";
+}
+
+async function list() {
+  listed ??= (await api.get("/books")).books;
+  return listed;
+}
+
+async function openBook(wanted) {
+  const known = await list();
+  const id = known.find((book) => book.book_id === (wanted ?? localStorage.getItem(BOOK)))?.book_id ?? known[0]?.book_id;
+  if (!id) return null;
+  localStorage.setItem(BOOK, id);
+  if (!books.has(id)) books.set(id, await api.get(`/books/${id}`));
+  drawChoice(known, id);
+  return books.get(id);
+}
+
+function drawChoice(known, id) {
+  const choice = document.getElementById("book-choice");
+  choice.hidden = known.length < 2;
+  choice.replaceChildren(
+    ...known.map((book) => element("option", { value: book.book_id, selected: book.book_id === id }, book.title)),
+  );
+  choice.onchange = () => {
+    localStorage.setItem(BOOK, choice.value);
+    if (location.hash === "#/" || !location.hash) show();
+    else location.hash = "#/";
+  };
+}
+
+function noBook() {
+  main.replaceChildren(
+    element(
+      "div",
+      { class: "empty" },
+      element("h1", {}, "No book yet"),
+      element(
+        "p",
+        {},
+        "A book is a folder of Markdown lessons. Bring one in on the machine that runs this server, and reload this page:",
+      ),
+      element("pre", { tabindex: "0" }, element("code", {}, "bythebook ingest path/to/your/book")),
+      element("p", { class: "hint" }, "No book at hand? ", element("code", {}, "bythebook demo"), " brings in the sample book."),
+    ),
+  );
+}
+
+let showing = 0;
+async function show() {
+  const turn = ++showing;
+  const [view = "", id] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  for (const link of document.querySelectorAll("nav [data-view]")) {
+    link.toggleAttribute("aria-current", link.dataset.view === (view === "author" || (view === "threads" && !id) ? view : "ask"));
+  }
+  document.title = "By the Book";
+  try {
+    const made = await views(view, id);
+    if (turn !== showing) return;
+    if (!made) return noBook();
+    main.replaceChildren(made.element);
+    await made.open();
+  } catch (problem) {
+    if (problem.name === "AbortError" || turn !== showing) return;
+    main.replaceChildren(
+      element(
+        "div",
+        { class: "empty" },
+        element("h1", {}, problem.status === 404 ? "Not here" : "That did not work"),
+        element("p", {}, problem.message),
+        element("p", {}, element("a", { href: "#/" }, "Ask a new question")),
+      ),
+    );
+  }
+}
+
+// `open` is called once the element stands in the page.
+async function views(view, id) {
+  if (view === "threads" && !id) {
+    const { ThreadList } = await import("./threads.js");
+    const made = new ThreadList();
+    return { element: made, open: () => made.open(api) };
+  }
+  if (view === "author") {
+    const { AuthorDesk } = await import("./author.js");
+    const made = new AuthorDesk();
+    return { element: made, open: async () => made.open(api, await list(), id) };
+  }
+  const thread = view === "threads" ? await api.get(`/threads/${id}?render=true`) : null;
+  const book = await openBook(thread?.book_id ?? (view === "books" ? id : null));
+  if (!book) return null;
+  const made = element("book-conversation");
+  return { element: made, open: () => made.open({ api, book }, thread) };
+}
+
+function theme(wanted) {
+  if (wanted) localStorage.setItem(THEME, wanted);
+  const kept = localStorage.getItem(THEME);
+  if (kept) document.documentElement.dataset.theme = kept;
+  const dark = kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const switcher = document.getElementById("theme");
+  switcher.replaceChildren(icon(dark ? "sun" : "moon"));
+  switcher.onclick = () => theme(dark ? "light" : "dark");
+}
+
+document.addEventListener("keydown", (event) => {
+  if (
+    event.key !== "/" ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    event.target.closest?.("input, textarea, select, dialog")
+  )
+    return;
+  event.preventDefault();
+  const box = document.querySelector("textarea");
+  if (box) box.focus();
+  else location.hash = "#/";
+});
+addEventListener("hashchange", show);
+addEventListener("offline", () => reached(false));
+addEventListener("online", () => reached(true));
+document.querySelector(".wordmark").addEventListener("click", () => (location.hash === "#/" || !location.hash) && show());
+document.querySelector(".skip").addEventListener("click", (event) => (event.preventDefault(), main.focus()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
+theme();
+show();

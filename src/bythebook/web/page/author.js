@@ -1,0 +1,260 @@
+// The author's side: what is in the index, what is being brought in, what needs a look, and what readers ask that the book does not say.
+
+import { ago, button, element, plural, toast } from "./dom.js";
+import { download } from "./contents.js";
+import { curve } from "./curve.js";
+import { byChapter, gapGroup } from "./gaps.js";
+import { jobRow, MODES } from "./jobs.js";
+
+export class AuthorDesk extends HTMLElement {
+  async open(api, books, wanted) {
+    this.api = api;
+    const book = books.find((one) => one.book_id === wanted) ?? books[0];
+    if (!book)
+      return this.replaceChildren(
+        element(
+          "div",
+          { class: "empty small" },
+          element("h1", {}, "No book yet"),
+          element("p", {}, "Bring one in on the command line: ", element("code", {}, "bythebook ingest path/to/your/book")),
+        ),
+      );
+    const whole = await api.get(`/books/${book.book_id}`);
+    const others =
+      books.length > 1 &&
+      element(
+        "nav",
+        { class: "tabs", "aria-label": "Books" },
+        books.map((one) => element("a", { href: `#/author/${one.book_id}`, "aria-current": one === book && "page" }, one.title)),
+      );
+    const lessons = whole.modules.flatMap((module) => module.chapters.flatMap((chapter) => chapter.lessons));
+    const changed = [book.last_full_ingest, book.last_incremental_update].filter(Boolean).sort().at(-1);
+    this.replaceChildren(
+      ...[
+        others,
+        element(
+          "div",
+          { class: "page-head" },
+          element(
+            "div",
+            {},
+            element("h1", { dir: "auto" }, book.title),
+            element(
+              "p",
+              { class: "where" },
+              `${plural(lessons.length, "lesson")} · ${plural(book.total_chunks, "chunk")} · ${whole.index.embedder}${changed ? ` · brought in ${ago(changed)}` : ""}`,
+            ),
+          ),
+        ),
+        this.jobs(book),
+        this.warnings(lessons),
+        this.gaps(whole),
+        this.calibration(book),
+      ].filter(Boolean),
+    );
+  }
+
+  disconnectedCallback() {
+    this.watching?.abort();
+  }
+
+  // A section that fills itself, and says in a sentence why when it cannot.
+  section(title, hint, fill) {
+    const room = element("div", { class: "room" }, element("p", { class: "hint" }, "Looking …"));
+    const made = element(
+      "section",
+      { class: "desk" },
+      element("div", { class: "desk-head" }, element("h2", {}, title), element("p", { class: "hint" }, hint)),
+      room,
+    );
+    Promise.resolve(fill(room, made)).catch((problem) =>
+      room.replaceChildren(element("p", { class: problem.status === 404 ? "hint" : "failure" }, problem.message)),
+    );
+    return made;
+  }
+
+  jobs(book) {
+    return this.section("Bringing the book in", "Each run is a job. Readers keep asking meanwhile.", async (room, made) => {
+      made.querySelector(".desk-head").append(
+        element(
+          "div",
+          { class: "row-buttons" },
+          Object.entries(MODES).map(([mode, [label, title]]) => button(label, () => this.start(book, mode, room), { title })),
+        ),
+      );
+      await this.drawJobs(book, room);
+    });
+  }
+
+  async drawJobs(book, room) {
+    const { jobs } = await this.api.get(`/jobs?book_id=${book.book_id}&limit=5`);
+    const rows = jobs.map((job) => [job, jobRow(job, (one) => this.cancel(one))]);
+    room.replaceChildren(
+      rows.length
+        ? element(
+            "ul",
+            { class: "jobs" },
+            rows.map(([, row]) => row),
+          )
+        : element("p", { class: "hint" }, "No job yet. Edit a lesson, then bring in the changes."),
+    );
+    this.watching?.abort();
+    this.watching = new AbortController();
+    for (const [job, row] of rows) if (job.status === "queued" || job.status === "running") this.watch(job, row, book, room);
+  }
+
+  async start(book, mode, room) {
+    try {
+      await this.api.post(`/books/${book.book_id}/jobs`, { mode });
+      await this.drawJobs(book, room);
+    } catch (problem) {
+      toast(problem.message);
+    }
+  }
+
+  async cancel(job) {
+    try {
+      await this.api.send("DELETE", `/jobs/${job.job_id}`);
+    } catch (problem) {
+      toast(problem.message);
+    }
+  }
+
+  async watch(job, row, book, room) {
+    let shown = row;
+    try {
+      for await (const { data } of this.api.events("GET", `/jobs/${job.job_id}/events`, undefined, {
+        signal: this.watching.signal,
+      })) {
+        const next = jobRow(data, (one) => this.cancel(one));
+        shown.replaceWith(next);
+        shown = next;
+      }
+      await this.drawJobs(book, room);
+    } catch (problem) {
+      if (problem.name !== "AbortError") shown.append(element("p", { class: "failure" }, problem.message));
+    }
+  }
+
+  warnings(lessons) {
+    const troubled = lessons.filter((lesson) => lesson.warnings.length);
+    const count = troubled.reduce((sum, lesson) => sum + lesson.warnings.length, 0);
+    return this.section(
+      "Worth a look",
+      troubled.length
+        ? `${plural(count, "warning")} in ${plural(troubled.length, "lesson")}. None of them kept a lesson out.`
+        : "",
+      (room) => {
+        room.replaceChildren(
+          troubled.length
+            ? element(
+                "ul",
+                { class: "warnings" },
+                troubled.map((lesson) =>
+                  element(
+                    "li",
+                    {},
+                    element(
+                      "details",
+                      {},
+                      element(
+                        "summary",
+                        {},
+                        element("span", { class: "name", dir: "auto" }, lesson.title),
+                        element(
+                          "span",
+                          { class: "where" },
+                          ` ${lesson.source_file} · ${plural(lesson.warnings.length, "warning")}`,
+                        ),
+                      ),
+                      element(
+                        "ul",
+                        {},
+                        lesson.warnings.map((warning) =>
+                          element(
+                            "li",
+                            { dir: "auto" },
+                            element("span", { class: "where" }, `Line ${warning.line}: `),
+                            warning.message,
+                          ),
+                        ),
+                      ),
+                    ),
+                  ),
+                ),
+              )
+            : element("p", { class: "hint" }, "Nothing. Every lesson was read as it was meant."),
+        );
+      },
+    );
+  }
+
+  gaps(book) {
+    return this.section(
+      "What readers ask and the book does not say",
+      "Refused questions by the nearest chapter: the next lessons to write.",
+      async (room, made) => {
+        const { gaps } = await this.api.get(`/books/${book.book_id}/gaps`);
+        if (!gaps.length)
+          return room.replaceChildren(
+            element("p", { class: "hint" }, "Every question so far was answered, or lay beyond a reader’s filters."),
+          );
+        made
+          .querySelector(".desk-head")
+          .append(
+            button(
+              "Save as CSV",
+              async () =>
+                download(
+                  await (await this.api.send("GET", `/books/${book.book_id}/gaps.csv`)).blob(),
+                  `${book.book_id}-gaps.csv`,
+                ),
+              { picture: "save" },
+            ),
+          );
+        room.replaceChildren(...byChapter(gaps, book).map(([title, questions]) => gapGroup(title, questions)));
+      },
+    );
+  }
+
+  calibration(book) {
+    return this.section(
+      "How relevance was fitted",
+      "The same number means the same for every book and embedder.",
+      async (room) => {
+        const fit = await this.api.get(`/books/${book.book_id}/calibration`);
+        room.replaceChildren(
+          curve(fit),
+          element(
+            "p",
+            { class: "hint" },
+            `Fitted by ${fit.answerable} questions the book answers and ${fit.unanswerable} it does not. It tells them apart with an area under the curve of ${fit.auc.toFixed(3)}; answering from 0.60 on is right in ${(100 * fit.balanced_accuracy).toFixed(1)} % of cases.`,
+          ),
+          element(
+            "details",
+            {},
+            element("summary", {}, "The signals and their weights"),
+            element(
+              "table",
+              { class: "weights" },
+              element(
+                "tbody",
+                {},
+                fit.names.map((name, at) =>
+                  element(
+                    "tr",
+                    {},
+                    element("th", { scope: "row" }, name.replaceAll("_", " ")),
+                    element("td", {}, fit.coefficients[at].toFixed(2)),
+                  ),
+                ),
+              ),
+            ),
+          ),
+        );
+      },
+    );
+  }
+}
+
+customElements.define("author-desk", AuthorDesk);

@@ -1,0 +1,112 @@
+// Elements from calls. Text is always set as text; `html` takes only what the server has rendered and made safe.
+
+const SVG = "http://www.w3.org/2000/svg";
+const ICONS = {
+  arrow: "M5 12h14m-6-6 6 6-6 6",
+  stop: "M7 7h10v10H7z",
+  close: "M6 6l12 12M18 6 6 18",
+  copy: "M9 9h10v11H9zM5 15V4h10",
+  check: "M5 12.5l4.5 4.500L19 7",
+  out: "M9 5H5v14h14v-4M13 5h6v6M19 5l-8 8",
+  moon: "M20 14.500A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.500Z",
+  sun: "M12 8a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm0-5v2m0 14v2M3 12h2m14 0h2M5.6 5.6 7 7m10 10 1.4 1.400m0-12.800L17 7M7 17l-1.4 1.4",
+  sliders: "M4 8h9m4 0h3M4 16h3m4 0h9M13 6v4M7 14v4",
+  pencil: "M5 19l1-4L16 5l3 3L9 18z",
+  bin: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13",
+  save: "M12 4v11m-5-4 5 5 5-5M5 20h14",
+};
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "html") made.innerHTML = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked" || name === "selected") made[name] = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  return made;
+}
+
+export function icon(name) {
+  const picture = document.createElementNS(SVG, "svg");
+  picture.setAttribute("viewBox", "0 0 24 24");
+  picture.setAttribute("aria-hidden", "true");
+  picture.append(shape("path", { d: ICONS[name] }));
+  return picture;
+}
+
+export function shape(tag, attributes, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+export function button(label, onclick, { picture, ...properties } = {}) {
+  return element("button", { type: "button", onclick, ...properties }, picture && icon(picture), label);
+}
+
+export function iconButton(label, picture, onclick, properties = {}) {
+  return element(
+    "button",
+    { type: "button", class: "icon", "aria-label": label, title: label, onclick, ...properties },
+    icon(picture),
+  );
+}
+
+// A button beside each block of code, and one where the caller puts it.
+export function copyButton(text, label = "Copy") {
+  const made = iconButton(label, "copy", async () => {
+    await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
+    made.replaceChildren(icon("check"));
+    made.setAttribute("aria-label", "Copied");
+    setTimeout(() => (made.replaceChildren(icon("copy")), made.setAttribute("aria-label", label)), 1600);
+  });
+  made.classList.add("copy");
+  return made;
+}
+
+export function withCopyButtons(root) {
+  for (const figure of root.querySelectorAll("figure.code")) {
+    if (!figure.querySelector(".copy"))
+      figure.append(copyButton(() => figure.querySelector("code").textContent, "Copy this code"));
+  }
+  return root;
+}
+
+export function announce(text) {
+  const log = document.getElementById("announcer");
+  if (!log) return;
+  log.append(element("p", {}, text));
+  while (log.childElementCount > 12) log.firstElementChild.remove();
+}
+
+// A line at the bottom that goes away; `undo` stops what was about to happen.
+export function toast(text, { undo, seconds = 6 } = {}) {
+  const shown = element("div", { class: "toast" }, element("span", {}, text));
+  const timer = setTimeout(() => shown.remove(), seconds * 1000);
+  if (undo) shown.append(button("Undo", () => (clearTimeout(timer), shown.remove(), undo())));
+  document.getElementById("toasts").append(shown);
+}
+
+export function plural(count, one, many = one + "s") {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+export function ago(moment) {
+  const seconds = (new Date(moment) - Date.now()) / 1000;
+  for (const [unit, length] of [
+    ["day", 86400],
+    ["hour", 3600],
+    ["minute", 60],
+  ]) {
+    if (Math.abs(seconds) >= length)
+      return Math.abs(seconds) > 30 * 86400
+        ? new Date(moment).toLocaleDateString()
+        : RELATIVE.format(Math.round(seconds / length), unit);
+  }
+  return "just now";
+}

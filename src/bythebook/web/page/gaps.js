@@ -1,0 +1,53 @@
+// What readers asked and the book did not say, gathered for its author.
+
+import { element, plural } from "./dom.js";
+
+// Sections with their questions, gathered by the chapter they stand in; what is near to none comes last.
+export function byChapter(gaps, book) {
+  const titles = new Map(
+    book.modules.flatMap((module) => module.chapters.map((chapter) => [`${module.module} ${chapter.chapter}`, chapter.title])),
+  );
+  const chapters = new Map();
+  for (const gap of gaps) {
+    const named = titles.get(`${gap.module} ${gap.chapter}`);
+    const title = gap.chapter
+      ? `Chapter ${gap.chapter}${named ? `: ${named}` : ""}`
+      : gap.source_url
+        ? gap.page_title
+        : "Off the subject";
+    const near = gap.source_url && [gap.page_title, gap.section].filter(Boolean).join(" › ");
+    chapters.set(title, [...(chapters.get(title) ?? []), ...gap.questions.map((question) => ({ ...question, near }))]);
+  }
+  return [...chapters];
+}
+
+const MOST_QUESTIONS = 12;
+const REASONS = {
+  nothing_found: "nothing found",
+  off_topic: "another subject",
+  not_in_book: "not in the book",
+  outside_filters: "beyond the reader’s filters",
+  unsupported: "could not be backed",
+  low_confidence: "answered with low confidence",
+};
+
+export function gapGroup(title, questions) {
+  const asked = (question) =>
+    [
+      REASONS[question.ended] ?? question.ended,
+      question.near && `near ${question.near}`,
+      question.times > 1 && `asked ${question.times} times`,
+    ].filter(Boolean);
+  const rows = questions
+    .slice(0, MOST_QUESTIONS)
+    .map((question) =>
+      element(
+        "li",
+        { dir: "auto" },
+        `“${question.question}”`,
+        element("span", { class: "where" }, ` ${asked(question).join(" · ")}`),
+      ),
+    );
+  const count = element("span", { class: "where" }, ` ${plural(questions.length, "question")}`);
+  return element("div", { class: "gap" }, element("h3", { dir: "auto" }, title, count), element("ul", {}, rows));
+}

@@ -1,0 +1,40 @@
+// A job as its author sees it: what it does, how far it is, how it ended.
+
+import { ago, button, element, plural } from "./dom.js";
+
+export const MODES = {
+  incremental: ["Bring in changes", "Only lessons that are new, changed or gone."],
+  full: ["Read everything again", "Every lesson anew; text that is the same is not embedded again."],
+};
+
+export function jobRow(job, cancel) {
+  const running = job.status === "queued" || job.status === "running";
+  const share = job.files_total ? job.files_processed / job.files_total : job.status === "completed" ? 1 : 0;
+  const [mode] = MODES[job.mode] ?? ["Build anew"];
+  const words = {
+    queued: "waiting for a worker",
+    running: job.files_total
+      ? `${job.files_processed} of ${plural(job.files_total, "lesson")}${job.progress?.stage === "calibrating" ? ", fitting relevance" : ""}`
+      : "reading the folder",
+    completed: `${plural(job.files_processed, "lesson")} · ${plural(job.chunks_created, "chunk")} new, ${job.chunks_deleted} gone · ${job.duration_seconds ?? 0} s · ${ago(job.completed_at ?? job.queued_at)}`,
+    failed: job.error_message ?? "It failed.",
+  }[job.status];
+  return element(
+    "li",
+    { class: `job ${job.status}` },
+    element(
+      "div",
+      { class: "job-line" },
+      element("span", { class: "name" }, mode),
+      element("span", { class: "where" }, words),
+      running && button("Cancel", () => cancel(job), { class: "quiet" }),
+    ),
+    running && element("progress", { max: 1, value: share, "aria-label": `Progress of job ${job.job_id}` }),
+    job.failed_files?.length &&
+      element(
+        "ul",
+        { class: "failures" },
+        job.failed_files.map((failed) => element("li", {}, `${failed.source_file}: ${failed.reason}`)),
+      ),
+  );
+}

@@ -1,0 +1,114 @@
+// A refusal is an answer of its own kind: what was not found, why, and where to go on.
+
+import { button, element, icon } from "./dom.js";
+import { readProfile, widened } from "./profile.js";
+
+const HEADLINES = {
+  nothing_found: "Nothing found in the book",
+  off_topic: "This is not what the book is about",
+  not_in_book: "The book does not say",
+  outside_filters: "The book has this, beyond your filters",
+  unsupported: "The book does not say enough to answer this",
+};
+
+export function refusal(turn, answer, actions) {
+  const made = element(
+    "div",
+    { class: "refusal" },
+    element("h3", {}, HEADLINES[answer.reason] ?? HEADLINES.unsupported),
+    element("p", { dir: "auto" }, answer.answer),
+  );
+  if (answer.reason === "outside_filters" && answer.nearest.length) made.append(widening(turn, answer, actions));
+  if (answer.nearest.length) {
+    made.append(
+      element("h4", {}, answer.reason === "outside_filters" ? "It is here" : "Nearest in the book"),
+      element("ul", { class: "nearest" }, answer.nearest.map(place)),
+    );
+    const within = chapterOf(answer.nearest[0]);
+    if (within && actions.onsearch && answer.reason !== "off_topic") made.append(searching(turn, answer, within, actions));
+  }
+  if (actions.oncontents && (answer.reason === "off_topic" || answer.reason === "nothing_found"))
+    made.append(button("See what the book covers", actions.oncontents));
+  if (answer.reason === "not_in_book" || answer.reason === "unsupported") {
+    made.append(element("p", { class: "hint" }, "Naming the thing you mean, in the words the book uses, often helps."));
+  }
+  return made;
+}
+
+function place(section) {
+  const path = [section.page_title, ...section.heading_path];
+  const where = [
+    section.chapter && `Chapter ${section.chapter}`,
+    `tier ${section.hardware_tier}`,
+    section.proficiency_level,
+    section.layer,
+  ].filter(Boolean);
+  const title = element("span", { class: "path", dir: "auto" }, path.join(" › "));
+  return element(
+    "li",
+    {},
+    /^https?:/.test(section.source_url)
+      ? element("a", { href: section.source_url, target: "_blank", rel: "noopener" }, title, icon("out"))
+      : title,
+    element("span", { class: "where" }, where.join(" · ")),
+  );
+}
+
+function widening(turn, answer, actions) {
+  const wider = !actions.widenLabel && widened(readProfile(answer.book_id), answer.nearest[0]);
+  const [change, label] = wider
+    ? [wider.profile, `Include ${wider.words} and ask again`]
+    : [{}, actions.widenLabel ?? "Search the whole book and ask again"];
+  return element(
+    "p",
+    { class: "actions start" },
+    button(label, () => actions.onwiden(change, turn.question), { class: "primary" }),
+  );
+}
+
+function chapterOf(section) {
+  if (!section.chapter) return null;
+  return {
+    label: `chapter ${section.chapter}`,
+    filters: { module_filter: section.module || null, chapter_min: section.chapter, chapter_max: section.chapter },
+  };
+}
+
+function searching(turn, answer, within, actions) {
+  const shown = element("div", {});
+  const run = button(`Search within ${within.label}`, async () => {
+    run.disabled = true;
+    const results = await actions.onsearch(answer.question || turn.question, within.filters);
+    run.disabled = false;
+    shown.replaceChildren(
+      results.length
+        ? element(
+            "ul",
+            { class: "nearest found" },
+            results.map((result) =>
+              element(
+                "li",
+                {},
+                element(
+                  "button",
+                  { type: "button", class: "path link", dir: "auto", onclick: () => actions.onpassage(result) },
+                  [result.page_title, ...result.heading_path].join(" › "),
+                ),
+                element("span", { class: "snippet", dir: "auto" }, snippet(result.text)),
+              ),
+            ),
+          )
+        : element("p", { class: "hint" }, `Nothing in ${within.label} comes near it.`),
+    );
+  });
+  return element("div", { class: "within" }, run, shown);
+}
+
+function snippet(text) {
+  const plain = text
+    .replace(/^#+ .*$/gm, "")
+    .replace(/[*`_]/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return plain.length > 160 ? plain.slice(0, plain.lastIndexOf(" ", 160)) + " …" : plain;
+}

@@ -1,0 +1,145 @@
+// Threads kept on the server: find one again, name it, save it, delete it. A delete waits a few seconds, so that it can be undone.
+
+import { ago, button, element, iconButton, plural, toast } from "./dom.js";
+import { download } from "./contents.js";
+
+const UNDO_SECONDS = 6;
+
+export class ThreadList extends HTMLElement {
+  async open(api) {
+    this.api = api;
+    this.waiting = new Map();
+    this.rows = element("ul", { class: "threads" });
+    this.more = element("p", {});
+    this.replaceChildren(
+      element(
+        "div",
+        { class: "page-head" },
+        element("h1", {}, "Threads"),
+        element("a", { class: "button", href: "#/" }, "New thread"),
+      ),
+      this.rows,
+      this.more,
+    );
+    this.leaving = () => this.waiting.forEach((act) => act());
+    addEventListener("pagehide", this.leaving);
+    await this.load();
+  }
+
+  // A delete that still waits happens when the reader leaves.
+  disconnectedCallback() {
+    removeEventListener("pagehide", this.leaving);
+    this.leaving?.();
+  }
+
+  async load(before) {
+    const page = await this.api.get(`/threads?limit=30${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+    this.rows.append(...page.threads.map((thread) => this.row(thread)));
+    this.more.replaceChildren(
+      ...(page.next ? [button("Show older threads", () => this.load(page.next), { class: "quiet" })] : []),
+    );
+    this.empty();
+  }
+
+  empty() {
+    if (this.rows.childElementCount) return;
+    this.rows.replaceWith(
+      element(
+        "div",
+        { class: "empty small" },
+        element(
+          "p",
+          {},
+          "No threads yet. Each question you ask begins one, and what you ask next in it may lean on what was said: “and why?”, “tell me more”.",
+        ),
+        element("p", {}, element("a", { href: "#/" }, "Ask the first question")),
+      ),
+    );
+  }
+
+  row(thread) {
+    const title = thread.title || thread.topic_summary || "A thread";
+    const link = element("a", { href: `#/threads/${thread.thread_id}`, class: "thread-title", dir: "auto" }, title);
+    const summary =
+      thread.topic_summary &&
+      thread.topic_summary !== title &&
+      element("p", { class: "summary", dir: "auto" }, thread.topic_summary);
+    const row = element(
+      "li",
+      {},
+      element(
+        "div",
+        { class: "thread-text" },
+        link,
+        summary,
+        element("p", { class: "where" }, `${plural(thread.turn_count, "question")} · ${ago(thread.updated_at)}`),
+      ),
+      element(
+        "div",
+        { class: "row-actions" },
+        iconButton(`Rename “${title}”`, "pencil", () => this.rename(row, thread, link)),
+        iconButton(`Save “${title}” as Markdown`, "save", () => this.save(thread)),
+        iconButton(`Delete “${title}”`, "bin", () => this.remove(row, thread)),
+      ),
+    );
+    return row;
+  }
+
+  rename(row, thread, link) {
+    const input = element("input", { value: link.textContent, maxlength: 200, "aria-label": "Title of the thread" });
+    let finished = false; // taking the field away blurs it
+    const finish = async (keep) => {
+      if (finished) return;
+      finished = true;
+      const title = input.value.trim();
+      input.replaceWith(link);
+      row.querySelector(".row-actions button").focus();
+      if (!keep || !title || title === link.textContent) return;
+      const before = link.textContent;
+      link.textContent = title;
+      try {
+        await this.api.send("PATCH", `/threads/${thread.thread_id}`, { title });
+      } catch (problem) {
+        link.textContent = before;
+        toast(problem.message);
+      }
+    };
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.preventDefault(); // or the button that gets the focus is pressed by the same key
+      finish(event.key === "Enter");
+    });
+    input.addEventListener("blur", () => finish(true));
+    link.replaceWith(input);
+    input.select();
+  }
+
+  async save(thread) {
+    const response = await this.api.send("GET", `/threads/${thread.thread_id}/export`);
+    download(await response.blob(), `thread-${thread.thread_id.slice(0, 8)}.md`);
+  }
+
+  remove(row, thread) {
+    row.hidden = true;
+    const act = async () => {
+      clearTimeout(timer);
+      this.waiting.delete(thread.thread_id);
+      try {
+        await this.api.send("DELETE", `/threads/${thread.thread_id}`, undefined, { keepalive: true });
+        row.remove();
+        if (this.isConnected) this.empty();
+      } catch (problem) {
+        row.hidden = false;
+        toast(problem.message);
+      }
+    };
+    const timer = setTimeout(act, UNDO_SECONDS * 1000);
+    this.waiting.set(thread.thread_id, act);
+    toast("Thread deleted.", {
+      seconds: UNDO_SECONDS,
+      undo: () => (clearTimeout(timer), this.waiting.delete(thread.thread_id), (row.hidden = false)),
+    });
+  }
+}
+
+customElements.define("thread-list", ThreadList);

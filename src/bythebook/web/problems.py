@@ -1,0 +1,204 @@
+"""Errors as HTTP knows them: each kind gets its status and code here, once, and becomes problem+json (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+
+from bythebook.errors import (
+    BookError,
+    Busy,
+    InvalidBook,
+    InvalidInput,
+    Locked,
+    Mismatch,
+    NotFound,
+    RateLimited,
+    StorageFailure,
+    Unavailable,
+)
+from bythebook.web.logs import log
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 5
+HIDDEN = "Part of this server is out of order. Try again in a moment; its log says more under this request_id."
+
+
+class KeyRequired(BookError):
+    """The request bears no key that is valid here."""
+
+
+class NotAllowed(BookError):
+    """The key is valid, and does not open this."""
+
+
+class BodyTooLarge(BookError):
+    """More was sent than anyone needs to ask a question."""
+
+
+class TooSlow(BookError):
+    """The request did not arrive in time."""
+
+
+class TooManyRequests(BookError):
+    """The key has used up its requests for now."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """The body of every answer that is an error."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: tuple[FieldError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldError:
+    """What is wrong with one field of a request."""
+
+    field: str
+    message: str
+
+
+KINDS: tuple[tuple[type[BookError], int, str], ...] = (
+    (KeyRequired, 401, "key_required"),
+    (NotAllowed, 403, "not_allowed"),
+    (NotFound, 404, "not_found"),
+    (TooSlow, 408, "too_slow"),
+    (Busy, 409, "busy"),
+    (Mismatch, 409, "mismatch"),
+    (BodyTooLarge, 413, "body_too_large"),
+    (InvalidInput, 422, "invalid_input"),
+    (InvalidBook, 422, "invalid_book"),
+    (TooManyRequests, 429, "too_many_requests"),
+    (Locked, 503, "locked"),
+    (StorageFailure, 503, "storage_failure"),
+    (Unavailable, 503, "unavailable"),
+)
+OPERATORS = frozenset({"mismatch", "locked", "storage_failure", "unavailable"})
+"""Whose sentences speak to whoever runs the server, of paths and addresses."""
+
+REFERENCE = "#/components/schemas/{model}"
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": HTTPStatus(status).phrase,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": REFERENCE.format(model="Problem")}}},
+    }
+    for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
+}
+"""What any route may answer instead, for the OpenAPI document."""
+
+
+def problem_schemas() -> dict[str, Any]:
+    """The components that `ERRORS` refers to."""
+    schema = TypeAdapter(Problem).json_schema(ref_template=REFERENCE)
+    return {**schema.pop("$defs"), "Problem": schema}
+
+
+def describe(error: BookError, request_id: str, *, trusted: bool) -> Problem:
+    """`trusted`: the reader may see what is meant for whoever runs the server."""
+    status, code = next(((status, code) for kind, status, code in KINDS if isinstance(error, kind)), (500, "failure"))
+    detail = str(error) if trusted or code not in OPERATORS else HIDDEN
+    return problem(status, code, detail, request_id)
+
+
+def problem(status: int, code: str, detail: str, request_id: str, errors: tuple[FieldError, ...] = ()) -> Problem:
+    title = HTTPStatus(status).phrase
+    return Problem(title=title, status=status, detail=detail, code=code, request_id=request_id, errors=errors)
+
+
+def respond(told: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    body = {name: value for name, value in asdict(told).items() if name != "errors" or value}
+    return Response(json.dumps(body), told.status, headers, MEDIA_TYPE)
+
+
+def headers_of(error: BookError) -> dict[str, str]:
+    match error:
+        case KeyRequired():
+            return {"WWW-Authenticate": "Bearer"}
+        case TooManyRequests() | RateLimited(retry_after_seconds=float()):
+            return {"Retry-After": str(math.ceil(error.retry_after_seconds or RETRY_SECONDS))}
+        case Locked() | StorageFailure() | Unavailable() | Busy():
+            return {"Retry-After": str(RETRY_SECONDS)}
+    return {}
+
+
+async def on_book_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BookError)
+    told = describe(error, request_id(request), trusted=trusted(request))
+    if told.status >= 500:
+        log.warning("failed", code=told.code, reason=str(error))
+    return respond(told, headers_of(error))
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+    return respond(problem(error.status_code, code, _sentence(error, request), request_id(request)), error.headers)
+
+
+async def on_invalid_request(request: Request, error: Exception) -> Response:
+    """What does not fit the OpenAPI document: 400 where it is not even JSON."""
+    assert isinstance(error, RequestValidationError)
+    if any(one["type"] == "json_invalid" for one in error.errors()):
+        told = problem(400, "invalid_json", "The body is not JSON. Check its quotes, commas and brackets.", request_id(request))
+        return respond(told)
+    errors = tuple(FieldError(field=_field(one["loc"]), message=_message(one)) for one in error.errors())
+    first = f"{errors[0].field}: {errors[0].message}." if errors else "The request does not fit."
+    return respond(problem(422, "invalid_input", first, request_id(request), errors))
+
+
+async def on_failure(request: Request, _: Exception) -> Response:
+    """A fault of the program. Its log has the rest."""
+    detail = "The server met an error of its own. Try again; if it stays, report it with this request_id."
+    return respond(problem(500, "internal", detail, request_id(request)))
+
+
+def request_id(request: Request) -> str:
+    return str(request.scope["state"].get("request_id", ""))
+
+
+def trusted(request: Request) -> bool:
+    return bool(request.scope["state"].get("trusted"))
+
+
+def _sentence(error: HTTPException, request: Request) -> str:
+    match error.status_code:
+        case 404:
+            return "There is nothing at this address. /openapi.json lists what there is."
+        case 405:
+            return f"{request.method} is not possible here. /openapi.json lists what is."
+        case 400:
+            return "The body cannot be read. Send JSON in UTF-8."
+    return str(error.detail)
+
+
+def _field(place: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in place[1:]) or str(place[0])
+
+
+def _message(one: Mapping[str, Any]) -> str:
+    message = str(one["msg"]).removeprefix("Value error, ")
+    if one["type"] == "missing":
+        return "is missing"
+    if tuple(one["loc"]) == ("body",) and one["type"] == "model_attributes_type":
+        return "should be a JSON object, sent with Content-Type: application/json"
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,196 @@
+"""What is on the shelf, and what each book holds: its lessons, what can be filtered by, how it was fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from bythebook.books.model import BookWarning, Chunk, parent_id
+from bythebook.errors import NotFound
+from bythebook.index.state import IngestionRecord, IngestionState
+from bythebook.web.access import Principal, Reader
+from bythebook.web.problems import ERRORS
+from bythebook.web.schemas import BookId
+from bythebook.web.state import Current, State
+from bythebook.web.writing import json_response
+
+router = APIRouter(prefix="/books", tags=["books"], responses=ERRORS)
+Wanted = Annotated[BookId, Path(description="The book's id.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookSummary:
+    """Document D's IngestionState. Where the book came from is the author's to see."""
+
+    book_id: str
+    title: str
+    language: str
+    total_chunks: int
+    last_full_ingest: datetime | None
+    last_incremental_update: datetime | None
+    source_root: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonEntry:
+    lesson: int
+    title: str
+    parent_doc_id: str
+    source_file: str
+    source_url: str
+    hardware_tier: int
+    proficiency_level: str
+    layer: str
+    chunk_count: int
+    warnings: tuple[BookWarning, ...]
+    """The author's to see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChapterEntry:
+    chapter: int
+    title: str
+    lessons: tuple[LessonEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleEntry:
+    module: str
+    chapters: tuple[ChapterEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterValues:
+    """What there is to filter by in this book."""
+
+    modules: tuple[str, ...]
+    chapters: tuple[int, ...]
+    lessons: tuple[int, ...]
+    hardware_tiers: tuple[int, ...]
+    proficiency_levels: tuple[str, ...]
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexView:
+    """What made the index."""
+
+    embedder: str
+    dimension: int
+    chunker_version: int
+    lexical_version: int
+    calibrated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookView(BookSummary):
+    modules: tuple[ModuleEntry, ...]
+    filters: FilterValues
+    index: IndexView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookList:
+    books: tuple[BookSummary, ...]
+
+
+@router.get("", response_model=BookList, summary="List the books that this key opens")
+async def list_books(who: Reader, current: Current) -> Response:
+    states = [state for state in await current.resources.records.books() if who.book_id in (None, state.book_id)]
+    listed = BookList(books=tuple(BookSummary(**_summary(state, who)) for state in states))
+    return json_response(listed)
+
+
+@router.get("/{book_id}", response_model=BookView, summary="A book: its lessons, and what can be filtered by")
+async def read_book(book_id: Wanted, who: Reader, current: Current) -> Response:
+    state = await _state(book_id, who, current)
+    records = (await current.resources.records.records(book_id, state.collection_name)).values()
+    firsts = [record.chunk_ids[0] for record in records if record.chunk_ids]
+    held = await current.resources.index.chunks(state.collection_name, book_id, firsts)
+    chunks = {one.chunk.source_file: one.chunk for one in held}
+    manifest = (await current.resources.index.collections())[state.collection_name]
+    view = BookView(
+        **_summary(state, who),
+        modules=_modules(list(records), chunks, author=who.may("ingest")),
+        filters=_filters(list(records)),
+        index=IndexView(
+            embedder=manifest.embedder,
+            dimension=manifest.dimension,
+            chunker_version=manifest.chunker_version,
+            lexical_version=manifest.lexical_version,
+            calibrated=book_id in manifest.calibration,
+        ),
+    )
+    return json_response(view)
+
+
+@router.get("/{book_id}/calibration", response_model=dict[str, Any], summary="How relevance was fitted to the book")
+async def read_calibration(book_id: Wanted, who: Reader, current: Current) -> Any:
+    state = await _state(book_id, who, current)
+    manifest = (await current.resources.index.collections())[state.collection_name]
+    if book_id not in manifest.calibration:
+        raise NotFound(f"The book '{book_id}' is not calibrated: it is too small, or its ingestion has not ended.")
+    return manifest.calibration[book_id]["close"]
+
+
+async def _state(book_id: str, who: Principal, current: State) -> IngestionState:
+    state = await current.resources.records.book(who.book(book_id))
+    if state is None:
+        raise NotFound(f"There is no book '{book_id}' for this key.")
+    return state
+
+
+def _summary(state: IngestionState, who: Principal) -> dict[str, Any]:
+    names = "book_id title language total_chunks last_full_ingest last_incremental_update"
+    return {
+        **{name: getattr(state, name) for name in names.split()},
+        "source_root": state.source_root if who.may("ingest") else None,
+    }
+
+
+def _modules(records: list[IngestionRecord], chunks: Mapping[str, Chunk], *, author: bool) -> tuple[ModuleEntry, ...]:
+    """In the order of chapters and lessons; pages outside the hierarchy are a module without a name."""
+    modules: dict[str, dict[int, list[IngestionRecord]]] = {}
+    for record in sorted(records, key=lambda one: (one.place.chapter, one.place.lesson, one.source_file)):
+        modules.setdefault(record.place.module, {}).setdefault(record.place.chapter, []).append(record)
+    return tuple(
+        ModuleEntry(module=name, chapters=tuple(_chapter(number, some, chunks, author) for number, some in chapters.items()))
+        for name, chapters in modules.items()
+    )
+
+
+def _chapter(number: int, records: list[IngestionRecord], chunks: Mapping[str, Chunk], author: bool) -> ChapterEntry:
+    titles = (chunks[record.source_file].chapter_title for record in records if record.source_file in chunks)
+    lessons = tuple(_lesson(record, chunks.get(record.source_file), author) for record in records)
+    return ChapterEntry(chapter=number, title=next(titles, ""), lessons=lessons)
+
+
+def _lesson(record: IngestionRecord, first: Chunk | None, author: bool) -> LessonEntry:
+    return LessonEntry(
+        lesson=record.place.lesson,
+        title=(first.page_title if first else record.title) or record.source_file,
+        parent_doc_id=parent_id(record.book_id, record.id_base),
+        source_file=record.source_file,
+        source_url=first.source_url.partition("#")[0] if first else "",
+        hardware_tier=record.place.hardware_tier,
+        proficiency_level=record.place.proficiency_level,
+        layer=record.place.layer,
+        chunk_count=record.chunk_count,
+        warnings=record.warnings if author else (),
+    )
+
+
+def _filters(records: list[IngestionRecord]) -> FilterValues:
+    places = [record.place for record in records]
+    return FilterValues(
+        modules=tuple(dict.fromkeys(place.module for place in sorted(places, key=lambda one: one.chapter) if place.module)),
+        chapters=tuple(sorted({place.chapter for place in places})),
+        lessons=tuple(sorted({place.lesson for place in places})),
+        hardware_tiers=tuple(sorted({place.hardware_tier for place in places})),
+        proficiency_levels=tuple(sorted({place.proficiency_level for place in places})),
+        layers=tuple(sorted({place.layer for place in places})),
+    )

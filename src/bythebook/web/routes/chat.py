@@ -1,0 +1,155 @@
+"""Document E: a question to a thread, answered whole or as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from bythebook.answers import Answer, Answered, Found, Refused, Searching, Sentence, TurnEvent
+from bythebook.conversing import Asked, Opened
+from bythebook.errors import BookError
+from bythebook.retrieval.query import SearchResult
+from bythebook.web.access import Principal, Reader, choose_book
+from bythebook.web.logs import log
+from bythebook.web.problems import ERRORS, Problem, describe, request_id, trusted
+from bythebook.web.schemas import ChatRequest
+from bythebook.web.state import Current, State
+from bythebook.web.stream import Event, ReaderGone, begin, while_read
+from bythebook.web.views import ChatResponse, Done, SentenceView, chat_response, rendered
+from bythebook.web.writing import json_response, write
+
+router = APIRouter(tags=["chat"])
+
+EVENT_NAMES = ("opened", "searching", "found", "sentence", "answered", "refused", "done", "error")
+EVENT = {
+    "type": "object",
+    "required": ["event", "id", "data"],
+    "properties": {"event": {"enum": EVENT_NAMES}, "id": {"type": "string"}, "data": {"type": "string"}},
+}
+STREAM: dict[str, Any] = {"text/event-stream": {"itemSchema": EVENT}}
+EVENTS = (
+    "Events: `opened`, `searching`, `found`, then `sentence` by sentence, then `answered` or `refused` with the whole "
+    "ChatResponse, then `done`. A failure on the way is `error` with a Problem, and the last event. Each `id` is "
+    "`thread/turn/number`; a comment every 15 seconds keeps the connection alive."
+)
+
+
+@router.post(
+    "/chat/run",
+    response_model=ChatResponse,
+    responses={200: {"description": "The answer or refusal.", "content": STREAM}, **ERRORS},
+    summary="Ask, and get the whole answer or refusal",
+)
+async def run(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
+    turn = await _turn(body, request, who, current)
+    if body.stream:
+        return await begin(request.receive, turn.stream())
+    try:
+        response = await while_read(request.receive, turn.whole())
+    except ReaderGone:
+        return Response(status_code=499)
+    return json_response(response)
+
+
+@router.post(
+    "/chat/stream",
+    response_class=Response,
+    responses={200: {"description": EVENTS, "content": STREAM}, **ERRORS},
+    summary="Ask, and get the answer sentence by sentence",
+)
+async def stream(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
+    try:
+        return await begin(request.receive, (await _turn(body, request, who, current)).stream())
+    except ReaderGone:
+        return Response(status_code=499)
+
+
+async def _turn(body: ChatRequest, request: Request, who: Principal, current: State) -> ChatTurn:
+    book_id = await choose_book(current, who, str(body.book_id) if body.book_id else None)
+    if current.settings.log_questions:
+        log.info("asked", book_id=book_id, message=body.message)
+    asked = body.asked(book_id, who.key_id, current.settings)
+    return ChatTurn(current, asked, request, whole=who.may("ingest"), render=body.render)
+
+
+class ChatTurn:
+    """One turn as HTTP tells it."""
+
+    def __init__(self, current: State, asked: Asked, request: Request, *, whole: bool, render: bool) -> None:
+        self._current = current
+        self._asked = asked
+        self._request = request
+        self._whole = whole
+        self._render = render
+        self._found: Sequence[SearchResult] = ()
+
+    async def whole(self) -> ChatResponse:
+        opened: Opened | None = None
+        async with aclosing(self._current.conversing.turn(self._asked)) as events:
+            async for event in events:
+                match event:
+                    case Opened():
+                        opened = event
+                    case Found():
+                        self._found = event.results
+                    case Answered() | Refused() if opened:
+                        return await self._response(event.answer, opened)
+        raise AssertionError("a turn ends with an answer or a refusal")
+
+    async def stream(self) -> AsyncGenerator[Event]:
+        """Tells of a failure as its last event. Before the turn has begun to search, it fails itself: `opened` is held back
+        until then, so that a book that is not there is an HTTP error too."""
+        opened: Opened | None = None
+        number = 0
+        try:
+            async with aclosing(self._current.conversing.turn(self._asked)) as events:
+                async for event in events:
+                    if isinstance(event, Opened):
+                        opened = event
+                        continue
+                    assert opened
+                    if number == 0:
+                        yield event_of("opened", opened, opened, number)
+                    number += 1
+                    yield await self._event(event, opened, number)
+            if opened:
+                yield event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, number + 1)
+        except BookError as error:
+            if opened is None or number == 0:
+                raise
+            log.warning("failed", reason=str(error))
+            told = describe(error, request_id(self._request), trusted=trusted(self._request))
+            yield event_of("error", told, opened, number + 1)
+
+    async def _event(self, event: TurnEvent, opened: Opened, number: int) -> Event:
+        match event:
+            case Searching():
+                return event_of("searching", event, opened, number)
+            case Found():
+                self._found = event.results
+                return event_of("found", event, opened, number)
+            case Sentence():
+                return event_of("sentence", sentence_view(event, render=self._render), opened, number)
+            case Answered() | Refused():
+                name = "refused" if event.answer.refused else "answered"
+                return event_of(name, await self._response(event.answer, opened), opened, number)
+
+    async def _response(self, answer: Answer, opened: Opened) -> ChatResponse:
+        self._current.metrics.turn(answer)
+        texts = {result.id: result.text for result in self._found}
+        html = rendered(answer.sentences) if self._render else None
+        return chat_response(answer, opened, texts, whole=self._whole, html=html)
+
+
+def sentence_view(sentence: Sentence, *, render: bool) -> SentenceView:
+    html = rendered((sentence,))[0] if render else None
+    return SentenceView(text=sentence.text, kind=sentence.kind, citations=sentence.citations, html=html)
+
+
+def event_of(
+    name: str, value: Opened | Searching | Found | SentenceView | ChatResponse | Done | Problem, opened: Opened, number: int
+) -> Event:
+    return Event(name=name, id=f"{opened.thread_id}/{opened.turn}/{number}", body=write(value))

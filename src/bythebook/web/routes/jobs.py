@@ -1,0 +1,190 @@
+"""Ingestion over HTTP: order a job, follow it, end it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.index.plan import Failure
+from bythebook.index.progress import Mode
+from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source
+from bythebook.jobs.sources import same_repository, under_roots
+from bythebook.jobs.view import job_to_plain
+from bythebook.settings import GitSource
+from bythebook.web.access import Author, Principal
+from bythebook.web.problems import ERRORS
+from bythebook.web.schemas import BookId
+from bythebook.web.state import Current, State
+from bythebook.web.stream import Event, ReaderGone, begin
+from bythebook.web.writing import json_response, write
+
+router = APIRouter(tags=["jobs"], responses=ERRORS)
+
+LARGEST_ID = 2**31 - 1
+LOOKED_AT_SECONDS = 0.5
+EVENTS = "`job` whenever something about it has changed, then `done` when it has ended. Each carries the whole job."
+JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The job's number.")]
+
+
+class SourceRequest(BaseModel):
+    """`folder`: under one of the service's source roots. `git`: a repository that is configured for the book."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    folder: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]+$")] | None = None
+    git: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    branch: Annotated[str, Field(min_length=1, max_length=250)] | None = None
+
+
+class JobRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    mode: Mode = "incremental"
+    source: SourceRequest | None = Field(None, description="Default: the book's configured repository, or where it came from.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """Document D's IngestionJob, and what else is known of it. A cancelled job is `failed` and `cancelled`."""
+
+    job_id: int
+    book_id: str
+    mode: Mode
+    status: JobStatus
+    files_processed: int
+    files_skipped: int
+    chunks_created: int
+    chunks_deleted: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    duration_seconds: int | None
+    error_message: str | None
+    cancelled: bool
+    queued_at: datetime
+    attempts: int
+    source: dict[str, str]
+    files_total: int
+    failed_files: tuple[Failure, ...]
+    progress: dict[str, Any] | None
+    report: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobList:
+    jobs: tuple[JobView, ...]
+    next: int | None
+    """`before` of the next page."""
+
+
+@router.post("/books/{book_id}/jobs", status_code=202, response_model=JobView, summary="Have a book ingested")
+async def order_job(book_id: Annotated[BookId, Path()], body: JobRequest, who: Author, current: Current) -> Response:
+    source = await _source(who.book(book_id), body.source, current)
+    job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode))
+    return _accepted(job)
+
+
+@router.get("/jobs", response_model=JobList, summary="List jobs, the newest first")
+async def list_jobs(
+    who: Author,
+    current: Current,
+    book_id: BookId | None = None,
+    status: JobStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="`next` of the page before.")] = None,
+) -> Response:
+    book = who.book_id if book_id is None else who.book(book_id)
+    found = await current.resources.jobs.list(book_id=book, status=status, limit=limit + 1, before=before)
+    more = found[limit - 1].job_id if len(found) > limit else None
+    return json_response(JobList(jobs=tuple(_view(job) for job in found[:limit]), next=more))
+
+
+@router.get("/jobs/{job_id}", response_model=JobView, summary="How far a job is, or how it ended")
+async def read_job(job_id: JobId, who: Author, current: Current) -> Response:
+    return json_response(_view(await _job(job_id, who, current)))
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    response_class=Response,
+    responses={200: {"description": EVENTS, "content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    summary="Follow a job",
+)
+async def follow_job(job_id: JobId, who: Author, current: Current, request: Request) -> Response:
+    await _job(job_id, who, current)
+    try:
+        return await begin(request.receive, _events(job_id, current))
+    except ReaderGone:
+        return Response(status_code=499)
+
+
+@router.delete("/jobs/{job_id}", status_code=202, response_model=JobView, summary="Cancel a job; what it has done is kept")
+async def cancel_job(job_id: JobId, who: Author, current: Current) -> Response:
+    await _job(job_id, who, current)
+    return _accepted(await current.resources.jobs.cancel(job_id))
+
+
+@router.post("/jobs/{job_id}/retry", status_code=202, response_model=JobView, summary="Queue a failed job again, as a new one")
+async def retry_job(job_id: JobId, who: Author, current: Current) -> Response:
+    await _job(job_id, who, current)
+    return _accepted(await current.resources.jobs.retry(job_id))
+
+
+async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
+    """Looked at again and again: whoever runs the job may be another process on another machine."""
+    told, number = b"", 0
+    while not current.stopping.is_set():
+        job = await current.resources.jobs.get(job_id)
+        body = write(_view(job))
+        if body != told:
+            yield Event(name="job", id=f"{job_id}/{number}", body=body)
+            told, number = body, number + 1
+        if job.ended:
+            yield Event(name="done", id=f"{job_id}/{number}", body=body)
+            return
+        await asyncio.sleep(LOOKED_AT_SECONDS)
+
+
+async def _source(book_id: str, asked: SourceRequest | None, current: State) -> Source:
+    """What a request may name: folders under the roots, and the book's own repositories."""
+    settings = current.settings
+    own = [one for one in settings.git_sources if one.book_id == book_id]
+    if asked and asked.folder:
+        return Folder(path=await asyncio.to_thread(under_roots, asked.folder, settings.source_roots))
+    if asked and asked.git:
+        own = [one for one in own if same_repository(one.url, asked.git) and asked.branch in (None, one.branch)]
+        if not own:
+            raise InvalidInput(
+                f"This repository and branch are not configured for '{book_id}'. Add them to BYTHEBOOK_GIT_SOURCES."
+            )
+    if own:
+        return repository_of(own[0])
+    state = await current.resources.records.book(book_id)
+    if state is None:
+        raise InvalidInput(f"Say where '{book_id}' comes from: source.folder, or a repository in BYTHEBOOK_GIT_SOURCES.")
+    return Folder(path=await asyncio.to_thread(under_roots, state.source_root, settings.source_roots))
+
+
+async def _job(job_id: int, who: Principal, current: State) -> Job:
+    job = await current.resources.jobs.get(job_id)
+    if who.book_id not in (None, job.book_id):
+        raise NotFound(f"There is no job {job_id}. 'bythebook jobs list' shows those there are.")
+    return job
+
+
+def repository_of(source: GitSource) -> Repository:
+    return Repository(url=source.url, branch=source.branch, folder=source.folder)
+
+
+def _view(job: Job) -> JobView:
+    return JobView(**job_to_plain(job))
+
+
+def _accepted(job: Job) -> Response:
+    response = json_response(_view(job), 202)
+    response.headers["Location"] = f"/jobs/{job.job_id}"
+    return response

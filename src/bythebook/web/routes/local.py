@@ -1,0 +1,110 @@
+"""For the command line on this machine: runs its errands, because only this process may open the index.
+
+Not in the OpenAPI document, and not there at all for whoever cannot read the file that announces the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Annotated, Any, get_type_hints
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import PlainTextResponse, StreamingResponse
+
+from bythebook.errands.asking import answer
+from bythebook.errands.evaluating import draft_questions, evaluate
+from bythebook.errands.fitting import read_calibration
+from bythebook.errands.passages import fetch_context, fetch_lesson
+from bythebook.errands.searching import choose_book, read_state, search
+from bythebook.errands.server_file import ServerAddress, proof, read_address
+from bythebook.errands.shelf import calibrate, inspect, publish
+from bythebook.errands.talking import converse, resume
+from bythebook.errands.through_server import DONE
+from bythebook.errors import BookError, NotFound, Unavailable
+from bythebook.values import from_plain, to_plain
+from bythebook.web.access import Credentials
+from bythebook.web.state import Current, State
+
+ERRANDS: dict[str, Callable[..., Any]] = {
+    errand.__name__: errand
+    for errand in (
+        choose_book,
+        read_state,
+        search,
+        fetch_context,
+        fetch_lesson,
+        answer,
+        resume,
+        converse,
+        read_calibration,
+        evaluate,
+        draft_questions,
+        inspect,
+        publish,
+        calibrate,
+    )
+}
+TURNS = (answer, converse)
+"""A server that is being stopped lets turns come to their end; what may go on for hours ends with it."""
+NOTHING = "There is nothing at this address. /openapi.json lists what there is."
+LINES = "application/x-ndjson"
+
+router = APIRouter(prefix="/local", include_in_schema=False)
+
+
+async def announced(current: Current) -> ServerAddress:
+    """As the file says it that commands read: without it, none of this is there."""
+    address = await asyncio.to_thread(read_address, current.resources.data_dir / "index")
+    if address is None or address.pid != os.getpid():
+        raise NotFound(NOTHING)
+    return address
+
+
+Announced = Annotated[ServerAddress, Depends(announced)]
+
+
+@router.get("/greeting")
+async def greet(address: Announced, nonce: Annotated[str, Query(max_length=64)]) -> PlainTextResponse:
+    return PlainTextResponse(proof(address, nonce))
+
+
+@router.post("/errands/{name}")
+async def run(name: str, address: Announced, current: Current, credentials: Credentials, request: Request) -> StreamingResponse:
+    said = credentials.credentials if credentials else ""
+    if not hmac.compare_digest(said.encode(), address.token.encode()) or name not in ERRANDS:
+        raise NotFound(NOTHING)
+    return StreamingResponse(_lines(ERRANDS[name], await request.json(), current), media_type=LINES)
+
+
+async def _lines(errand: Callable[..., Any], plain: dict[str, Any], current: State) -> AsyncIterator[bytes]:
+    """Each value on a line; at the end that it is done, or what was wrong: the same error that the command would meet itself."""
+    kinds = get_type_hints(errand)
+    given = {name: from_plain(kinds[name], value) for name, value in plain.items()}
+    try:
+        async with aclosing(_values(errand(current.resources, **given))) as values:
+            async for value in values:
+                yield _line({"value": to_plain(value)})
+                if current.stopping.is_set() and errand not in TURNS:
+                    raise Unavailable("The server is being stopped. What is done is kept: run the command again.")
+    except BookError as error:
+        yield _line({"error": type(error).__name__, "text": str(error)})
+    else:
+        yield _line(DONE)
+
+
+async def _values(outcome: AsyncGenerator[Any, None] | Awaitable[Any]) -> AsyncGenerator[Any, None]:
+    if isinstance(outcome, Awaitable):
+        yield await outcome
+        return
+    async with aclosing(outcome) as values:
+        async for value in values:
+            yield value
+
+
+def _line(plain: dict[str, Any]) -> bytes:
+    return json.dumps(plain, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,154 @@
+"""The page itself, and the passages that it shows: the book's Markdown rendered, with the quoted words marked."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import UUID5
+
+from bythebook.books.model import Chunk
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.retrieval.context import read_context, read_lesson_chunks
+from bythebook.web.access import Reader, choose_book
+from bythebook.web.schemas import BookId
+from bythebook.web.state import Current
+
+TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
+SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-Origin": "*"}
+"""The widget's files are fetched by pages elsewhere. They are the same for everyone."""
+QUOTE = re.compile(r"(\d{1,9})-(\d{1,9})")
+
+Quotes = Annotated[tuple[str, ...], Query(max_length=50)]
+"""Stretches of the lesson's source file to be marked, each as START-END."""
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file of the page as it is sent."""
+
+    body: bytes
+    packed: bytes
+    tag: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk, rendered, and its neighbours along the chain."""
+
+    chunk_id: str
+    parent_doc_id: str
+    prev_chunk_id: str | None
+    next_chunk_id: str | None
+    source_url: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedLesson:
+    """A whole lesson, rendered."""
+
+    parent_doc_id: str
+    page_title: str
+    chapter: str
+    source_url: str
+    html: str
+
+
+@router.get("/")
+async def page(request: Request) -> Response:
+    return _send("index.html", request)
+
+
+@router.get("/page/{name}")
+async def page_file(name: str, request: Request) -> Response:
+    return _send(name, request)
+
+
+@router.get("/page/chunks/{chunk_id}")
+async def passage(chunk_id: UUID5, current: Current, who: Reader, book_id: BookId | None = None, quote: Quotes = ()) -> Passage:
+    state = await current.resources.search.book(await choose_book(current, who, book_id))
+    chunk = (await read_context(current.resources.index, state, str(chunk_id))).chunk
+    return Passage(
+        chunk_id=chunk.id,
+        parent_doc_id=chunk.parent_doc_id,
+        prev_chunk_id=chunk.prev_chunk_id,
+        next_chunk_id=chunk.next_chunk_id,
+        source_url=_web_address(chunk),
+        html=_rendered([chunk], _spans(quote)),
+    )
+
+
+@router.get("/page/lessons/{parent_doc_id}")
+async def lesson(
+    parent_doc_id: UUID5, current: Current, who: Reader, book_id: BookId | None = None, quote: Quotes = ()
+) -> RenderedLesson:
+    state = await current.resources.search.book(await choose_book(current, who, book_id))
+    chunks = await read_lesson_chunks(current.resources.index, state, str(parent_doc_id))
+    first = chunks[0]
+    return RenderedLesson(
+        parent_doc_id=first.parent_doc_id,
+        page_title=first.page_title,
+        chapter=f"Chapter {first.chapter}: {first.chapter_title}" if first.chapter and first.chapter_title else "",
+        source_url=_web_address(first).partition("#")[0],
+        html=_rendered(chunks, _spans(quote)),
+    )
+
+
+def _rendered(chunks: Sequence[Chunk], spans: Sequence[tuple[int, int]]) -> str:
+    """Chunks that follow each other as one text, so that what spans two of them is rendered whole."""
+    from bythebook.web.rendering import render_passage  # late: it brings a highlighter for every language
+
+    start = chunks[0].span.start
+    text = "".join(chunk.text for chunk in chunks)
+    return render_passage(text, preface=chunks[0].preface, quotes=[(first - start, end - start) for first, end in spans])
+
+
+def _spans(quotes: Sequence[str]) -> list[tuple[int, int]]:
+    found = [QUOTE.fullmatch(quote) for quote in quotes]
+    if not all(found):
+        raise InvalidInput("A quote is two numbers, as in 120-180: where it begins and ends in the lesson's file.")
+    return [(int(match[1]), int(match[2])) for match in found if match]
+
+
+def _web_address(chunk: Chunk) -> str:
+    """Only what a browser can open: a book without a base_url has paths instead."""
+    return chunk.source_url if chunk.source_url.startswith(("https://", "http://")) else ""
+
+
+def _send(name: str, request: Request) -> Response:
+    file = _files().get(name)
+    if file is None:
+        raise NotFound(f"The page has no file '{name}'.")
+    headers = {"ETag": file.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    headers |= SHARED if name != "index.html" else {}
+    if request.headers.get("if-none-match") == file.tag:
+        return Response(status_code=304, headers=headers)
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    headers |= {"Content-Encoding": "gzip"} if packed else {}
+    return Response(file.packed if packed else file.body, media_type=file.media_type, headers=headers)
+
+
+@cache
+def _files() -> dict[str, File]:
+    """All of them, read once: they are few and small."""
+    found = {}
+    for entry in files("bythebook.web").joinpath("page").iterdir():
+        body = entry.read_bytes()
+        found[entry.name] = File(
+            body=body,
+            packed=gzip.compress(body, mtime=0),
+            tag=f'"{hashlib.sha256(body).hexdigest()[:16]}"',
+            media_type=TYPES[entry.name.rpartition(".")[2]],
+        )
+    return found

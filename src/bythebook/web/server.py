@@ -1,0 +1,132 @@
+"""Running the application: one process, or several that share a socket. Ends when the running turns have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors.multiprocess import Multiprocess
+
+from bythebook.settings import read_settings
+from bythebook.web.app import build_app, create_app
+from bythebook.web.logs import configure_logs
+from bythebook.web.metrics import SHARED_FOLDER
+from bythebook.web.sockets import BACKLOG, is_loopback
+from bythebook.web.state import State
+from bythebook.wiring import Resources, open_resources
+
+NEXT_REQUEST_SECONDS = 15
+LONGEST_END_SECONDS = 100
+"""A turn takes at most 90 seconds; then nobody waits any longer."""
+LONGEST_HEAD_BYTES = 16_384
+ON_LOOPBACK = "BYTHEBOOK_ON_LOOPBACK"
+"""From the first process to its workers, which cannot be given anything else."""
+
+
+class Patient(H11Protocol):
+    """Does not wait for ever for the head of a request that comes byte by byte, or never."""
+
+    patience_seconds = float(NEXT_REQUEST_SECONDS)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        self._giving_up.cancel()
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._giving_up.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._giving_up = self.loop.call_later(self.patience_seconds, self._give_up, self.cycle)
+
+    def _give_up(self, last: object) -> None:
+        if self.cycle is last:  # no request has begun since
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """Says when it can be reached, and tells what runs for long that it is to end."""
+
+    def __init__(self, app: FastAPI, *, ready: Callable[[], None]) -> None:
+        super().__init__(_configured(app))
+        self._app = app
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises them again at the end, which would end the process before what it opened is closed."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        there: State = self._app.state.opened
+        there.stopping.set()
+        await super().shutdown(sockets)
+
+
+async def serve(resources: Resources, listening: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
+    """In this process, until SIGTERM or Ctrl-C."""
+    configure_logs()
+    app = create_app(resources, loopback=is_loopback(listening))
+    await Server(app, ready=ready).serve([listening])
+
+
+def serve_with_workers(listening: socket.socket, count: int) -> None:
+    """In `count` processes that share the socket and read the same settings. One that dies is replaced."""
+    configure_logs()
+    with TemporaryDirectory(prefix="bythebook-metrics-") as folder:
+        os.environ[SHARED_FOLDER] = folder
+        os.environ[ON_LOOPBACK] = "yes" if is_loopback(listening) else ""
+        Multiprocess(_configured("bythebook.web.server:worker_app", workers=count, factory=True), [listening]).run()
+
+
+def worker_app() -> FastAPI:
+    """What each of several processes runs. It opens everything for itself; jobs are left to `bythebook worker`."""
+    configure_logs()
+    settings = read_settings()
+    return build_app(settings, open_resources(settings, embeds=True), loopback=bool(os.environ.get(ON_LOOPBACK)), works=False)
+
+
+def _configured(app: FastAPI | str, **more: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=Patient,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=NEXT_REQUEST_SECONDS,
+        timeout_graceful_shutdown=LONGEST_END_SECONDS,
+        backlog=BACKLOG,
+        h11_max_incomplete_event_size=LONGEST_HEAD_BYTES,
+        **more,
+    )

@@ -1,0 +1,44 @@
+"""What every route works with, opened once for the process."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from bythebook.answering import Answering
+from bythebook.conversing import Conversing
+from bythebook.keys import Keys
+from bythebook.settings import Settings
+from bythebook.threads.store import Threads
+from bythebook.web.limits import Limiter
+from bythebook.web.metrics import Metrics
+from bythebook.wiring import Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """`loopback`: it can be reached from this machine alone. `stopping` is set when the server begins to end: what would run
+    for hours ends then."""
+
+    resources: Resources
+    answering: Answering
+    conversing: Conversing
+    threads: Threads
+    keys: Keys
+    limiter: Limiter
+    metrics: Metrics
+    settings: Settings
+    loopback: bool
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+async def state(request: Request) -> State:
+    there = request.app.state.opened
+    assert isinstance(there, State)
+    return there
+
+
+Current = Annotated[State, Depends(state)]

@@ -1,0 +1,102 @@
+"""Where a job's book comes from: folders a request may name, and repositories whatever happens to their branches."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from bythebook.errors import InvalidInput, NotFound, Rejected
+from bythebook.jobs import model
+from bythebook.jobs.sources import Sources, same_repository, shown, under_roots
+from tests.jobs.repository import Repository
+from tests.small_book import BOOK_TOML, write
+
+
+def fetch(folder: Path, url: str, branch: str = "main", subfolder: str = "") -> Path:
+    source = model.Repository(url=url, branch=branch, folder=subfolder)
+    return asyncio.run(Sources(checkouts=folder / "checkouts").fetch(source))
+
+
+def files(root: Path) -> dict[str, bytes]:
+    found = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+def test_a_folder_is_read_where_it_is(tmp_path: Path) -> None:
+    assert asyncio.run(Sources(checkouts=tmp_path).fetch(model.Folder(path=tmp_path))) == tmp_path
+
+
+def test_a_repository_is_fetched_and_followed_through_edits_and_force_pushes(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "origin")
+    root = fetch(tmp_path, repository.url)
+    assert files(root) == files(repository.work)
+    repository.edit("glossary.md", "# Glossary\n\nActuator: what moves.\n")
+    (root / "left-behind.md").write_text("by nobody")
+    assert files(fetch(tmp_path, repository.url)) == files(repository.work)
+    (repository.work / "glossary.md").unlink()
+    repository.edit("new.md", "# New\n\nIn place of the edit.\n", force=True)
+    assert files(fetch(tmp_path, repository.url)) == files(repository.work)
+    assert "glossary.md" not in files(root)
+
+
+def test_a_worker_killed_while_it_fetched_is_no_trouble(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "origin")
+    root = fetch(tmp_path, repository.url)
+    (root / ".git" / "index.lock").touch()
+    (root / "book.toml").unlink()
+    assert files(fetch(tmp_path, repository.url)) == files(repository.work)
+
+
+def test_a_book_in_a_folder_of_its_repository(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "origin")
+    repository.edit("docs/book.toml", BOOK_TOML)
+    assert files(fetch(tmp_path, repository.url, subfolder="docs")) == {"docs/book.toml"[5:]: BOOK_TOML.encode()}
+    for odd in ("nowhere", "../..", "book.toml"):
+        with pytest.raises(NotFound, match="has no folder"):
+            fetch(tmp_path, repository.url, subfolder=odd)
+
+
+def test_branches_are_kept_apart(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "origin")
+    main = fetch(tmp_path, repository.url)
+    before = files(main)
+    write(repository.work, "draft.md", "# Draft\n")
+    repository.commit("draft")
+    repository.push("draft")
+    assert "draft.md" in files(fetch(tmp_path, repository.url, branch="draft"))
+    assert files(main) == before
+
+
+@pytest.mark.parametrize(("name", "branch"), [("book.git", "nowhere"), ("nothing.git", "main")])
+def test_what_is_not_there_is_told_and_not_tried_again(tmp_path: Path, name: str, branch: str) -> None:
+    Repository(tmp_path / "origin")
+    with pytest.raises(Rejected, match=f"gives no branch {branch}"):
+        fetch(tmp_path, (tmp_path / "origin" / name).as_uri(), branch)
+
+
+def test_a_request_may_name_folders_under_the_roots_and_no_others(tmp_path: Path) -> None:
+    inside = tmp_path / "roots" / "books" / "one"
+    inside.mkdir(parents=True)
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "roots" / "books" / "way-out").symlink_to(tmp_path / "secret")
+    roots = (tmp_path / "elsewhere", tmp_path / "roots" / "books")
+    assert under_roots("one", roots) == under_roots(str(inside), roots) == inside
+    for odd in ("../../secret", str(tmp_path / "secret"), "way-out", "two", "/"):
+        with pytest.raises(InvalidInput, match="BYTHEBOOK_SOURCE_ROOTS"):
+            under_roots(odd, roots)
+    with pytest.raises(InvalidInput):
+        under_roots("one", ())
+
+
+def test_one_repository_has_many_addresses() -> None:
+    addresses = [
+        "https://git.example/me/Book.git",
+        "git@git.example:me/book.git",
+        "ssh://git@git.example/me/book",
+        "https://x:y@git.example/me/book/",
+    ]
+    assert all(same_repository(addresses[0], other) for other in addresses)
+    assert not same_repository(addresses[0], "https://git.example/me/book-2")
+    assert shown("https://name:word@git.example/me/book") == "https://git.example/me/book"

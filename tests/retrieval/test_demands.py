@@ -1,0 +1,51 @@
+"""What a question insists on, and whether a passage has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from bythebook.retrieval.demands import lacking, names, negates
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How do I simulate a GPS receiver in Gazebo?", {"gps", "gazebo"}),
+        ("How do I encrypt topics with SROS2?", {"sros2"}),
+        ("What does rclpySpin do?", {"rclpyspin"}),
+        ("Who landed in Brest in 1944?", {"brest", "1944"}),
+        ("What is a node?", set()),
+        ("Which chair is it? Chairs come in threes.", set()),
+        ("Does a 640x480 camera at 30 fps in 3D need 20 ms?", set()),
+        ("WHAT IS A NODE", {"node"}),
+        ("Is it OK to drive?", set()),
+    ],
+)
+def test_the_names_of_a_question(question: str, wanted: set[str]) -> None:
+    assert names(question, "en", known=()) >= wanted
+    if not wanted:
+        assert not names(question, "en", known=())
+
+
+def test_an_acronym_the_book_knows_is_not_insisted_on() -> None:
+    asked = "When does the LLM call the PDDL planner of Lyon?"
+    assert names(asked, "en", known={"llm", "lyon"}) == {"pddl", "lyon"}
+
+
+def test_where_every_noun_has_a_capital_none_is_a_name() -> None:
+    assert names("Wie findet der Roboter die Karte von SROS2?", "de", known=()) == {"sros2"}
+
+
+def test_a_name_is_there_also_when_it_is_misspelt() -> None:
+    assert lacking({"bismark", "sros2", "paris"}, {"bismarck", "ros2", "pari"}) == {"sros2"}
+    assert not lacking((), {"anything"})
+
+
+@pytest.mark.parametrize("text", ["It does not move.", "Why can\u2019t I?", "The run failed.", "without a map"])
+def test_a_text_that_negates(text: str) -> None:
+    assert negates(text, "en")
+    assert not negates(text, "fr")
+
+
+def test_a_text_that_does_not_negate() -> None:
+    assert not negates("A notable node knows.", "en")

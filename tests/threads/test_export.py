@@ -1,0 +1,52 @@
+"""A thread as Markdown."""
+
+from __future__ import annotations
+
+from bythebook.answers import Answer
+from bythebook.threads.export import to_markdown
+from bythebook.threads.model import StoredTurn, Thread
+from tests.threads.made import NOON, answer, refusal
+
+THREAD = Thread(
+    thread_id="550e8400-e29b-41d4-a716-446655440000",
+    book_id="light",
+    key_id=None,
+    title="What is a wick?",
+    created_at=NOON,
+    updated_at=NOON,
+    archived_at=None,
+    topic_summary=None,
+    metadata={},
+    turn_count=2,
+)
+EXPECTED = """\
+# What is a wick?
+
+Book: light · 2026-03-01
+
+## How often is the wick trimmed?
+
+The keeper trims the wick every four hours. [1]
+
+*Only lightly.*
+
+> The keeper trims the wick every four hours. [1]
+
+---
+**Sources:**
+[1] https://light.example/wicks#trimming (score: 0.75)
+
+## What is a bank?
+
+Not in this book.
+
+- Wicks and oil: https://light.example/wicks
+"""
+
+
+def test_each_answer_with_the_words_it_rests_on() -> None:
+    def turn(number: int, ended: Answer) -> StoredTurn:
+        return StoredTurn(thread_id=THREAD.thread_id, number=number, answer=ended, trace=None, created_at=NOON)
+
+    asked = answer("How often\nis the wick trimmed?", disclaimer="Only lightly.")
+    assert to_markdown(THREAD, [turn(1, asked), turn(2, refusal())]) == EXPECTED

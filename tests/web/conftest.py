@@ -1,0 +1,90 @@
+"""One service over the sample book for all tests here, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+import structlog
+
+from bythebook.database.engine import Database, database_url
+from bythebook.index.records import Records
+from tests.library import fast_folder
+from tests.sample_library import sample_library
+from tests.web.serving import Service, running
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _silence() -> None:
+    """What a server in this process would write about itself. Tests of its log run one in a process of its own."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers in these tests are on the loopback; a proxy of the machine must not stand in between."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+async def copy_records(data_dir: Path, url: str) -> None:
+    """What was ingested, told to another database: the index is the same."""
+    there, here = await Database.open(database_url(None, data_dir)), await Database.open(database_url(url, data_dir))
+    try:
+        for state in await Records(there).books():
+            records = await Records(there).records(state.book_id, state.collection_name)
+            await Records(here).reserve(state.book_id, state.collection_name)
+            await Records(here).save_records(state.book_id, state.collection_name, list(records.values()))
+            await Records(here).save_book(state)
+    finally:
+        await there.close()
+        await here.close()
+
+
+@contextmanager
+def sample_service(request: pytest.FixtureRequest, **given: Any) -> Iterator[Service]:
+    """Over the sample book, on the database that the fixture's parameter names."""
+    folder = fast_folder()
+    data_dir = sample_library(folder)
+    if request.param == "postgresql":
+        given["database_url"] = new_database(request.getfixturevalue("postgresql_server"))
+        asyncio.run(copy_records(data_dir, given["database_url"]))
+    with running(data_dir, **given) as there:
+        yield there
+    shutil.rmtree(folder)
+
+
+def new_database(server: str) -> str:
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """No keys are needed: it is reached over the loopback, and none is made in it."""
+    with sample_service(request) as there:
+        yield there
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[httpx.Client]:
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def locked(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """One that can be reached from elsewhere: nothing without a key."""
+    with sample_service(request, loopback=False) as there:
+        yield there

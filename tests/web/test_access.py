@@ -1,0 +1,178 @@
+"""Keys, their scopes and their books. What belongs to another key or book is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sample_library import sample_library
+from tests.web.serving import BOOK, Service, ask, problem, running
+
+NODE = "What is a node?"
+NOBODYS = "550e8400-e29b-41d4-a716-446655440000"
+READERS = [
+    ("POST", "/chat/run", {"message": NODE}),
+    ("POST", "/chat/stream", {"message": NODE}),
+    ("POST", "/search", {"text": "nodes"}),
+    ("GET", "/threads", None),
+    ("GET", f"/threads/{NOBODYS}", None),
+    ("DELETE", f"/threads/{NOBODYS}", None),
+    ("GET", f"/threads/{NOBODYS}/export", None),
+    ("GET", f"/threads/{NOBODYS}/turns/1/events", None),
+    ("GET", "/chunks/6ba7b810-9dad-51d1-80b4-00c04fd430c8/context", None),
+    ("GET", "/lessons/6ba7b810-9dad-51d1-80b4-00c04fd430c8", None),
+    ("GET", "/books", None),
+    ("GET", f"/books/{BOOK}", None),
+    ("GET", f"/books/{BOOK}/calibration", None),
+]
+
+
+@pytest.fixture
+def reader(locked: Service) -> Iterator[httpx.Client]:
+    with locked.client(locked.key("chat")) as client:
+        yield client
+
+
+@pytest.mark.parametrize(("method", "path", "body"), READERS)
+def test_nothing_without_a_key(locked: Service, method: str, path: str, body: Any) -> None:
+    with locked.client() as client:
+        response = client.request(method, path, json=body)
+    assert "Authorization: Bearer" in problem(response, 401, "key_required")["detail"]
+    assert response.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("secret", ["x", "btb_x_y", "ä" * 40, "btb_' OR 1=1 --_x", "x" * 5000])
+def test_a_wrong_key_opens_nothing(locked: Service, secret: str) -> None:
+    headers = {b"Authorization": f"Bearer {secret}".encode()}
+    with locked.client() as client:
+        problem(client.get("/threads", headers=headers), 401, "key_required")
+
+
+def test_a_revoked_key_opens_nothing_from_then_on(locked: Service) -> None:
+    key, secret = locked.run(locked.state.keys.create("short-lived"))
+    with locked.client(secret) as client:
+        assert client.get("/threads").status_code == 200
+        locked.run(locked.state.keys.revoke(key.key_id))
+        problem(client.get("/threads"), 401, "key_required")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), READERS)
+def test_the_scope_ingest_alone_reads_nothing(locked: Service, method: str, path: str, body: Any) -> None:
+    with locked.client(locked.key("ingest")) as client:
+        told = problem(client.request(method, path, json=body), 403, "not_allowed")
+    assert "scope 'chat'" in told["detail"]
+
+
+def test_metrics_are_the_administrators(locked: Service, reader: httpx.Client) -> None:
+    problem(reader.get("/metrics"), 403, "not_allowed")
+    with locked.client(locked.key("admin")) as administrator:
+        assert "bythebook_requests_total" in administrator.get("/metrics").text
+
+
+def test_another_keys_thread_is_not_there(locked: Service, reader: httpx.Client) -> None:
+    thread = ask(reader, NODE)["session_id"]
+    with locked.client(locked.key("chat", "ingest", "admin")) as other:
+        for method, path, body in (
+            ("GET", "", None),
+            ("GET", "/export", None),
+            ("GET", "/turns/1/events", None),
+            ("PATCH", "", {"title": "mine"}),
+            ("DELETE", "", None),
+        ):
+            told = problem(other.request(method, f"/threads/{thread}{path}", json=body), 404, "not_found")
+            assert NODE not in str(told)
+        problem(other.post("/chat/run", json={"message": NODE, "session_id": thread}), 404, "not_found")
+        problem(other.post("/chat/stream", json={"message": NODE, "session_id": thread}), 404, "not_found")
+        assert thread not in other.get("/threads").text
+    assert len(reader.get(f"/threads/{thread}").json()["turns"]) == 1
+
+
+def test_another_book_is_not_there(locked: Service, reader: httpx.Client) -> None:
+    """Nor its chunks and lessons, nor its name."""
+    result = reader.post("/search", json={"text": "nodes"}).json()["results"][0]
+    with locked.client(locked.key("chat", "ingest", book_id="another")) as bound:
+        for response in (
+            bound.post("/search", json={"text": "nodes", "book_id": BOOK}),
+            bound.post("/search", json={"text": "nodes"}),
+            bound.post("/chat/run", json={"message": NODE, "book_id": BOOK}),
+            bound.post("/chat/stream", json={"message": NODE, "book_id": BOOK}),
+            bound.post("/chat/run", json={"message": NODE}),
+            bound.get(f"/chunks/{result['id']}/context"),
+            bound.get(f"/chunks/{result['id']}/context", params={"book_id": BOOK}),
+            bound.get(f"/lessons/{result['parent_doc_id']}", params={"book_id": BOOK}),
+            bound.get(f"/books/{BOOK}"),
+            bound.get(f"/books/{BOOK}/calibration"),
+            bound.get("/threads", params={"book_id": BOOK}),
+        ):
+            told = problem(response, 404, "not_found")
+            assert BOOK not in told["detail"] or f"'{BOOK}' for this key" in told["detail"]
+        assert bound.get("/books").json() == {"books": []}
+
+
+def test_a_key_of_a_book_needs_not_name_it(locked: Service) -> None:
+    with locked.client(locked.key("chat", book_id=BOOK)) as bound:
+        assert bound.post("/search", json={"text": "nodes"}).json()["book_id"] == BOOK
+        assert [book["book_id"] for book in bound.get("/books").json()["books"]] == [BOOK]
+
+
+def test_what_is_the_authors_is_not_shown_to_readers(locked: Service, reader: httpx.Client) -> None:
+    with locked.client(locked.key("chat", "ingest")) as author:
+        assert author.get("/books").json()["books"][0]["source_root"]
+        thread = ask(author, NODE)["session_id"]
+        (turn,) = author.get(f"/threads/{thread}").json()["turns"]
+        assert turn["trace"]["gate"]["answerable"]
+        assert (turn["stale"], turn["stale_since"], turn["stale_labels"]) == (False, None, [])
+    assert reader.get("/books").json()["books"][0]["source_root"] is None
+    thread = ask(reader, NODE)["session_id"]
+    assert reader.get(f"/threads/{thread}").json()["turns"][0]["trace"] is None
+
+
+def test_a_key_may_make_so_many_requests_a_minute(locked: Service) -> None:
+    with locked.client(locked.key("chat", requests_per_minute=3)) as client:
+        left = [client.get("/books").headers["ratelimit-remaining"] for _ in range(3)]
+        assert left == ["2", "1", "0"]
+        response = client.get("/books")
+        told = problem(response, 429, "too_many_requests")
+        assert "3 requests a minute" in told["detail"]
+        assert 1 <= int(response.headers["retry-after"]) <= 61
+        assert response.headers["ratelimit-limit"] == "3"
+        problem(client.post("/chat/stream", json={"message": NODE}), 429, "too_many_requests")
+    with locked.client(locked.key("chat", requests_per_minute=3)) as another:
+        assert another.get("/books").status_code == 200
+
+
+def test_what_is_not_let_in_is_counted_and_what_is_wrong_too(locked: Service) -> None:
+    with locked.client(locked.key("ingest", requests_per_minute=2)) as client:
+        assert client.get("/books").headers["ratelimit-remaining"] == "1"  # 403
+        assert client.post("/search", json={}).headers["ratelimit-remaining"] == "0"
+        problem(client.get("/books"), 429, "too_many_requests")
+
+
+def test_health_and_the_openapi_document_need_no_key(locked: Service) -> None:
+    with locked.client() as client:
+        assert client.get("/health").json()["status"] == "ready"
+        assert client.get("/health/live").status_code == 200
+        assert client.get("/openapi.json").status_code == 200
+
+
+def test_without_keys_only_this_machines_names_are_served(client: httpx.Client) -> None:
+    """A page elsewhere can point its own name here; the browser then names it."""
+    told = problem(client.get("/threads", headers={"Host": "evil.example"}), 403, "not_allowed")
+    assert "127.0.0.1" in told["detail"]
+    assert client.get("/threads", headers={"Host": "localhost:8000"}).status_code == 200
+
+
+def test_the_first_key_closes_the_door_and_revoking_it_does_not_open_it(folder: Path) -> None:
+    with running(sample_library(folder)) as open_service:
+        with open_service.client() as client:
+            assert client.get("/threads").status_code == 200
+        key, secret = open_service.run(open_service.state.keys.create("the first"))
+        with open_service.client(secret) as client:
+            assert client.get("/threads").status_code == 200
+        open_service.run(open_service.state.keys.revoke(key.key_id))
+    with running(folder / "data") as again, again.client() as client:
+        problem(client.get("/threads"), 401, "key_required")

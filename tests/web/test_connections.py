@@ -1,0 +1,182 @@
+"""Clients that speak the protocol badly, slowly or not to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+import uvicorn
+
+from bythebook.web.server import Patient
+from bythebook.web.sockets import listen
+from tests.web.serving import Service, ask
+
+NODE = "What is a node?"
+CHAT = json.dumps({"message": NODE}).encode()
+
+
+def test_ten_megabytes_are_not_read(service: Service) -> None:
+    """The answer comes while most of it is still here."""
+    with connected(service.port) as line:
+        line.sendall(head("POST", "/chat/run", {"Content-Type": "application/json", "Content-Length": "10000000"}))
+        assert read_all(line).startswith(b"HTTP/1.1 413 ")
+
+
+def test_ten_megabytes_in_pieces_are_not_read(service: Service) -> None:
+    piece = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
+    with connected(service.port) as line:
+        line.sendall(head("POST", "/chat/run", {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}))
+        line.sendall(piece * 12)
+        assert read_all(line).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("Content-Length", "5"), ("Content-Length", "6")],
+        [("Content-Length", "+5")],
+        [("Content-Length", "5, 6")],
+        [("Transfer-Encoding", "xchunked")],
+        [("Transfer-Encoding", "chunked, identity")],
+        [("X-A", "b\x00c")],
+        [("X A", "b")],
+    ],
+)
+def test_headers_that_two_servers_could_read_differently_are_refused(service: Service, headers: list[tuple[str, str]]) -> None:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    with connected(service.port) as line:
+        line.sendall(f"POST /chat/run HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode())
+        line.sendall(b"hello")
+        answer = read_all(line)
+    assert answer.split(b" ", 2)[1] in {b"400", b"501"}, answer[:200]
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_head_without_end_is_not_waited_for(service: Service) -> None:
+    with connected(service.port) as line:
+        line.sendall(b"GET /books HTTP/1.1\r\nX-Long: " + b"x" * 100_000)
+        assert read_all(line).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_request_within_a_request_is_not_answered(service: Service) -> None:
+    """Both lengths given: the chunked one counts, as the standard says, and what follows is no request."""
+    inner = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    outer = {"Content-Type": "application/json", "Content-Length": str(5 + len(inner)), "Transfer-Encoding": "chunked"}
+    with connected(service.port) as line:
+        line.sendall(head("POST", "/chat/run", {**outer, "Connection": "close"}) + b"0\r\n\r\n" + inner)
+        answer = read_all(line)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"alive" not in answer
+
+
+def test_a_client_that_says_nothing_is_let_go() -> None:
+    """So is one whose request comes byte by byte."""
+
+    class Impatient(Patient):
+        patience_seconds = 0.05
+
+    async def app(scope: dict[str, object], receive: object, send: object) -> None:
+        raise AssertionError("nothing was asked")
+
+    async def story() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            server = uvicorn.Server(uvicorn.Config(app, http=Impatient, lifespan="off", log_config=None))
+            serving = asyncio.create_task(server._serve([listening]))
+            for said in (b"", b"GET / HT"):
+                reader, writer = await asyncio.open_connection(*listening.getsockname())
+                writer.write(said)
+                assert await reader.read() == b""
+                writer.close()
+                await writer.wait_closed()
+            server.should_exit = True
+            await serving
+
+    asyncio.run(story())
+
+
+def test_a_reader_who_leaves_stops_the_work_and_nothing_is_kept(service: Service, client: httpx.Client) -> None:
+    before = client.get("/threads", params={"limit": 100}).json()
+    for _ in range(5):
+        with connected(service.port) as line:
+            line.sendall(chat_head("/chat/stream") + CHAT)
+            line.recv(10)
+    eventually_idle(service)
+    after = client.get("/threads", params={"limit": 100}).json()
+    for thread in after["threads"]:  # those that had ended before their reader left are whole
+        if thread not in before["threads"]:
+            assert thread["turn_count"] == 1
+            assert len(client.get(f"/threads/{thread['thread_id']}").json()["messages"]) == 2
+
+
+def test_a_thread_can_be_gone_on_with_after_its_reader_left(service: Service, client: httpx.Client) -> None:
+    thread = ask(client, NODE)["session_id"]
+    body = json.dumps({"message": "What is a topic?", "session_id": thread}).encode()
+    with connected(service.port) as line:
+        line.sendall(chat_head("/chat/stream", len(body)) + body)
+        line.recv(10)
+    last = ask(client, "What is a topic?", session_id=thread)
+    shown = client.get(f"/threads/{thread}").json()
+    assert [turn["number"] for turn in shown["turns"]] == list(range(1, last["turn"] + 1))
+
+
+@contextmanager
+def connected(port: int) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+        yield line
+
+
+def head(method: str, path: str, headers: dict[str, str]) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode()
+
+
+def chat_head(path: str, length: int = len(CHAT)) -> bytes:
+    return head("POST", path, {"Content-Type": "application/json", "Content-Length": str(length)})
+
+
+def read_all(line: socket.socket) -> bytes:
+    """Until the server closes."""
+    parts = []
+    try:
+        while part := line.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:  # it closed with more of ours under way
+        pass
+    return b"".join(parts)
+
+
+def eventually_idle(service: Service) -> None:
+    """When no request is being answered any more."""
+    give_up_at = time.monotonic() + 60
+    while b"bythebook_requests_in_flight 0.0" not in service.state.metrics.exposition():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.01)
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """Without TCP_NODELAY an answer of two writes waits 40 ms for the other side."""
+
+    async def story() -> int:
+        accepted: asyncio.Future[asyncio.BaseTransport] = asyncio.get_running_loop().create_future()
+
+        class Accepting(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                accepted.set_result(transport)
+
+        with listen("127.0.0.1", 0) as listening:
+            server = await asyncio.get_running_loop().create_server(Accepting, sock=listening)
+            with socket.create_connection(listening.getsockname()):
+                transport = await accepted
+                found: int = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                transport.close()
+            server.close()
+            await server.wait_closed()
+        return found
+
+    assert asyncio.run(story())

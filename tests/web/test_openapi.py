@@ -1,0 +1,148 @@
+"""The OpenAPI document: enough to hold a conversation by, and true of every answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.web.serving import Service
+
+TALK = [
+    "What is a node?",
+    "How do they communicate?",
+    "What is a topic?",
+    "Tell me more about it.",
+    "What is a quaternion?",
+    "Why is it used?",
+    "How do I bake bread?",
+    "What is domain randomization?",
+    "Why does it help?",
+    "What does the second source say?",
+]
+NOT_FUZZED = ("/jobs", "/webhooks", "/page")
+"""Routes that begin work or show the page; they have tests of their own."""
+OWN_WAYS = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning")
+"""Schemathesis uses `random` in its strategies, which hypothesis does not like."""
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+def test_a_client_that_knows_only_the_document_can_hold_a_conversation(client: httpx.Client) -> None:
+    document = client.get("/openapi.json").json()
+    path, operation = next(
+        (path, methods["post"]) for path, methods in document["paths"].items() if path.startswith("/chat") and "post" in methods
+    )
+    request = resolved(document, operation["requestBody"]["content"]["application/json"]["schema"])
+    response = resolved(document, operation["responses"]["200"]["content"]["application/json"]["schema"])
+    (required,) = request["required"]
+    (carried,) = set(request["properties"]) & set(response["properties"])
+    asked: dict[str, Any] = {}
+    turns = []
+    for message in TALK:
+        told = client.post(path, json={**asked, required: message})
+        assert told.status_code == 200, told.text
+        assert set(response["required"]) <= told.json().keys()
+        asked[carried] = told.json()[carried]
+        turns.append(told.json())
+    assert len({told[carried] for told in turns}) == 1
+    assert [told["turn"] for told in turns] == list(range(1, 11))
+    assert "topic" in turns[3]["answer"]["question"].lower()
+    assert "quaternion" in turns[5]["answer"]["question"].lower()
+    assert [told["should_answer"] for told in turns[:3]] == [True] * 3
+    assert turns[6]["should_answer"] is False
+
+
+def resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    name = schema["$ref"].rpartition("/")[2]
+    found: dict[str, Any] = document["components"]["schemas"][name]
+    return found
+
+
+def test_the_document_names_every_route_of_the_contract(client: httpx.Client) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    for path, methods in {
+        "/chat/run": {"post"},
+        "/chat/stream": {"post"},
+        "/threads": {"get"},
+        "/threads/{thread_id}": {"get", "delete", "patch"},
+        "/search": {"post"},
+        "/chunks/{chunk_id}/context": {"get"},
+        "/lessons/{parent_doc_id}": {"get"},
+        "/books": {"get"},
+        "/books/{book_id}/jobs": {"post"},
+        "/jobs": {"get"},
+        "/jobs/{job_id}": {"get", "delete"},
+        "/jobs/{job_id}/events": {"get"},
+        "/webhooks/github": {"post"},
+        "/health": {"get"},
+        "/metrics": {"get"},
+    }.items():
+        assert paths[path].keys() >= methods, path
+    assert not any(path.startswith("/local") for path in paths)
+
+
+def test_every_operation_is_described_and_its_errors_are_problems(client: httpx.Client) -> None:
+    document = client.get("/openapi.json").json()
+    assert "ValidationError" not in str(document["components"]["schemas"].keys())
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            assert operation.get("summary"), (method, path)
+            refused = operation["responses"].get("422")
+            assert refused is None or "application/problem+json" in refused["content"], (method, path)
+
+
+def fuzz(service: Service, examples: int) -> int:
+    """How many requests were made. None may be answered with a 500, or otherwise than the document says."""
+    schema = schemathesis.openapi.from_url(f"{service.url}/openapi.json")
+    counted: Counter[str] = Counter()
+    secret = service.key("admin", requests_per_minute=100_000)
+    for found in schema.get_all_operations():
+        operation = found.ok()  # type: ignore[union-attr]  # an operation that cannot be read fails here
+        if any(part in operation.path for part in NOT_FUZZED):
+            continue
+        fuzz_operation(service, secret, operation.as_strategy(), examples, counted)
+        with suppress(Unsatisfiable):  # nothing can be asked wrongly of what takes nothing
+            fuzz_operation(service, secret, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), examples, counted)
+    return counted.total()
+
+
+def fuzz_operation(service: Service, secret: str, strategy: Any, examples: int, counted: Counter[str]) -> None:
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=strategy)
+    def ask(case: Any) -> None:
+        counted[case.operation.label] += 1
+        response = case.call(base_url=service.url, headers={"Authorization": f"Bearer {secret}"}, timeout=60)
+        case.validate_response(response, checks=CHECKS)
+
+    ask()
+
+
+@OWN_WAYS
+def test_nothing_the_document_allows_breaks_the_server(locked: Service) -> None:
+    assert fuzz(locked, 8) > 80
+
+
+@OWN_WAYS
+@pytest.mark.soak
+def test_nothing_the_document_allows_breaks_the_server_at_length(locked: Service) -> None:
+    print(f"\n{fuzz(locked, 500):,} requests, none broke it")

@@ -1,0 +1,225 @@
+"""`bythebook serve` as people run it: in a process of its own, with its log, and ended by a signal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from bythebook.errands.server_file import SERVER_FILE
+from tests.cli.conftest import environment, run_process
+from tests.fakes.qdrant_rest import qdrant_server
+from tests.sample_library import sample_library
+from tests.web.serving import ask, events, problem
+from tests.web.test_faults import free_port, redis
+
+NODE = "What is a node?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    url: str
+    process: subprocess.Popen[str]
+    log_file: Path
+    said: list[str]
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """Every line is JSON, whatever was asked."""
+        return [json.loads(line) for line in self.log_file.read_text("utf-8").splitlines()]
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(120)
+
+
+@contextmanager
+def served(data_dir: Path, *options: str, **given: str) -> Iterator[Served]:
+    log_file = data_dir.parent / "serve.log"
+    command = [sys.executable, "-m", "bythebook", "serve", "--port", "0", *options]
+    with log_file.open("w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment(data_dir, given))
+    with process:
+        assert process.stdout
+        first = process.stdout.readline()
+        assert first.startswith("By the Book answers on http://"), log_file.read_text("utf-8")
+        second = process.stdout.readline() if "keys" not in given else ""
+        try:
+            yield Served(url=first.split()[5], process=process, log_file=log_file, said=[first, second])
+        finally:
+            process.kill()
+
+
+def client(service: Served) -> httpx.Client:
+    return httpx.Client(base_url=service.url, timeout=120, trust_env=False)
+
+
+def test_it_says_where_it_is_keeps_questions_to_itself_and_ends_in_order(folder: Path) -> None:
+    data_dir = sample_library(folder)
+    with served(data_dir) as service, client(service) as reader:
+        assert "this machine alone" in service.said[1]
+        assert (data_dir / "index" / SERVER_FILE).exists()
+        assert reader.get("/health").json()["status"] == "ready"
+        ask(reader, NODE)
+        forged = '/threads/x%0a{"event": "forged"}%0d%0aforged'
+        reader.get(forged, headers={"X-Request-ID": "a b\tforged", "User-Agent": 'forged"}'})
+        reader.get("/books", headers={"X-Request-ID": "of-my-own.1"})
+        assert service.end() == 0
+        told = service.log
+        assert not (data_dir / "index" / SERVER_FILE).exists()
+    text = service.log_file.read_text("utf-8")
+    assert "node" not in text.lower().replace("/node", "")
+    requests = [one for one in told if one["event"] == "request"]
+    assert {"method", "path", "status", "ms", "request_id", "timestamp", "level"} <= requests[0].keys()
+    assert any(one["path"].startswith("/threads/x\n") for one in requests)
+    assert not any(one["event"] == "forged" for one in told)
+    assert [one["request_id"] for one in requests if one["path"] == "/books"] == ["of-my-own.1"]
+    assert "/health" not in {one["path"] for one in requests}
+
+
+def test_a_running_turn_is_finished_before_it_ends(folder: Path) -> None:
+    data_dir = sample_library(folder)
+    with served(data_dir, BYTHEBOOK_LOG_QUESTIONS="true") as service, client(service) as reader:
+        with reader.stream("POST", "/chat/stream", json={"message": NODE}) as response:
+            lines = response.iter_text()
+            began = next(lines)
+            service.process.send_signal(signal.SIGTERM)
+            told = events(began + "".join(lines))
+        assert [one.name for one in told][-2:] == ["answered", "done"]
+        assert service.process.wait(120) == 0
+        assert any(one.get("message") == NODE for one in service.log)
+    shown = run_process("threads", "list", "--json", data_dir=data_dir)
+    assert NODE in shown.out
+
+
+def test_a_host_beyond_this_machine_needs_keys(folder: Path) -> None:
+    data_dir = sample_library(folder)
+    outcome = run_process("serve", "--host", "0.0.0.0", "--port", "0", data_dir=data_dir)
+    assert outcome.code == 2
+    assert "There are no keys" in outcome.sentence()
+    made = run_process("keys", "create", "a reader", "--json", data_dir=data_dir)
+    assert made.code == 0, made.err
+    secret = json.loads(made.out)["secret"]
+    with served(data_dir, "--host", "0.0.0.0", keys="there") as service:
+        url = service.url.replace("0.0.0.0", "127.0.0.1")
+        with httpx.Client(base_url=url, timeout=120, trust_env=False) as reader:
+            problem(reader.get("/books"), 401, "key_required")
+            assert reader.get("/books", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+        assert secret not in service.log_file.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "needed"), [({}, "QDRANT_URL"), ({"QDRANT_URL": "http://127.0.0.1:1"}, "REDIS_URL")], ids=["qdrant", "redis"]
+)
+def test_several_workers_need_what_they_share(folder: Path, given: dict[str, str], needed: str) -> None:
+    outcome = run_process("serve", "--workers", "2", data_dir=folder / "data", given=given, cwd=folder)
+    assert outcome.code == 2
+    assert needed in outcome.sentence()
+
+
+def test_several_workers_serve_as_one(folder: Path) -> None:
+    """One socket, one count of everything."""
+    (folder / "qdrant").mkdir()
+    with qdrant_server(folder / "qdrant") as qdrant, redis(folder, free_port()) as redis_url:
+        given = {"QDRANT_URL": qdrant.url, "REDIS_URL": redis_url}
+        with served(folder / "data", "--workers", "2", **given) as service:
+            for _ in range(6):  # a connection each, so that it may come to either
+                with client(service) as reader:
+                    assert reader.get("/books").json() == {"books": []}
+            with client(service) as reader:
+                counted = 'bythebook_requests_total{method="GET",route="/books",status="200"} 6.0'
+                assert counted in reader.get("/metrics").text
+            assert service.end() == 0
+
+
+def test_a_port_that_is_taken(folder: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        outcome = run_process("serve", "--port", port, data_dir=folder / "data", cwd=folder)
+    assert outcome.code == 2
+    assert "--port" in outcome.sentence()
+
+
+@pytest.mark.soak
+def test_kill_9_in_the_middle_of_turns_leaves_every_thread_whole(folder: Path) -> None:
+    data_dir = sample_library(folder)
+    for round in range(50):
+        kill_during_turns(data_dir, round)
+
+
+def test_kill_9_in_the_middle_of_turns(folder: Path) -> None:
+    kill_during_turns(sample_library(folder), 2)
+
+
+def kill_during_turns(data_dir: Path, round: int) -> None:
+    """Killed after so many turns have been told whole, with others under way. What was told is there, and nothing is half."""
+    told: list[str] = []
+    enough = threading.Event()
+
+    def ask_on(url: str) -> None:
+        with httpx.Client(base_url=url, timeout=120, trust_env=False) as reader:
+            try:
+                while True:
+                    told.append(ask(reader, NODE)["session_id"])
+                    if len(told) > round % 7:
+                        enough.set()
+            except httpx.HTTPError:
+                return
+
+    with served(data_dir) as service:
+        askers = [threading.Thread(target=ask_on, args=(service.url,)) for _ in range(3)]
+        for asker in askers:
+            asker.start()
+        assert enough.wait(120)
+        os.kill(service.process.pid, signal.SIGKILL)
+        for asker in askers:
+            asker.join()
+    with served(data_dir) as again, client(again) as reader:
+        for thread in told:
+            shown = reader.get(f"/threads/{thread}").json()
+            assert len(shown["turns"]) == 1
+            assert [message["role"] for message in shown["messages"]] == ["user", "assistant"]
+        for one in reader.get("/threads", params={"limit": 100}).json()["threads"]:
+            shown = reader.get(f"/threads/{one['thread_id']}").json()
+            assert one["turn_count"] == len(shown["turns"]) == len(shown["messages"]) / 2
+        assert ask(reader, NODE, session_id=told[0])["turn"] == 2
+
+
+@pytest.mark.soak
+def test_memory_stays_flat_over_ten_thousand_requests(folder: Path) -> None:
+    with served(sample_library(folder)) as service:
+        watched = psutil.Process(service.process.pid)
+        ask_many(service.url, 1_000)
+        before = watched.memory_info().rss
+        ask_many(service.url, 10_000)
+        after = watched.memory_info().rss
+    print(f"\n{before / 1e6:.0f} MB, then {after / 1e6:.0f} MB")
+    assert after < 1.1 * before
+
+
+def ask_many(url: str, count: int) -> None:
+    """Turns and searches, eight at a time."""
+
+    def ask_some(_: int) -> None:
+        with httpx.Client(base_url=url, timeout=120, trust_env=False) as reader:
+            for _ in range(count // 16):
+                ask(reader, NODE)
+                assert reader.post("/search", json={"text": NODE}).status_code == 200
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(ask_some, range(8)))

@@ -1,0 +1,137 @@
+"""Streams: signs of life, an end that is said, and work that stops with its reader."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from starlette.types import Message
+
+from bythebook.web.stream import Event, EventStream, ReaderGone, Running, begin, while_read
+
+pytestmark = pytest.mark.anyio
+
+
+class Reader:
+    """A client: `leave` when it goes away."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self.got: list[bytes] = []
+        self.heard = asyncio.Event()
+
+    async def receive(self) -> Message:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        self.got.append(message.get("body", b""))
+        self.heard.set()
+
+
+class Work:
+    """Events that come when they are told to."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.closed = False
+
+    async def events(self) -> AsyncGenerator[Event]:
+        try:
+            yield _event("first")
+            await self.go_on.wait()
+            yield _event("second")
+        finally:
+            await asyncio.sleep(0)
+            self.closed = True
+
+
+def _event(name: str) -> Event:
+    return Event(name=name, id="t/1/0", body=b"{}")
+
+
+SCOPE: dict[str, Any] = {"type": "http"}
+
+
+async def test_events_are_sent_as_browsers_read_them() -> None:
+    reader, work = Reader(), Work()
+    work.go_on.set()
+    await (await begin(reader.receive, work.events()))(SCOPE, reader.receive, reader.send)
+    assert b"".join(reader.got) == b"event: first\ndata: {}\nid: t/1/0\n\nevent: second\ndata: {}\nid: t/1/0\n\n"
+    assert work.closed
+
+
+async def test_a_sign_of_life_while_nothing_happens() -> None:
+    reader, work = Reader(), Work()
+    running = Running(work.events())
+    stream = EventStream(await anext(running), running, keep_alive_seconds=0.001)
+    answering = asyncio.create_task(stream(SCOPE, reader.receive, reader.send))
+    while b": ping\n\n" not in reader.got:
+        reader.heard.clear()
+        await reader.heard.wait()
+    work.go_on.set()
+    await answering
+    assert reader.got[-2].startswith(b"event: second")
+
+
+async def test_work_stops_at_once_when_the_reader_goes() -> None:
+    reader, work = Reader(), Work()
+    stream = await begin(reader.receive, work.events())
+    answering = asyncio.create_task(stream(SCOPE, reader.receive, reader.send))
+    await reader.heard.wait()
+    reader.gone.set()
+    await answering
+    assert work.closed
+
+
+async def test_a_reader_who_goes_before_anything_was_said() -> None:
+    reader = Reader()
+    closed = asyncio.Event()
+
+    async def never() -> AsyncGenerator[Event]:
+        try:
+            await asyncio.Event().wait()
+            yield _event("never")
+        finally:
+            closed.set()
+
+    reader.gone.set()
+    with pytest.raises(ReaderGone):
+        await begin(reader.receive, never())
+    assert closed.is_set()
+
+
+async def test_what_fails_before_its_first_event_fails_as_it_is() -> None:
+    async def failing() -> AsyncGenerator[Event]:
+        for name in ("never",):
+            if name == "never":
+                raise ValueError("early")
+            yield _event(name)
+
+    with pytest.raises(ValueError, match="early"):
+        await begin(Reader().receive, failing())
+
+
+async def test_the_whole_work_runs_in_one_task() -> None:
+    """A timeout that is begun between two events must find the task it began in."""
+    tasks = []
+
+    async def timed() -> AsyncGenerator[int]:
+        async with asyncio.timeout(60):
+            for number in range(3):
+                tasks.append(asyncio.current_task())
+                yield number
+
+    running = Running(timed())
+    assert [number async for number in running] == [0, 1, 2]
+    assert len(set(tasks)) == 1
+    await running.close()
+
+
+async def test_while_read_gives_what_the_work_gives() -> None:
+    async def work() -> int:
+        return 7
+
+    assert await while_read(Reader().receive, work()) == 7
