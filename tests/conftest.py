@@ -80,3 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """What is repeated many times runs when it is asked for: `make soak`."""
     if not config.option.markexpr:
         config.option.markexpr = "not soak"
+    if not hasattr(config, "workerinput"):  # processes that run a part of the tests get it from this one
+        os.environ["TESTS_SHARED_FOLDER"] = str(fast_folder())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop("TESTS_SHARED_FOLDER"), ignore_errors=True)

@@ -148,7 +148,8 @@ export class BookConversation extends HTMLElement {
     this.panel.sheet(false);
     turn.querySelector("h2").scrollIntoView({ block: "start" });
     this.box.value = "";
-    this.busy(new AbortController());
+    const controller = new AbortController();
+    this.busy(controller);
     announce("Searching the book.");
     try {
       await this.run(turn, question);
@@ -156,7 +157,7 @@ export class BookConversation extends HTMLElement {
     } catch (problem) {
       this.failed(turn, question, problem);
     } finally {
-      this.busy(null);
+      if (this.asking === controller) this.busy(null);
     }
   }
 
@@ -172,6 +173,7 @@ export class BookConversation extends HTMLElement {
     for await (const message of this.api.events("POST", "/chat/stream", body, { signal: this.asking.signal })) {
       if (message.event === "opened") this.opened(message.data.thread_id ?? message.data.session_id);
       else turn.take(message);
+      if (message.event === "answered" || message.event === "refused") this.busy(null); // the next question may come
     }
   }
 

@@ -68,9 +68,13 @@ export class WidgetPanel extends HTMLElement {
 
   async ask(text) {
     const question = text.trim();
-    if (!question || this.asking) return;
-    this.asking = true;
+    if (!question) return;
     this.box.value = "";
+    if (this.asking) {
+      this.next = question; // asked when the one before it is answered
+      return;
+    }
+    this.asking = true;
     const turn = element("book-answer").begin(question, this.actions());
     if (!this.threadId) this.turns.replaceChildren();
     this.turns.append(turn);
@@ -86,6 +90,9 @@ export class WidgetPanel extends HTMLElement {
       turn.fail(problem, [button("Ask again", () => (turn.remove(), this.ask(question)))]);
     } finally {
       this.asking = false;
+      const next = this.next;
+      this.next = null;
+      if (next) this.ask(next);
     }
   }
 
