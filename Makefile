@@ -19,7 +19,7 @@ test: $(VENV)/browser  ## everything CI checks
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 soak: $(VENV)/browser  ## what `make test` repeats a few times, in full
 	$(BIN)/pytest -m soak -s

@@ -139,7 +139,7 @@ def fuzz_operation(service: Service, secret: str, strategy: Any, examples: int, 
 
 @OWN_WAYS
 def test_nothing_the_document_allows_breaks_the_server(locked: Service) -> None:
-    assert fuzz(locked, 8) > 80
+    assert fuzz(locked, 5) > 50
 
 
 @OWN_WAYS
