@@ -31,7 +31,7 @@ export class WidgetPanel extends HTMLElement {
       { class: "panel", role: "dialog", "aria-label": settings.label },
       element(
         "header",
-        {},
+        { role: "presentation" }, // the page has a banner of its own
         element("strong", {}, settings.label),
         iconButton("Close", "close", () => this.hide()),
       ),
