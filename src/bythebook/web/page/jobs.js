@@ -30,7 +30,7 @@ export function jobRow(job, cancel) {
       running && button("Cancel", () => cancel(job), { class: "quiet" }),
     ),
     running && element("progress", { max: 1, value: share, "aria-label": `Progress of job ${job.job_id}` }),
-    job.failed_files?.length &&
+    job.failed_files?.length > 0 &&
       element(
         "ul",
         { class: "failures" },

@@ -126,7 +126,7 @@ export class SourcePanel extends HTMLElement {
 
   async showLesson(parentId, spans = []) {
     const lesson = await this.fetchLesson(parentId, spans);
-    const back = this.turn && this.turn.sources().length && button("Back to the sources", () => this.back(), { class: "quiet" });
+    const back = this.turn && this.turn.sources().length > 0 && button("Back to the sources", () => this.back(), { class: "quiet" });
     this.heading.textContent = "Lesson";
     this.body.replaceChildren(
       element(
