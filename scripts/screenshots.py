@@ -9,20 +9,29 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = [Path("/usr/bin/chromium"), Path("/usr/bin/chromium-browser"), Path("/usr/bin/google-chrome")]
 WIDE, PHONE = (1280, 800), (390, 844)
 PROFILE = '{"tier": 1, "chapterMin": 1, "chapterMax": 2}'
 QUESTION = "What is a message, and how are its fields declared?"
+
+
+def launch(playwright: Playwright) -> Browser:
+    """The system's Chromium, or the one that playwright brings."""
+    installed = next((path for path in CHROMIUM if path.exists()), Path(playwright.chromium.executable_path))
+    if not installed.exists():
+        raise FileNotFoundError(
+            "No Chromium was found. 'make test' installs one; or: apt-get install chromium, or: playwright install chromium"
+        )
+    return playwright.chromium.launch(executable_path=installed, args=["--no-sandbox", "--hide-scrollbars"])
 
 
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images")
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="bythebook-") as data_dir, serving(data_dir) as address, sync_playwright() as playwright:
-        installed = CHROMIUM if CHROMIUM.exists() else None
-        browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox", "--hide-scrollbars"])
+        browser = launch(playwright)
         for name, size, scheme in (("light", WIDE, "light"), ("dark", WIDE, "dark"), ("phone", PHONE, "light")):
             for view, show in VIEWS.items():
                 page = open_page(browser, address, size, scheme)

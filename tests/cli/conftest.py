@@ -37,15 +37,20 @@ Cli = Callable[..., Outcome]
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
+def small_embedder() -> SmallEmbedder:
+    """Tests of another book have another one."""
+    return SmallEmbedder()
+
+
+@pytest.fixture
+def embedder(small_embedder: SmallEmbedder, monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
     """The small embedder in place of the real one, which takes half a second to load."""
-    small = SmallEmbedder()
 
     def open_small(_: object) -> Embedder:
-        return small
+        return small_embedder
 
     monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return small
+    return small_embedder
 
 
 @pytest.fixture

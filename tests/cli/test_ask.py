@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from bythebook import wiring
-from bythebook.index.embedding import Embedder
 from tests.cli.conftest import Cli
 from tests.fakes.openai_server import ChatServer, Fails, Says, running
 from tests.fakes.small_embedder import SmallEmbedder
@@ -25,14 +23,8 @@ OURS = {"reason", "detail", "confidence", "nearest", "filter_applied", "total_ti
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
-    made = make_embedder()
-
-    def open_small(_: object) -> Embedder:
-        return made
-
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return made
+def small_embedder() -> SmallEmbedder:
+    return make_embedder()
 
 
 @pytest.fixture

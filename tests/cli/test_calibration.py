@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook import wiring
 from bythebook.grounding.calibration import METHOD, Calibration
-from bythebook.index.embedding import Embedder
 from tests.cli.conftest import Cli
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.lighthouse import make_embedder, published
@@ -19,14 +17,8 @@ from tests.small_book import write
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
-    made = make_embedder()
-
-    def open_small(_: object) -> Embedder:
-        return made
-
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return made
+def small_embedder() -> SmallEmbedder:
+    return make_embedder()
 
 
 @pytest.fixture

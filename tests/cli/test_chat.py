@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from bythebook import wiring
-from bythebook.index.embedding import Embedder
 from tests.cli.conftest import Cli, Outcome
 from tests.fakes.openai_server import ChatServer, Fails, Says, running
 from tests.fakes.small_embedder import SmallEmbedder
@@ -24,14 +22,8 @@ Talk = Callable[..., Outcome]
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
-    made = make_embedder()
-
-    def open_small(_: object) -> Embedder:
-        return made
-
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return made
+def small_embedder() -> SmallEmbedder:
+    return make_embedder()
 
 
 @pytest.fixture

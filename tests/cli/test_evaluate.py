@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from bythebook import wiring
-from bythebook.index.embedding import Embedder
 from tests.cli.conftest import Cli
 from tests.evaluation.questions import QUESTIONS, write_questions
 from tests.fakes.small_embedder import SmallEmbedder
@@ -25,14 +23,8 @@ TIMES = {"total_ms", "first_ms", "created_at"}
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
-    made = make_embedder()
-
-    def open_small(_: object) -> Embedder:
-        return made
-
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return made
+def small_embedder() -> SmallEmbedder:
+    return make_embedder()
 
 
 @pytest.fixture

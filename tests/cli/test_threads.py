@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from bythebook import wiring
-from bythebook.index.embedding import Embedder
 from bythebook.threads.store import Threads
 from tests.cli.conftest import Cli
 from tests.databases import opened
@@ -23,14 +21,8 @@ UNKNOWN = "550e8400-e29b-41d4-a716-446655440000"
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
-    made = make_embedder()
-
-    def open_small(_: object) -> Embedder:
-        return made
-
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return made
+def small_embedder() -> SmallEmbedder:
+    return make_embedder()
 
 
 @pytest.fixture

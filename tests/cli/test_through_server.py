@@ -21,7 +21,7 @@ from bythebook import wiring
 from bythebook.errands.runner import open_runner
 from bythebook.errands.server_file import SERVER_FILE, announced
 from bythebook.errands.shelf import publish
-from bythebook.index.embedding import Embedder, Vectors
+from bythebook.index.embedding import Vectors
 from bythebook.index.progress import Planned
 from bythebook.settings import read_settings
 from tests.cli.conftest import Cli, Outcome, environment, run_process
@@ -86,14 +86,8 @@ def _silent_server() -> Iterator[None]:
 
 
 @pytest.fixture
-def embedder(monkeypatch: pytest.MonkeyPatch) -> SmallEmbedder:
-    made = make_embedder()
-
-    def open_small(_: object) -> Embedder:
-        return made
-
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
-    return made
+def small_embedder() -> SmallEmbedder:
+    return make_embedder()
 
 
 @pytest.fixture(scope="module")

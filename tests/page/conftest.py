@@ -13,13 +13,13 @@ import pytest
 import structlog
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from scripts.screenshots import launch
 from tests.cli.conftest import run_process
 from tests.library import fast_folder
 from tests.page.hostile_book import BOOK_ID, write_hostile_book
 from tests.sample_library import sample_library
 from tests.web.serving import Service, running
 
-CHROMIUM = [Path("/usr/bin/chromium"), Path("/usr/bin/chromium-browser"), Path("/usr/bin/google-chrome")]
 WIDE = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 SECONDS = 30
@@ -60,12 +60,7 @@ def browser() -> Iterator[Browser]:
     """Ends with this package: while it lives, nothing else can run an event loop in this thread."""
     expect.set_options(timeout=SECONDS * 1000)
     with sync_playwright() as playwright:
-        installed = next((path for path in CHROMIUM if path.exists()), Path(playwright.chromium.executable_path))
-        if not installed.exists():
-            pytest.fail(
-                "No Chromium was found. 'make test' installs one; or: apt-get install chromium, or: playwright install chromium"
-            )
-        browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox", "--hide-scrollbars"])
+        browser = launch(playwright)
         yield browser
         browser.close()
 
