@@ -22,7 +22,7 @@ test: $(VENV)/browser  ## everything CI checks
 	$(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 soak: $(VENV)/browser  ## what `make test` repeats a few times, in full
-	$(BIN)/pytest -m soak -s
+	$(BIN)/pytest -m "soak or hypothesis" --hypothesis-profile search -s
 
 bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/benchmarks.md
 	$(BIN)/python -m bench

@@ -10,9 +10,15 @@ from tempfile import mkdtemp
 from uuid import uuid4
 
 import pytest
+from hypothesis import settings
 
 from tests.library import fast_folder
 from tests.small_book import write_small_book
+
+# The same examples everywhere and on every run: what CI says must be what a developer sees. `make soak` looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=1000, deadline=None, print_blob=True)
+settings.load_profile("same")
 
 OURS = ("BYTHEBOOK_", "OPENAI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "DASK_", "GITHUB_WEBHOOK_", "OTEL_")
 

@@ -47,7 +47,7 @@ KINDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
 def test_what_goes_out_comes_back_the_same(name: str) -> None:
     kind, made = KINDS[name]
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
     @given(made)
     def there_and_back(value: Any) -> None:
         sent = json.dumps(to_plain(value), allow_nan=False)

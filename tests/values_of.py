@@ -21,7 +21,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(-(2**31), 2**31 - 1),
     float: st.floats(allow_nan=False, allow_infinity=False),
     str: TEXT,
-    datetime: st.datetimes(timezones=st.just(UTC)),
+    datetime: st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC)),
     Path: TEXT.map(lambda text: Path(text.replace("\0", "") or ".")),
     Any: st.recursive(st.none() | st.booleans() | st.integers() | TEXT, lambda held: st.dictionaries(TEXT, held), max_leaves=3),
     SearchQuery: st.builds(

@@ -71,7 +71,7 @@ body = st.lists(block, max_size=14).map("\n\n".join)
 source_text = st.builds(
     lambda head, text, newline: (head + text).replace("\n", newline), front, body, st.sampled_from(["\n", "\n", "\r\n"])
 )
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def lesson_of(source: str, *, site: int = 0, path: str = "module-1-x/chapter-2-y/03-z.mdx") -> Lesson:

@@ -172,7 +172,7 @@ def test_only_the_first_so_many(tmp_path: Path) -> None:
     assert [case.id for case in read_cases(write_questions(tmp_path / "q.jsonl"), limit=2).cases] == ["wick", "lens"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     text=st.lists(
         st.text(max_size=40)

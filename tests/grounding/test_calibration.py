@@ -91,7 +91,7 @@ def test_a_question_is_off_the_subject_below_where_other_subjects_end() -> None:
 
 
 @given(st.integers(0, 500), st.floats(-0.4, 0.4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_map_ascends_whatever_the_questions(seed: int, gap: float) -> None:
     fitted = fit(probes(seed, gap=gap, count=12))
     scores, levels = zip(*fitted.anchors, strict=True)

@@ -178,11 +178,11 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_t
 
 
 def test_an_authors_work_leaves_what_a_fresh_ingest_would_give() -> None:
-    quick = settings(max_examples=8, stateful_step_count=12, deadline=None, suppress_health_check=CHECKS, derandomize=True)
+    quick = settings(max_examples=8, stateful_step_count=12, suppress_health_check=CHECKS, derandomize=True)
     run_state_machine_as_test(AuthorAtWork, settings=quick)
 
 
 @pytest.mark.soak
 def test_an_authors_work_for_a_long_time() -> None:
-    long = settings(max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=CHECKS)
+    long = settings(max_examples=150, stateful_step_count=30, suppress_health_check=CHECKS)
     run_state_machine_as_test(AuthorAtWork, settings=long)

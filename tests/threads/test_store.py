@@ -274,7 +274,7 @@ def test_a_turn_that_cannot_be_written_leaves_nothing_behind(tale: Tell) -> None
         before = (await threads.get(thread_id, None), await threads.turns(thread_id), await threads.messages(thread_id))
         lease = await threads.lease(thread_id, str(uuid4()), book_id="light", key_id=None)
         assert lease is not None
-        last_of_all = citation(2, None)  # type: ignore[arg-type]
+        last_of_all = citation(None)  # type: ignore[arg-type]
         with pytest.raises(StorageFailure):
             await threads.append(lease, new_turn(answer(citations=(citation(), last_of_all)), 2))
         await threads.release(lease.thread_id, lease.token)
@@ -358,7 +358,7 @@ def test_any_turn_survives_the_store(database_address: str | None, folder: Path)
             said = [message.content for message in await threads.messages(lease.thread_id)]
             assert said == [message.content.replace("\0", "\ufffd") for message in turn.messages]
 
-        @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=20, suppress_health_check=list(HealthCheck))
         @given(values_of(Answer, query=ASKED, book_id=st.just("light")), values_of(Trace | None), st.text(max_size=200))
         def survives(ended: Answer, trace: Trace | None, summary: str) -> None:
             runner.run(there_and_back(ended, trace, summary))

@@ -122,7 +122,6 @@ def fuzz(service: Service, examples: int) -> int:
 def fuzz_operation(service: Service, secret: str, strategy: Any, examples: int, counted: Counter[str]) -> None:
     @settings(
         max_examples=examples,
-        deadline=None,
         database=None,
         derandomize=True,
         phases=[Phase.explicit, Phase.generate],

@@ -22,7 +22,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 
 class Moment(TypeDecorator[datetime]):
@@ -38,6 +38,29 @@ class Moment(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+class Words(TypeDecorator[str]):
+    """Text that a reader, a book or a model wrote. PostgreSQL takes no NUL in it, neither database takes half a surrogate
+    pair, and what is longer than its column is cut."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, length: int | None = None) -> None:
+        super().__init__(length)
+        self.length = length
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
+        return dialect.type_descriptor(String(self.length) if self.length else Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")[: self.length]
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        return value
 
 
 metadata = MetaData()
@@ -100,10 +123,10 @@ threads = Table(
     Column("thread_id", String(36), primary_key=True),
     Column("book_id", String(100), nullable=False),
     Column("key_id", String(32)),
-    Column("title", Text),
+    Column("title", Words),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    Column("topic_summary", String(200)),
+    Column("topic_summary", Words(200)),
     Column("metadata", JSON, nullable=False),
     Column("turn_count", Integer, nullable=False),
     Column("turn_token", String(36)),
@@ -121,10 +144,10 @@ messages = Table(
     Column("turn", Integer, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("role", String(10), nullable=False),
-    Column("content", Text, nullable=False),
-    Column("tool_name", String(64)),
+    Column("content", Words, nullable=False),
+    Column("tool_name", Words(64)),
     Column("tool_calls", JSON(none_as_null=True)),
-    Column("tool_call_id", String(64)),
+    Column("tool_call_id", Words(64)),
     Column("timestamp", Moment, nullable=False),
     Column("confidence", Float),
     Column("archived", Boolean, nullable=False),
@@ -152,7 +175,7 @@ cited = Table(
     Column("thread_id", String(36), primary_key=True),
     Column("turn", Integer, primary_key=True),
     Column("label", Integer, primary_key=True),
-    Column("chunk_id", String(36), primary_key=True),
+    Column("chunk_id", Words(36), primary_key=True),
     Column("book_id", String(100), nullable=False),
     Column("stale_since", Moment),
     ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),

@@ -51,7 +51,7 @@ def message_row(message: Message, thread_id: str, position: int) -> dict[str, An
         "position": position,
         "turn": message.turn,
         "role": message.role,
-        "content": storable(message.content),
+        "content": message.content,
         "tool_calls": None if message.tool_calls is None else to_plain(message.tool_calls),
         "tool_name": message.tool_name,
         "tool_call_id": message.tool_call_id,
@@ -93,8 +93,3 @@ def exchange_of(answer: dict[str, Any]) -> Exchange:
     places = ((one["page_title"], one["section"]) for one in answer["citations"])
     sources = tuple(" › ".join(filter(None, place)) for place in places)
     return Exchange(question=answer["query"], answer=answer["answer"], sources=sources)
-
-
-def storable(text: str) -> str:
-    """PostgreSQL takes no NUL in a text, and neither takes half a surrogate pair."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -41,7 +41,7 @@ from bythebook.threads.model import (
     read_thread_id,
     title_of,
 )
-from bythebook.threads.rows import exchange_of, message_of, message_row, storable, thread_of, turn_of
+from bythebook.threads.rows import exchange_of, message_of, message_row, thread_of, turn_of
 from bythebook.values import to_plain
 
 ANY_KEY: Final = "*"
@@ -164,9 +164,9 @@ class Threads:
         changes: dict[str, Any] = {"turn_count": number, "turn_token": None, "turn_expires_at": None}
         changes["updated_at"] = answer.created_at
         if number == 1:
-            changes |= {"title": storable(title_of(answer.query)), "created_at": turn.messages[0].timestamp}
+            changes |= {"title": title_of(answer.query), "created_at": turn.messages[0].timestamp}
         if turn.topic_summary is not None:
-            changes["topic_summary"] = storable(turn.topic_summary)
+            changes["topic_summary"] = turn.topic_summary
         if turn.metadata:
             changes["metadata"] = turn.metadata
         held = _leased(lease.thread_id, lease.token) & (threads.c.turn_count == lease.turn_count)
