@@ -365,6 +365,15 @@ async def test_how_rare_a_word_is_depends_on_its_own_book_alone(shelf: VectorInd
     assert await ask(shelf, "hip knee") == before
 
 
+async def test_what_was_deleted_no_longer_makes_a_word_common(shelf: VectorIndex) -> None:
+    await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["the hip turns", "the knee bends", "an ankle"])])
+    before = await ask(shelf, "hip knee")
+    await shelf.replace(COLLECTION, "robots", [lesson("b.md", [f"hip number {number}" for number in range(50)])])
+    assert await ask(shelf, "hip knee") != before
+    await shelf.replace(COLLECTION, "robots", [Replacement(source_file="b.md", chunks=())])
+    assert await ask(shelf, "hip knee") == before
+
+
 # Filters
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import qdrant_edge as edge
 
 from bythebook.index.payload import TEXT_FIELDS, text_from_payload
-from bythebook.index.qdrant_edge_values import condition, indexed_chunk, is_any
+from bythebook.index.qdrant_edge_values import condition, indexed_chunk, is_any, is_value
 from bythebook.index.storing import is_point_id
 from bythebook.index.vectors import ChunkText, Filters, IndexedChunk
 
@@ -25,6 +25,11 @@ def read_texts(shard: edge.EdgeShard, ids: Sequence[str]) -> dict[str, ChunkText
 
 def read_count(shard: edge.EdgeShard, filters: Filters) -> int:
     return shard.count(edge.CountRequest(exact=True, filter=condition(filters)))
+
+
+def is_alone(shard: edge.EdgeShard, book_id: str) -> bool:
+    """Whether there is no other book."""
+    return not shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must_not=[is_value("book_id", book_id)])))
 
 
 def read_lessons(

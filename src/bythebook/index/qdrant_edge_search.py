@@ -24,16 +24,19 @@ def find_candidates(
     embedding: NDArray[np.float32] | None,
     terms: Terms | None,
     filters: Filters,
+    alone: bool,
     depth: int,
     exact: bool,
 ) -> list[Candidate]:
-    """The nearest chunks, then those with the best terms, then the cosines of the latter: both scores are exact for all."""
-    wanted, dense, lexical = condition(filters), Scores(), Scores()
+    """The nearest chunks, then those with the best terms, then the cosines of the latter: both scores are exact for all.
+    `alone`: the shard holds no other book."""
+    wanted, dense, lexical = condition(filters, alone=alone), Scores(), Scores()
     if embedding is not None:
         nearest = edge.Query.Nearest(np.asarray(embedding, dtype=np.float32).tolist(), using=DENSE)
         dense = _search(shard, [_request(nearest, _near(exact=exact), wanted, depth)])
     if terms is not None and terms.ids:
-        lexical = _by_terms(shard, terms, filters.book_id, wanted, depth, also=dense.keys(), exact=exact)
+        corpus = edge.Filter(must=[] if alone else [is_value("book_id", filters.book_id)])
+        lexical = _by_terms(shard, terms, corpus, wanted, depth, also=dense.keys(), exact=exact)
     missing = lexical.keys() - dense.keys()
     if embedding is not None and missing:
         dense |= _search(shard, [_request(nearest, _near(exact=True), has_id(missing), len(missing))])
@@ -44,14 +47,21 @@ def find_candidates(
 
 
 def _by_terms(
-    shard: edge.EdgeShard, terms: Terms, book_id: str, wanted: edge.Filter, depth: int, *, also: Collection[UUID], exact: bool
+    shard: edge.EdgeShard,
+    terms: Terms,
+    corpus: edge.Filter,
+    wanted: edge.Filter,
+    depth: int,
+    *,
+    also: Collection[UUID],
+    exact: bool,
 ) -> Scores:
     """The best `depth`, and the scores of `also`. Asked together, because counting how many chunks of the book have each term
     is what takes the time (2 ms of 4 in 100,000 chunks), and the engine counts once for all that it is asked at once."""
     query = edge.Query.Nearest(edge.SparseVector(list(terms.ids), list(terms.weights)), using=LEXICAL)
-    asked = [_request(query, _rare(book_id, exact=exact), wanted, depth)]
+    asked = [_request(query, _rare(corpus, exact=exact), wanted, depth)]
     if also:
-        asked.append(_request(query, _rare(book_id, exact=True), has_id(also), len(also)))
+        asked.append(_request(query, _rare(corpus, exact=True), has_id(also), len(also)))
     return _search(shard, asked)
 
 
@@ -69,9 +79,10 @@ def _near(*, exact: bool) -> edge.SearchParams:
     return edge.SearchParams(exact=exact, quantization=rescored)
 
 
-def _rare(book_id: str, *, exact: bool) -> edge.SearchParams:
-    """How rare a term is, is asked of this book alone: what other books hold must not change an answer."""
-    return edge.SearchParams(exact=exact, idf=edge.IdfParams(corpus=edge.Filter(must=[is_value("book_id", book_id)])))
+def _rare(corpus: edge.Filter, *, exact: bool) -> edge.SearchParams:
+    """How rare a term is, is asked of this book alone: what other books hold must not change an answer. A corpus is named even
+    where there is no other book, because without one the engine counts what was deleted too."""
+    return edge.SearchParams(exact=exact, idf=edge.IdfParams(corpus=corpus))
 
 
 def _as_number(point_id: UUID) -> int:

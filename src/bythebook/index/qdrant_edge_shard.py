@@ -20,6 +20,7 @@ from bythebook.index.payload import INDEXES
 from bythebook.index.qdrant_edge_compact import SHARD, Compaction, recover
 from bythebook.index.qdrant_edge_read import (
     POINTS_PER_PAGE,
+    is_alone,
     read_chunks,
     read_count,
     read_lessons,
@@ -118,7 +119,10 @@ class EdgeShard:
         self, *, embedding: NDArray[np.float32] | None, terms: Terms | None, filters: Filters, depth: int, exact: bool
     ) -> list[Candidate]:
         with self._reading():
-            return find_candidates(self._shard, embedding=embedding, terms=terms, filters=filters, depth=depth, exact=exact)
+            (alone,) = self.recent.alone.read([filters.book_id], lambda books: {one: is_alone(self._shard, one) for one in books})
+            return find_candidates(
+                self._shard, embedding=embedding, terms=terms, filters=filters, alone=alone, depth=depth, exact=exact
+            )
 
     def chunks(self, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
         """Of whichever book, as `texts`: the caller keeps to its own."""

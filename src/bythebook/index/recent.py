@@ -58,11 +58,14 @@ class RecentReads:
     """What readers of one collection ask for again and again. Whoever writes clears it."""
 
     def __init__(self) -> None:
+        self.alone: Recent[str, bool] = Recent(COUNTS_KEPT)
+        """By the book's id: whether the collection holds no other book."""
         self.counts: Recent[Filters, int] = Recent(COUNTS_KEPT)
         self.texts: Recent[str, ChunkText] = Recent(TEXTS_KEPT)
         self.chunks: Recent[str, IndexedChunk] = Recent(CHUNKS_KEPT)
 
     def clear(self) -> None:
+        self.alone.clear()
         self.counts.clear()
         self.texts.clear()
         self.chunks.clear()
