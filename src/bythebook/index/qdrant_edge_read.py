@@ -15,12 +15,11 @@ POINTS_PER_PAGE = 256
 
 
 def read_chunks(shard: edge.EdgeShard, ids: Sequence[str], *, with_vectors: bool = False) -> dict[str, IndexedChunk]:
-    records = shard.retrieve([name for name in ids if is_point_id(name)], True, with_vectors)
-    return {str(record.id): indexed_chunk(record) for record in records}
+    return as_chunks(shard.retrieve([name for name in ids if is_point_id(name)], True, with_vectors))
 
 
 def read_texts(shard: edge.EdgeShard, ids: Sequence[str]) -> dict[str, ChunkText]:
-    return _texts(shard.retrieve([name for name in ids if is_point_id(name)], TEXT_FIELDS, False))
+    return as_texts(shard.retrieve([name for name in ids if is_point_id(name)], TEXT_FIELDS, False))
 
 
 def read_count(shard: edge.EdgeShard, filters: Filters) -> int:
@@ -47,12 +46,14 @@ def read_lessons(
             return
 
 
-def read_page_of_texts(shard: edge.EdgeShard, offset: edge.PointId | None) -> tuple[dict[str, ChunkText], edge.PointId | None]:
-    """And where the next page begins, None after the last."""
-    page = edge.ScrollRequest(offset=offset, limit=POINTS_PER_PAGE, with_payload=TEXT_FIELDS, with_vector=False)
-    records, following = shard.scroll(page)
-    return _texts(records), following
+def read_page(shard: edge.EdgeShard, offset: edge.PointId | None) -> tuple[Sequence[edge.Record], edge.PointId | None]:
+    """Some points, and where the next page begins, None after the last."""
+    return shard.scroll(edge.ScrollRequest(offset=offset, limit=POINTS_PER_PAGE, with_payload=True, with_vector=False))
 
 
-def _texts(records: Sequence[edge.Record]) -> dict[str, ChunkText]:
+def as_texts(records: Sequence[edge.Record]) -> dict[str, ChunkText]:
     return {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
+
+
+def as_chunks(records: Sequence[edge.Record]) -> dict[str, IndexedChunk]:
+    return {str(record.id): indexed_chunk(record) for record in records}

@@ -20,11 +20,13 @@ from bythebook.index.payload import INDEXES
 from bythebook.index.qdrant_edge_compact import SHARD, Compaction, recover
 from bythebook.index.qdrant_edge_read import (
     POINTS_PER_PAGE,
+    as_chunks,
+    as_texts,
     is_alone,
     read_chunks,
     read_count,
     read_lessons,
-    read_page_of_texts,
+    read_page,
     read_texts,
 )
 from bythebook.index.qdrant_edge_search import find_candidates
@@ -37,7 +39,7 @@ from bythebook.index.qdrant_edge_values import (
     point,
     storage,
 )
-from bythebook.index.recent import TEXTS_KEPT, RecentReads
+from bythebook.index.recent import CHUNKS_KEPT, RecentReads
 from bythebook.index.storing import Swap, swap
 from bythebook.index.turns import Turns
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
@@ -137,13 +139,14 @@ class EdgeShard:
             return self.recent.texts.read(ids, lambda missing: read_texts(self._shard, missing))
 
     def read_ahead(self) -> None:
-        """The texts, as many as there is room for; after much writing, again. Page by page: a writer need not wait for all."""
+        """As many chunks as there is room for; after much writing, again. Page by page: a writer need not wait for all."""
         self._reads_ahead = True
         offset = None
-        for _ in range(TEXTS_KEPT // POINTS_PER_PAGE):
+        for _ in range(CHUNKS_KEPT // POINTS_PER_PAGE):
             with self._reading():
-                texts, offset = read_page_of_texts(self._shard, offset)
-                self.recent.texts.keep(texts)
+                page, offset = read_page(self._shard, offset)
+                self.recent.chunks.keep(as_chunks(page))
+                self.recent.texts.keep(as_texts(page))
             if offset is None:
                 return
 

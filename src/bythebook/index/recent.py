@@ -10,9 +10,8 @@ from typing import Generic, TypeVar
 from bythebook.index.vectors import ChunkText, Filters, IndexedChunk
 
 COUNTS_KEPT = 256
-TEXTS_KEPT = 16_384
-CHUNKS_KEPT = 2_048
-"""Texts and chunks together take some 50 MB when they are full."""
+CHUNKS_KEPT = 16_384
+"""As they are, and their texts folded. Together they take some 100 MB when they are full; a book of 200 chunks takes one."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -61,7 +60,7 @@ class RecentReads:
         self.alone: Recent[str, bool] = Recent(COUNTS_KEPT)
         """By the book's id: whether the collection holds no other book."""
         self.counts: Recent[Filters, int] = Recent(COUNTS_KEPT)
-        self.texts: Recent[str, ChunkText] = Recent(TEXTS_KEPT)
+        self.texts: Recent[str, ChunkText] = Recent(CHUNKS_KEPT)
         self.chunks: Recent[str, IndexedChunk] = Recent(CHUNKS_KEPT)
 
     def clear(self) -> None:
