@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -107,6 +108,7 @@ async def _sample(workshop: Workshop) -> list[tuple[str, ...]]:
     name, count = "sample book", f"{len(turns)}"
     return [
         _share(name, count, "right decision", sum(turn.right for turn in turns), len(turns), 0.95),
+        (name, count, "… 95 % interval", _interval(sum(turn.right for turn in turns), len(turns)), "", ""),
         *(
             _share(name, str(len(some)), f"… {kind}", sum(turn.right for turn in some), len(some))
             for kind, some in of_kind.items()
@@ -174,6 +176,14 @@ def _share(name: str, count: str, figure: str, good: int, total: int, target: fl
     share = good / total if total else 0.0
     met = "" if target is None else verdict(share >= target)
     return name, count, figure, f"{share:.1%}", "" if target is None else f"≥ {target:.0%}", met
+
+
+def _interval(good: int, total: int) -> str:
+    """Wilson's, at 95 %."""
+    share, spread = good / total, 1.96**2 / total
+    middle = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(spread * share * (1 - share) + spread**2 / 4) / (1 + spread)
+    return f"{middle - half:.1%} to {middle + half:.1%}"
 
 
 def _time(name: str, count: str, figure: str, times: list[float], limit: int) -> tuple[str, ...]:

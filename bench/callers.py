@@ -1,7 +1,7 @@
-"""Clients in a process of their own: `python -m bench.callers PORT PATH COUNT AT_ONCE`.
+"""Clients in a process of their own: `python -m bench.callers PORT COUNT AT_ONCE`.
 
-Bodies come as lines of JSON; what was waited for each answer goes out as one line. Written on bare sockets, because a client
-library takes more time than the server.
+What to ask comes as lines of JSON, a path and a body; what was waited for each answer goes out as one line. Written on bare
+sockets, because a client library takes more time than the server.
 """
 
 from __future__ import annotations
@@ -26,27 +26,33 @@ class Called:
     total_seconds: float
 
 
-def call(port: int, path: str, bodies: Sequence[dict[str, Any]], *, count: int, at_once: int) -> Called:
-    """Ask `count` times, taking the bodies in turn."""
-    command = [sys.executable, "-m", "bench.callers", str(port), path, str(count), str(at_once)]
-    lines = "\n".join(json.dumps(body) for body in bodies)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A GET where there is no body."""
+
+    path: str
+    body: dict[str, Any] | None = None
+
+
+def call(port: int, requests: Sequence[Request], *, count: int, at_once: int) -> Called:
+    """Ask `count` times, taking the requests in turn."""
+    command = [sys.executable, "-m", "bench.callers", str(port), str(count), str(at_once)]
+    lines = "\n".join(json.dumps([request.path, request.body]) for request in requests)
     root = Path(__file__).parents[1]
     ended = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, cwd=root)
     told = json.loads(ended.stdout)
     return Called(seconds=tuple(told["seconds"]), total_seconds=told["total_seconds"])
 
 
-async def _call(port: int, path: str, bodies: list[str], count: int, at_once: int) -> dict[str, Any]:
+async def _call(port: int, requests: list[bytes], count: int, at_once: int) -> dict[str, Any]:
     numbers = iter(range(count))
     seconds: list[float] = []
 
     async def one_caller() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for number in numbers:
-            body = bodies[number % len(bodies)].encode()
-            headers = f"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
             began = time.perf_counter()
-            writer.write(f"POST {path} HTTP/1.1\r\n{headers}\r\n\r\n".encode() + body)
+            writer.write(requests[number % len(requests)])
             await _answer(reader)
             seconds.append(time.perf_counter() - began)
         writer.close()
@@ -55,6 +61,14 @@ async def _call(port: int, path: str, bodies: list[str], count: int, at_once: in
     began = time.perf_counter()
     await asyncio.gather(*(one_caller() for _ in range(at_once)))
     return {"seconds": seconds, "total_seconds": time.perf_counter() - began}
+
+
+def _wire(path: str, body: dict[str, Any] | None) -> bytes:
+    if body is None:
+        return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    written = json.dumps(body).encode()
+    headers = f"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(written)}"
+    return f"POST {path} HTTP/1.1\r\n{headers}\r\n\r\n".encode() + written
 
 
 async def _answer(reader: asyncio.StreamReader) -> bytes:
@@ -76,9 +90,8 @@ async def _answer(reader: asyncio.StreamReader) -> bytes:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.callers")
     parser.add_argument("port", type=int)
-    parser.add_argument("path")
     parser.add_argument("count", type=int)
     parser.add_argument("at_once", type=int)
     given = parser.parse_args()
-    asked = sys.stdin.read().splitlines()
-    print(json.dumps(asyncio.run(_call(given.port, given.path, asked, given.count, given.at_once))))
+    asked = [_wire(*json.loads(line)) for line in sys.stdin.read().splitlines()]
+    print(json.dumps(asyncio.run(_call(given.port, asked, given.count, given.at_once))))

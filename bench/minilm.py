@@ -33,7 +33,9 @@ class MiniLM:
     dimension = 384
 
     def __init__(self) -> None:
-        self._session = onnxruntime.InferenceSession(str(_file(*WEIGHTS)), providers=["CPUExecutionProvider"])
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # it would take the cores of whoever else runs
+        self._session = onnxruntime.InferenceSession(str(_file(*WEIGHTS)), options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(_file(*TOKENIZER)))
         self._tokenizer.enable_truncation(TOKENS_MAX)
         self._tokenizer.enable_padding()

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 
 from bench.alone import opened
-from bench.callers import call
+from bench.callers import Request, call
 from bench.material import sample_questions
+from bench.served import STARTS, Served, seconds_to_ready, served
 from bench.table import Table, verdict
 from bench.timing import median, milliseconds, percentile
 from bench.workshop import Workshop
@@ -31,6 +26,7 @@ READY_TARGET_SECONDS = 3.0
 MEMORY_TARGET = 1.1
 AT_ONCE = 8
 STREAMS = 100
+MANY_STREAMS = 1_000
 ROUNDS = 5
 SIMILARITY = 0.7
 
@@ -38,26 +34,14 @@ Row = tuple[str, ...]
 Act = Callable[[str], Awaitable[object]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
-    port: int
-    pid: int
-    ready_seconds: float
-
-    @property
-    def memory_bytes(self) -> int:
-        import psutil
-
-        return int(psutil.Process(self.pid).memory_info().rss)
-
-
 def service(workshop: Workshop) -> Table:
     workshop.sample()
     questions = [question.text for question in sample_questions()][:50]
     rows: list[Row] = []
-    with serving(workshop) as server:
-        rows.append(_held("start to ready", server.ready_seconds, READY_TARGET_SECONDS, "s"))
+    rows.append(_held("start to ready", seconds_to_ready(workshop), READY_TARGET_SECONDS, "s"))
+    with served(workshop) as server:
         rows += asyncio.run(_compared(workshop, server, questions))
+        rows.append(_many_streams(server, questions))
         rows.append(_memory(workshop, server, questions))
     return Table(
         title="Service",
@@ -66,27 +50,14 @@ def service(workshop: Workshop) -> Table:
         note="The sample book, no model, SQLite, no keys. The server is a process of its own and so are the callers; both share "
         f"the machine. One at a time: {len(questions)} questions in turn, in process without storing them, over HTTP each as a "
         f"stored thread. {STREAMS} streams: the time that as many stored turns at once take in process, and what 95 of 100 "
-        "readers wait for theirs at most. "
-        f"In process and over HTTP in turn, {ROUNDS} times; medians.",
+        f"readers wait for theirs at most; in process and over HTTP in turn, {ROUNDS} times; medians. {MANY_STREAMS:,} streams: "
+        "all are open from the first moment, and none may fail. Memory: of 20 requests one is a stored turn, two are searches "
+        "and the others read the book; after a tenth of them, and at the end. "
+        f"Ready: the median of {STARTS} starts, with the modules compiled as an installation has them.",
     )
 
 
-@contextmanager
-def serving(workshop: Workshop) -> Iterator[Serving]:
-    """On a copy of the sample book's data: one process alone holds an index."""
-    data_dir = workshop.empty_dir("served")
-    shutil.copytree(workshop.data_dir("sample"), data_dir)
-    program = Path(sys.executable).with_name("bythebook")
-    began = time.perf_counter()
-    command = [str(program), "serve", "--port", "0", "--data-dir", str(data_dir)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout
-        address = process.stdout.readline().split()[5]
-        yield Serving(port=int(address.rpartition(":")[2]), pid=process.pid, ready_seconds=time.perf_counter() - began)
-        process.terminate()
-
-
-async def _compared(workshop: Workshop, server: Serving, questions: Sequence[str]) -> list[Row]:
+async def _compared(workshop: Workshop, server: Served, questions: Sequence[str]) -> list[Row]:
     async with (
         opened(workshop.data_dir("sample")) as resources,
         resources.answering() as answering,
@@ -94,7 +65,7 @@ async def _compared(workshop: Workshop, server: Serving, questions: Sequence[str
     ):
         turn, search, stored = _turn(answering), _search(resources), _stored(conversing)
         await _one_by_one(turn, questions)  # what is made once is made
-        call(server.port, "/chat/run", _asked(questions), count=len(questions), at_once=1)
+        call(server.port, _asked("/chat/run", questions), count=len(questions), at_once=1)
         return [
             await _turns(server, turn, questions),
             await _searches(server, search, questions, count=workshop.sizes.searches),
@@ -102,36 +73,36 @@ async def _compared(workshop: Workshop, server: Serving, questions: Sequence[str
         ]
 
 
-async def _turns(server: Serving, turn: Act, questions: Sequence[str]) -> Row:
+async def _turns(server: Served, turn: Act, questions: Sequence[str]) -> Row:
     direct: list[float] = []
     told: list[float] = []
     for _ in range(ROUNDS):
         direct += await _one_by_one(turn, questions)
-        told += call(server.port, "/chat/run", _asked(questions), count=len(questions), at_once=1).seconds
+        told += call(server.port, _asked("/chat/run", questions), count=len(questions), at_once=1).seconds
     over = median(told) - median(direct)
     held = (f"<= +{milliseconds(OVERHEAD_TARGET_SECONDS)}", verdict(over <= OVERHEAD_TARGET_SECONDS))
     return "a turn, one at a time", milliseconds(median(direct)), milliseconds(median(told)), f"+{milliseconds(over)}", *held
 
 
-async def _searches(server: Serving, search: Act, questions: Sequence[str], *, count: int) -> Row:
+async def _searches(server: Served, search: Act, questions: Sequence[str], *, count: int) -> Row:
     texts = [questions[number % len(questions)] for number in range(count)]
-    bodies = [{"text": text} for text in questions]
+    asked = _asked("/search", questions, name="text")
     pairs = []
     for _ in range(ROUNDS):
         in_process = count / await _at_once(search, texts)
-        pairs.append((in_process, count / call(server.port, "/search", bodies, count=count, at_once=AT_ONCE).total_seconds))
+        pairs.append((in_process, count / call(server.port, asked, count=count, at_once=AT_ONCE).total_seconds))
     share = median([over_http / in_process for in_process, over_http in pairs])
     rates = [f"{median(rates):.0f}/s" for rates in zip(*pairs, strict=True)]
     held = (f">= {THROUGHPUT_TARGET:.0%}", verdict(share >= THROUGHPUT_TARGET))
     return f"searches, {AT_ONCE} at once", *rates, f"{share:.0%}", *held
 
 
-async def _streams(server: Serving, stored: Act, questions: Sequence[str]) -> Row:
+async def _streams(server: Served, stored: Act, questions: Sequence[str]) -> Row:
     texts = [questions[number % len(questions)] for number in range(STREAMS)]
     pairs = []
     for _ in range(ROUNDS):
         needed = await _at_once(stored, texts, at_once=STREAMS)
-        told = call(server.port, "/chat/stream", _asked(questions), count=STREAMS, at_once=STREAMS).seconds
+        told = call(server.port, _asked("/chat/stream", questions), count=STREAMS, at_once=STREAMS).seconds
         pairs.append((needed, percentile(told, 0.95)))
     share = median([slow / needed for needed, slow in pairs])
     times = [f"{median(times):.1f} s" for times in zip(*pairs, strict=True)]
@@ -139,23 +110,37 @@ async def _streams(server: Serving, stored: Act, questions: Sequence[str]) -> Ro
     return f"{STREAMS} streams at once, p95", *times, f"{share:.2f} x", *held
 
 
-def _memory(workshop: Workshop, server: Serving, questions: Sequence[str]) -> Row:
+def _many_streams(server: Served, questions: Sequence[str]) -> Row:
+    """One that fails, or does not end as it should, ends the run."""
+    told = call(server.port, _asked("/chat/stream", questions), count=MANY_STREAMS, at_once=MANY_STREAMS)
+    share = max(told.seconds) / told.total_seconds
+    times = ("", f"{max(told.seconds):.1f} s", f"{share:.2f} x of all")
+    return f"{MANY_STREAMS:,} streams at once, slowest", *times, "none fails", verdict(len(told.seconds) == MANY_STREAMS)
+
+
+def _memory(workshop: Workshop, server: Served, questions: Sequence[str]) -> Row:
     """After a tenth of the requests everything that is kept once is kept."""
     count = workshop.sizes.questions
-    call(server.port, "/chat/run", _asked(questions), count=count // 10, at_once=AT_ONCE)
+    read = [Request(path=f"/books/{DEFAULT_BOOK}")] * 17
+    asked = [
+        request
+        for turn, search in zip(_asked("/chat/run", questions), _asked("/search", questions, name="text"), strict=True)
+        for request in (turn, search, search, *read)
+    ]
+    call(server.port, asked, count=count // 10, at_once=AT_ONCE)
     before = server.memory_bytes
-    call(server.port, "/chat/run", _asked(questions), count=count - count // 10, at_once=AT_ONCE)
-    growth = server.memory_bytes / before
-    sizes = (f"{before / 1e6:.0f} MB", f"{server.memory_bytes / 1e6:.0f} MB", f"{growth:.2f} x")
-    return f"memory over {count:,} turns", *sizes, f"<= {MEMORY_TARGET:g} x", verdict(growth <= MEMORY_TARGET)
+    call(server.port, asked, count=count - count // 10, at_once=AT_ONCE)
+    after = server.memory_bytes
+    sizes = (f"{before / 1e6:.0f} MB", f"{after / 1e6:.0f} MB", f"{after / before:.2f} x")
+    return f"memory over {count:,} requests", *sizes, f"<= {MEMORY_TARGET:g} x", verdict(after / before <= MEMORY_TARGET)
 
 
 def _held(what: str, value: float, target: float, unit: str) -> Row:
     return what, "", f"{value:.2f} {unit}", "", f"<= {target:g} {unit}", verdict(value <= target)
 
 
-def _asked(questions: Sequence[str]) -> list[dict[str, object]]:
-    return [{"message": question} for question in questions]
+def _asked(path: str, questions: Sequence[str], *, name: str = "message") -> list[Request]:
+    return [Request(path=path, body={name: question}) for question in questions]
 
 
 def _turn(answering: Answering) -> Act:

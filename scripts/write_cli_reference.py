@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
+
+import typer.main
+from typer.testing import CliRunner
+
+from bythebook.cli.app import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
-COMMANDS = ("demo", "ingest", "ask", "chat", "search", "context", "lesson", "books", "calibration", "check")
-GROUPS = {"threads": ("list", "show", "export", "delete", "trace"), "keys": ("create", "list", "revoke")}
+WIDTH = 110
 PREFACE = """# The command line
 
 Written by `scripts/write_cli_reference.py` from the commands' own help. Exit codes: 0 (a refusal too), 1 for a failure, 2 for
@@ -18,24 +20,23 @@ what was asked wrongly, 130 when interrupted.
 
 
 def reference() -> str:
+    """Every command, in the order of the program's own list; those of a group under it."""
     parts = [PREFACE, _block()]
-    for command in COMMANDS:
-        parts += [f"## bythebook {command}\n", _block(command)]
-    for group, commands in GROUPS.items():
-        parts += [f"## bythebook {group}\n", _block(group)]
-        for command in commands:
-            parts += [f"### bythebook {group} {command}\n", _block(group, command)]
+    for name, command in _below(typer.main.get_command(app)).items():
+        parts += [f"## bythebook {name}\n", _block(name)]
+        for below in _below(command):
+            parts += [f"### bythebook {name} {below}\n", _block(name, below)]
     return "\n".join(parts)
 
 
+def _below(command: Any) -> dict[str, Any]:
+    """A group's commands by their names."""
+    return getattr(command, "commands", {})
+
+
 def _block(*command: str) -> str:
-    shown = subprocess.run(
-        [sys.executable, "-m", "bythebook", *command, "--help"],
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "110", "TERMINAL_WIDTH": "110"},
-        check=True,
-    )
+    shown = CliRunner().invoke(app, [*command, "--help"], terminal_width=WIDTH)
+    assert shown.exit_code == 0, shown.output
     return f"```text\n{shown.stdout.strip()}\n```\n"
 
 

@@ -210,7 +210,8 @@ class Lighthouse:
         return Calibration.from_dict(manifest.calibration["light"][kind])
 
     async def events(self, text: str, drafter: Drafter | None = None, **given: Any) -> list[TurnEvent]:
-        """`given` are fields of the Question, or of its SearchQuery."""
+        """`given` are fields of the Question, of its SearchQuery, or what Answering is given besides."""
+        besides = {name: given.pop(name) for name in ("write_line", "total_seconds") if name in given}
         asked = {name: given.pop(name) for name in list(given) if name in Question.__dataclass_fields__}
         query = SearchQuery(text="standing in", **{"book_id": "light", "hardware_tier_filter": None, **given})
         answering = Answering(
@@ -219,6 +220,7 @@ class Lighthouse:
             index=self.library.index,
             embedder=self.library.embedder,
             drafter=drafter or ExtractiveDrafter(Reader(self.library.embedder)),
+            **besides,
         )
         return [event async for event in answering.answer(Question(text=text, query=query, **asked))]
 

@@ -227,7 +227,7 @@ def test_results_below_the_similarity_threshold_are_left_out(folder: Path) -> No
 
 def test_a_similarity_threshold_nothing_reaches_finds_nothing(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
-        text = "Who designed the Fresnel lens?"
+        text = "Why is the lens heavy?"
         best = (await light.ask(text)).confidence
         assert best.should_answer
         assert best.max_similarity < 1
@@ -253,7 +253,7 @@ def test_confidence_is_assessed_on_the_same_pool_whatever_is_shown(folder: Path,
 
 def test_low_confidence_answers_with_a_disclaimer(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
-        low = await light.ask("Who designed the Fresnel lens?")
+        low = await light.ask("Why is the lens heavy?")
         assert (low.confidence.confidence_level, low.disclaimer) == ("low", DISCLAIMER)
         assert (await light.ask(WICK)).disclaimer is None
 
@@ -422,12 +422,10 @@ class Endless(Scripted):
         await asyncio.Event().wait()
 
 
-def test_a_draft_that_never_ends_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "TOTAL_SECONDS", 0.05)
-
+def test_a_draft_that_never_ends_is_given_up(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         with pytest.raises(Unavailable, match=r"took longer than 0\.05 seconds and was given up"):
-            await light.ask(WICK, Endless())
+            await light.ask(WICK, Endless(), total_seconds=0.05)
 
     tell(folder, story)
 

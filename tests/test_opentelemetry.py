@@ -6,14 +6,11 @@ import asyncio
 import logging
 import shutil
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import aclosing
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -25,6 +22,7 @@ from bythebook.errors import InvalidSettings, Unavailable
 from bythebook.opentelemetry import SpanTracing, open_tracing
 from bythebook.settings import read_settings
 from bythebook.wiring import open_resources
+from tests.fakes.collector import Collector, collecting
 from tests.lighthouse import FOREIGN, TRIMMED, WICK, Scripted, make_embedder, published
 from tests.room import Room, asked, tell_in_room
 from tests.test_conversing import Failing
@@ -121,47 +119,10 @@ def test_a_turn_that_fails_or_is_given_up_is_told_too(folder: Path) -> None:
     tell_in_room(None, folder, story)
 
 
-class Collector(HTTPServer):
-    """Takes what the protocol says, and nothing else."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Receiving)
-        self.received: list[ExportTraceServiceRequest] = []
-        self.refusing = False
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Receiving(BaseHTTPRequestHandler):
-    server: Collector
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        right = self.path == "/v1/traces" and self.headers["Content-Type"] == "application/x-protobuf"
-        if not right or self.server.refusing:
-            self.send_response(400)
-            self.end_headers()
-            return
-        self.server.received.append(ExportTraceServiceRequest.FromString(body))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-protobuf")
-        self.end_headers()
-        self.wfile.write(ExportTraceServiceResponse().SerializeToString())
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    with Collector() as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
-        yield server
-        server.shutdown()
-        serving.join()
+    with collecting() as started:
+        yield started
 
 
 def test_a_collector_gets_them(folder: Path, collector: Collector) -> None:
@@ -172,15 +133,8 @@ def test_a_collector_gets_them(folder: Path, collector: Collector) -> None:
         await tracing.close()
 
     tell_in_room(None, folder, story)
-    spans = [
-        span
-        for request in collector.received
-        for resource in request.resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
-    ]
-    (root,) = [span for span in spans if not span.parent_span_id]
-    below = [span for span in spans if span.parent_span_id]
+    (root,) = [span for span in collector.spans if not span.parent_span_id]
+    below = [span for span in collector.spans if span.parent_span_id]
     assert root.name == "answer"
     assert {span.name for span in below} == {"follow-up", "search", "verdict", "draft", "check", "store"}
     assert {(span.parent_span_id, span.trace_id) for span in below} == {(root.span_id, root.trace_id)}
@@ -201,8 +155,7 @@ def test_the_program_sends_them_when_it_is_configured_and_the_rest_when_it_ends(
                 pass
 
     asyncio.run(story())
-    names = [span.name for one in collector.received for span in one.resource_spans[0].scope_spans[0].spans]
-    assert names.count("answer") == 1
+    assert [span.name for span in collector.spans].count("answer") == 1
 
 
 def test_a_collector_that_takes_nothing_is_told_of_once(collector: Collector, caplog: pytest.LogCaptureFixture) -> None:

@@ -74,7 +74,7 @@ async def _story(data: Path) -> None:
         assert beginner.nearest[0].proficiency_level == "C1"
 
         # What the book is not about, and what it is about without saying it, are refused with the reason and what is nearest.
-        foreign = await _refusal(quiet, "How long should sourdough rise in the fridge?")
+        foreign = await _refusal(quiet, "Which wine goes with grilled fish?")
         assert foreign.reason == "off_topic"
         assert foreign.answer.startswith(
             "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook. The book was searched"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bythebook.grounding.calibration import Calibration
 from bythebook.index.progress import Mode, Report
 from bythebook.publishing import Calibrating
 from tests.library import open_library
@@ -33,12 +35,73 @@ def test_nothing_changed_nothing_fitted(folder: Path) -> None:
 def test_a_changed_lesson_is_fitted_before_the_report(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         before = await light.calibration()
-        path = f"{LAMP}/01-wicks.md"
-        write(folder / "book", path, (folder / "book" / path).read_text().replace("four hours", "five hours"))
+        edit_wicks(folder / "book")
         events = await publish(light, folder / "book")
         assert events[-2:] == [Calibrating, Report]
         assert await light.calibration() != before
         assert "five hours" in (await light.ask(WICK)).answer
+
+    tell(folder, story)
+
+
+def assert_alike(one: Calibration, other: Calibration) -> None:
+    assert one.coefficients == pytest.approx(other.coefficients, abs=1e-5)  # the engine adds in another order
+    assert (one.sources, one.auc) == (other.sources, other.auc)
+
+
+def edit_wicks(book: Path) -> None:
+    path = f"{LAMP}/01-wicks.md"
+    write(book, path, (book / path).read_text().replace("four hours", "five hours"))
+
+
+async def fitted_afresh(folder: Path) -> Calibration:
+    """The fit that the book as it now is gets in a library of its own."""
+    async with open_library(folder / "afresh", make_embedder()) as library:
+        light = Lighthouse(library=library)
+        await publish(light, folder / "book")
+        return await light.calibration()
+
+
+def test_an_edit_is_served_before_it_is_fitted_and_who_is_killed_in_between_leaves_that_to_the_next(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        before = await light.calibration()
+        edit_wicks(folder / "book")
+        async with aclosing(light.publishing.run(folder / "book")) as events:  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, Calibrating):
+                    break
+        assert "five hours" in (await light.ask(WICK)).answer
+        assert await light.calibration() == before
+        events_of_the_next = await publish(light, folder / "book")
+        assert events_of_the_next[-2:] == [Calibrating, Report]
+        assert_alike(await light.calibration(), await fitted_afresh(folder))
+        assert Calibrating not in await publish(light, folder / "book")
+
+    tell(folder, story)
+
+
+def test_a_calibration_gives_way_to_the_next_run_which_makes_up_for_it(folder: Path) -> None:
+    async def at_once() -> None:
+        """The next run waits already."""
+
+    async def story(light: Lighthouse) -> None:
+        before = await light.calibration()
+        edit_wicks(folder / "book")
+        events = [event async for event in light.publishing.run(folder / "book", coming=at_once)]
+        assert isinstance(events[-1], Report)
+        assert await light.calibration() == before
+        assert Calibrating in await publish(light, folder / "book")
+        assert_alike(await light.calibration(), await fitted_afresh(folder))
+
+    tell(folder, story)
+
+
+def test_an_edit_that_changes_no_words_is_not_fitted_again(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        path = folder / "book" / f"{LAMP}/01-wicks.md"
+        path.write_text(path.read_text() + "\n\n")
+        assert Calibrating not in await publish(light, folder / "book")
+        assert Calibrating not in await publish(light, folder / "book")
 
     tell(folder, story)
 
@@ -67,9 +130,7 @@ def test_a_recreated_index_is_calibrated_like_the_first(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         before = await light.calibration()
         assert Calibrating in await publish(light, folder / "book", mode="recreate")
-        after = await light.calibration()
-        assert after.coefficients == pytest.approx(before.coefficients, abs=1e-5)  # the engine adds in another order
-        assert (after.sources, after.auc) == (before.sources, before.auc)
+        assert_alike(await light.calibration(), before)
 
     tell(folder, story)
 

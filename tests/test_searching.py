@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bythebook.retrieval.query import SearchResponse
+from bythebook.retrieval.query import SearchQuery, SearchResponse
+from bythebook.searching import Searching
 from tests.library import open_library
 from tests.lighthouse import Lighthouse, tell
 from tests.small_book import write_small_book
@@ -56,5 +57,24 @@ def test_a_book_without_a_fit_has_scores_and_no_relevance(folder: Path) -> None:
             found = await library.ask("elbow bends forearm plane")
             assert [result.relevance for result in found.results] == [None] * 5
             assert found.results[0].score > 0
+
+    asyncio.run(story())
+
+
+def test_who_began_to_search_a_book_that_is_then_made_anew_finds_it_all_the_same(folder: Path) -> None:
+    book = write_small_book(folder / "book")
+
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            await library.ingest(book)
+            query = SearchQuery(text="Which joint bends in one plane?", book_id="small", hardware_tier_filter=None)
+            begun = await library.search.book("small")
+            embedding = await library.search.embed(query.text)
+            searching = Searching(search=library.search, index=library.index)
+            before = await searching.search_embedded(query, begun, embedding)
+            await library.ingest(book, "recreate")
+            assert begun.collection_name not in await library.index.collections()
+            after = await searching.search_embedded(query, begun, embedding)
+            assert [one.text for one in after.results] == [one.text for one in before.results] != []
 
     asyncio.run(story())

@@ -36,6 +36,7 @@ class Library:
     def ingest(self, book: Path, store: Path) -> None:
         self._store = InMemoryDocumentStore(embedding_similarity_function="cosine")
         self._write(book)
+        self._folder = store
         self._store.save_to_disk(str(store))
         self._hybrid = Pipeline()
         self._hybrid.add_component("dense", InMemoryEmbeddingRetriever(self._store, top_k=RESULTS))
@@ -47,6 +48,7 @@ class Library:
     def ingest_again(self, book: Path, edited: str) -> None:
         """A document's id is a hash of its content, so written ones are skipped; the embedder before the writer sees all."""
         self._write(book)
+        self._store.save_to_disk(str(self._folder))
 
     def search(self, question: str) -> list[Passage]:
         inputs = {"dense": {"query_embedding": weights().question(question)}, "lexical": {"query": question}}

@@ -35,11 +35,12 @@ class Library:
         self._store = InMemoryVectorStore(GraniteEmbeddings())
         self._records = SQLRecordManager("in-memory/book", db_url=f"sqlite:///{store / 'records.db'}")
         self._records.create_schema()
-        self._index(book)
-        self._store.dump(str(store / "vectors.json"))
+        self._vectors = str(store / "vectors.json")
+        self.ingest_again(book, "")
 
     def ingest_again(self, book: Path, edited: str) -> None:
         self._index(book)
+        self._store.dump(self._vectors)
 
     def search(self, question: str) -> list[Passage]:
         return [_passage(found) for found in self._store.similarity_search(question, k=RESULTS)]

@@ -38,12 +38,13 @@ class Library:
     packages = ("llama-index-core",)
 
     def ingest(self, book: Path, store: Path) -> None:
-        self._book = book
+        self._book, self._store = book, store
         self._index = VectorStoreIndex.from_documents(self._documents(), embed_model=GraniteEmbedding(model_name="granite"))
-        self._index.storage_context.persist(store)
+        self._index.storage_context.persist(self._store)
 
     def ingest_again(self, book: Path, edited: str) -> None:
         self._index.refresh_ref_docs(self._documents())
+        self._index.storage_context.persist(self._store)
 
     def search(self, question: str) -> list[Passage]:
         return self._passages(self._index.as_retriever(similarity_top_k=RESULTS).retrieve(question))

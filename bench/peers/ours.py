@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 from bench.peers.trial import RESULTS, Passage
 from bythebook.answering import Answering
 from bythebook.answers import Answered
+from bythebook.publishing import Calibrating
 from bythebook.retrieval.query import SearchQuery
 from bythebook.settings import read_settings
 from bythebook.turn import Question
@@ -17,15 +19,18 @@ from bythebook.wiring import Resources, open_resources
 class Library:
     packages = ("bythebook",)
 
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = {}
+
     def ingest(self, book: Path, store: Path) -> None:
         self._runner = asyncio.Runner()
         self._opening = open_resources(read_settings(data_dir=store))
         self._resources: Resources = self._runner.run(self._opening.__aenter__())
         self._answering: Answering = self._runner.run(self._resources.answering().__aenter__())
-        self._runner.run(self._publish(book))
+        self.parts["calibration"] = self._runner.run(self._publish(book))
 
     def ingest_again(self, book: Path, edited: str) -> None:
-        self._runner.run(self._publish(book))
+        self.parts["calibration_again"] = self._runner.run(self._publish(book))
 
     def search(self, question: str) -> list[Passage]:
         response = self._runner.run(self._resources.searching.search(self._query(question)))
@@ -42,9 +47,13 @@ class Library:
                 return [Passage(lesson=citation.source_file, text=citation.quote) for citation in cited]
         return []
 
-    async def _publish(self, book: Path) -> None:
-        async for _ in self._resources.publishing.run(book, book_id="book"):
-            pass
+    async def _publish(self, book: Path) -> float:
+        """How long calibrating took of it. An edit is served when that begins."""
+        calibrating = None
+        async for event in self._resources.publishing.run(book, book_id="book"):
+            if isinstance(event, Calibrating):
+                calibrating = time.perf_counter()
+        return time.perf_counter() - calibrating if calibrating else 0.0
 
     def _query(self, question: str) -> SearchQuery:
         return SearchQuery(text=question, book_id="book", hardware_tier_filter=None, limit=RESULTS)

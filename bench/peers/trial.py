@@ -40,7 +40,8 @@ class Peer(Protocol):
     def ingest(self, book: Path, store: Path) -> None: ...
 
     def ingest_again(self, book: Path, edited: str) -> None:
-        """After one lesson was edited. A library that cannot tell what changed is told, or does it all again."""
+        """After one lesson was edited. A library that cannot tell what changed is told, or does it all again. Like the first
+        time it ends with what is kept on disk."""
 
     def search(self, question: str) -> list[Passage]:
         """The best passages first, at most `RESULTS`."""
@@ -51,7 +52,8 @@ class Peer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """Times in seconds; `ranks` and `refused` question by question."""
+    """Times in seconds; `ranks` and `refused` question by question. `parts` are seconds of a library's own steps by name,
+    where it knows them."""
 
     versions: dict[str, str]
     ingest_seconds: float
@@ -62,6 +64,7 @@ class Trial:
     refused: list[bool]
     shown: int
     exact: int
+    parts: dict[str, float]
 
 
 def run(peer: Peer, book: Path, questions: Sequence[dict[str, Any]], folder: Path) -> Trial:
@@ -99,6 +102,7 @@ def run(peer: Peer, book: Path, questions: Sequence[dict[str, Any]], folder: Pat
         refused=refused,
         shown=shown,
         exact=exact,
+        parts=dict(getattr(peer, "parts", {})),
     )
 
 

@@ -21,13 +21,15 @@ class Library:
     def ingest(self, book: Path, store: Path) -> None:
         self._embeddings = Embeddings(method="external", transform=_transform, content=True, hybrid=True)
         self._embeddings.index(row for path in sorted(book.rglob("*.md*")) for row in _rows(book, path))
-        self._embeddings.save(str(store))
+        self._folder = str(store)
+        self._embeddings.save(self._folder)
 
     def ingest_again(self, book: Path, edited: str) -> None:
         """It does not know what changed: the caller removes the lesson's old rows and writes the new ones."""
         old = [identity for identity, *_ in _rows(book, book / edited)]
         self._embeddings.delete(old)
         self._embeddings.upsert(_rows(book, book / edited))
+        self._embeddings.save(self._folder)
 
     def search(self, question: str) -> list[Passage]:
         found = self._embeddings.search(question, RESULTS)

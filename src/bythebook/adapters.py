@@ -11,6 +11,7 @@ from bythebook.settings import Settings
 
 if TYPE_CHECKING:
     from bythebook.drafting.draft import Drafter
+    from bythebook.drafting.lines import WriteLine
     from bythebook.index.embedding import Embedder
     from bythebook.index.spreading import Spread
     from bythebook.index.vectors import VectorIndex
@@ -53,17 +54,17 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
     return SpreadEmbedder(embedder, open_lone_granite, spread)
 
 
-def open_drafter(settings: Settings, reader: Reader) -> Drafter:
-    """The model's, when one is configured; else the one that answers in the book's own sentences."""
+def open_drafter(settings: Settings, reader: Reader) -> tuple[Drafter, WriteLine | None]:
+    """The model's, when one is configured, and who writes a line; else the one that answers in the book's own sentences."""
     if not settings.openai_api_key and not settings.openai_base_url:
         from bythebook.drafting.extractive import ExtractiveDrafter
 
-        return ExtractiveDrafter(reader)
-    from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions
-    from bythebook.drafting.openai_agents_calls import OPENAI_URL
+        return ExtractiveDrafter(reader), None
+    from bythebook.drafting.openai_agents import AgentDrafter
+    from bythebook.drafting.openai_agents_options import OPENAI_URL, AgentOptions
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
-    return AgentDrafter(
+    drafter = AgentDrafter(
         AgentOptions(
             api_key=settings.openai_api_key.value if settings.openai_api_key else "",
             base_url=settings.openai_base_url or OPENAI_URL,
@@ -73,8 +74,17 @@ def open_drafter(settings: Settings, reader: Reader) -> Drafter:
             max_tokens=settings.max_tokens,
             tool_name=settings.tool_name,
             tool_choice=settings.tool_choice,
+            call_seconds=settings.model_seconds,
+            total_seconds=answer_seconds(settings),
+            line_seconds=settings.model_seconds / 4,
         )
     )
+    return drafter, drafter.write_line
+
+
+def answer_seconds(settings: Settings) -> float:
+    """All that is drafted of an answer takes half as long again as one call of the model may."""
+    return 1.5 * settings.model_seconds
 
 
 def open_spans(settings: Settings) -> SpanTracing | None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,8 @@ from bythebook.answers import (
 )
 from bythebook.assessing import Assessor, Look, confidence, relevances
 from bythebook.drafting.draft import Drafter, DraftRequest, DraftSentence, ToolCall, Usage
-from bythebook.drafting.followup import standalone
+from bythebook.drafting.lines import WriteLine
+from bythebook.drafting.rewriting import make_standalone
 from bythebook.errors import Unavailable
 from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.citations import Checker, Supported
@@ -35,12 +37,12 @@ from bythebook.grounding.verdict import Answerable, Unanswerable, decide
 from bythebook.index.embedding import Embedder
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
-from bythebook.retrieval.evidence import Evidence, gather
+from bythebook.retrieval.evidence import Evidence, gather, merge
 from bythebook.retrieval.query import MIN_TEXT, SearchQuery
 from bythebook.retrieval.search import Search
-from bythebook.steps import Steps
+from bythebook.steps import Steps, Tracing, untraced
 from bythebook.traces import Drafted
-from bythebook.tracing import gate, trace
+from bythebook.tracing import gate, trace, traced
 from bythebook.turn import Question, Turn, answered, refusal, results
 
 EMBED_SECONDS = 30.0
@@ -58,6 +60,9 @@ class Answering:
         embedder: Embedder,
         drafter: Drafter,
         tool_name: str = "search_textbook",
+        write_line: WriteLine | None = None,
+        total_seconds: float = TOTAL_SECONDS,
+        tracing: Tracing = untraced,
     ) -> None:
         self._search = search
         self._assessor = assessor
@@ -65,15 +70,24 @@ class Answering:
         self._embedder = embedder
         self._drafter = drafter
         self._tool_name = tool_name
+        self._write_line = write_line
+        self._seconds = total_seconds
+        self._tracing = tracing
 
-    async def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
-        """Searching, Found, then each Sentence as it passes, then Answered; or Refused. `steps`: where they are recorded."""
-        asked_at, steps = time.perf_counter(), steps or Steps()
+    def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
+        """Searching, Found, then each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
+        if steps is not None:
+            return self._answer(question, steps)
+        return traced(self._tracing, question, partial(self._answer, question))
+
+    async def _answer(self, question: Question, steps: Steps) -> AsyncGenerator[TurnEvent, None]:
+        asked_at = time.perf_counter()
         state = await self._search.book(question.query.book_id)
         calibration = await self._calibration(state, question)
         with steps.step("follow-up") as noted:
-            text = standalone(question.text, question.history, state.language)
-            noted |= {"leaned": text != question.text, "question": text}
+            rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
+            text = rewrite.text
+            noted |= {"leaned": text != question.text, "question": text, "by": rewrite.by or "", "fell_back": bool(rewrite.note)}
         yield Searching(asked=question.text, question=text)
         with steps.step("search") as noted:
             look = await self._look(replace(question.query, text=_searchable(text)), state)
@@ -83,12 +97,13 @@ class Answering:
             question=question,
             state=state,
             asked_at=asked_at,
-            standalone=text,
+            rewrite=rewrite,
             look=look,
             levels=levels,
             confidence=confidence(look, levels),
             retrieved_at=time.perf_counter(),
             steps=steps,
+            tokens=rewrite.usage.total if rewrite.usage else 0,
         )
         turn.calls.append(self._call(text, [level for _, level in turn.shown]))
         yield Found(results=results(turn), confidence=turn.confidence)
@@ -101,13 +116,13 @@ class Answering:
             yield Refused(answer=answer, trace=trace(turn))
             return
         try:
-            async with asyncio.timeout(TOTAL_SECONDS):
+            async with asyncio.timeout(self._seconds):
                 with steps.step("draft") as noted:
                     noted["model"] = self._drafter.model
                     async for sentence in self._drafted(turn, calibration):
                         yield sentence
         except TimeoutError as error:
-            raise Unavailable(f"The answer took longer than {TOTAL_SECONDS:g} seconds and was given up. Try again.") from error
+            raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
         if not turn.sentences:
             nothing = "nothing in the draft could be backed by the book"
             yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
@@ -166,7 +181,7 @@ class Answering:
             wanted = replace(turn.question.query, text=_searchable(query), limit=min(top_k, MAX_CITATIONS))
             again = await self._look(wanted, turn.state)
             more = await self._evidence(replace(turn, look=again, levels=relevances(again, calibration)), above=threshold)
-            evidence, found = _merged(evidence, more)
+            evidence, found = merge(evidence, more)
             turn.evidence = evidence
             checker = Checker(evidence, language=turn.state.language)
             return found
@@ -227,20 +242,6 @@ def _checked(turn: Turn, checker: Checker, draft: DraftSentence) -> Sentence | s
         turn.full = bool(turn.sentences)  # the answer ends with the sentence before
         return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
     return sentence
-
-
-def _merged(old: tuple[Evidence, ...], new: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-    """What was found before keeps its label; what is new gets the next ones."""
-    known = {passage.id: evidence for evidence in old for passage in evidence.passages}
-    together, found = list(old), []
-    for evidence in new:
-        if evidence.first.id in known:
-            found.append(known[evidence.first.id])
-            continue
-        labelled = replace(evidence, label=len(together) + 1)
-        together.append(labelled)
-        found.append(labelled)
-    return tuple(together), tuple(dict.fromkeys(found))
 
 
 def _searchable(text: str) -> str:

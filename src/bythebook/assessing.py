@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
 from bythebook.grounding.signals import Glance, Scores, Signals, glance, measure
-from bythebook.index.lexical import FULL_WEIGHT, words
+from bythebook.index.lexical import words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.asking import asked_about
-from bythebook.retrieval.demands import lacking, names, negates
+from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.rarity import read_rarity
 from bythebook.retrieval.reading import Reader, all_stems, surroundings
@@ -54,7 +54,14 @@ class Assessor:
     async def look(
         self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], *, without: Collection[str] = ()
     ) -> Look:
-        asked = words(asked_about(query.text, state.language), state.language) or words(query.text, state.language)
+        return await self._search.read(state, lambda now: self._look(query, now, embedding, without))
+
+    async def _look(
+        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], without: Collection[str]
+    ) -> Look:
+        about = asked_about(query.text, state.language)
+        if not (asked := words(about, state.language)):
+            about, asked = query.text, words(query.text, state.language)
         found, rarity = await asyncio.gather(
             self._search.retrieve(query, state, embedding, with_vectors=True, without=without),
             read_rarity(self._index, state, [stem for _, _, stem in asked]),
@@ -64,15 +71,15 @@ class Assessor:
         known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
         wanted = names(query.text, state.language, known=known)
         signals = measure(
-            rarity.by_stem,
+            weighed(asked, rarity.by_stem, most=rarity.most, question=about),
             most_rare=rarity.most,
-            full_weight=FULL_WEIGHT,
             candidates=_scores(found),
             pool=[all_stems(chunk, state.language) for chunk in pool],
             cosines=[one.cosine for one in read],
             lacking=[lacking(wanted, surroundings(one, state.language)) for one in read[:CLOSEST]] or [wanted],
             contrary=negates(query.text, state.language)
             and not any(negates(one.statement.readable, state.language) for one in read[:BEST]),
+            kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
         )
         return Look(found=found, signals=signals, rarity=rarity.by_stem)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bythebook.assessing import Assessor
 from bythebook.books.statements import statements
-from bythebook.grounding.calibration import FOREIGN_SOURCE, Calibration, Probe, fit
+from bythebook.grounding.calibration import AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Probe, fit
 from bythebook.grounding.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
 from bythebook.index.embedding import Embedder
 from bythebook.index.state import IngestionState
@@ -37,6 +37,8 @@ class BookQuestion:
     id: str
     text: str
     answerable: bool
+    foreign: bool = False
+    """About another subject than the book's, in its author's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,10 @@ def read_questions(root: Path) -> list[BookQuestion]:
         try:
             row = json.loads(line)
             question = BookQuestion(
-                id=str(row["id"]), text=str(row.get("standalone") or row["question"]), answerable=bool(row["answerable"])
+                id=str(row["id"]),
+                text=str(row.get("standalone") or row["question"]),
+                answerable=bool(row["answerable"]),
+                foreign=row.get("kind") == "foreign",
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
@@ -117,7 +122,10 @@ class Calibrator:
 
     async def _questions(self, state: IngestionState, root: Path) -> list[_Asked]:
         own = [question for question in read_questions(root) if for_fitting(question.id)]
-        asked = [_Asked(text=one.text, answerable=one.answerable, source="author") for one in own]
+        asked = [
+            _Asked(text=one.text, answerable=one.answerable, source=FOREIGN_SOURCE if one.foreign else AUTHOR_SOURCE)
+            for one in own
+        ]
         asked += [_Asked(text=text, answerable=False, source=FOREIGN_SOURCE) for text in FOREIGN]
         answerable = sum(one.answerable for one in own)
         if answerable >= ENOUGH and len(own) - answerable >= ENOUGH // 2:  # real questions beat made ones

@@ -16,17 +16,19 @@ from typing import Any, cast
 from uuid import uuid4
 
 from bythebook.answering import Answering
-from bythebook.answers import Answer, Answered, Found, Refused, TurnEvent
+from bythebook.answers import Answered, Found, Refused, Sentence, TurnEvent
 from bythebook.drafting.draft import Exchange
+from bythebook.drafting.lines import WriteLine
 from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT
 from bythebook.errors import BookError, Busy, InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
 from bythebook.retrieval.query import SearchQuery, SearchResult
-from bythebook.steps import Attributes, Steps, Tracing, untraced
+from bythebook.steps import Steps, Tracing, untraced
 from bythebook.threads.model import Lease, NewTurn, read_thread_id
 from bythebook.threads.store import Threads
-from bythebook.threads.summary import summarise
+from bythebook.threads.summary import Summing
 from bythebook.threads.transcript import opening, spoken
+from bythebook.tracing import told
 from bythebook.turn import Question, ScoreScale
 
 MAX_TURNS = 50
@@ -84,6 +86,7 @@ class Conversing:
         system_prompt: str = SYSTEM_PROMPT,
         wait_seconds: float = WAIT_SECONDS,
         tracing: Tracing = untraced,
+        write_line: WriteLine | None = None,
     ) -> None:
         self._answering = answering
         self._threads = threads
@@ -91,6 +94,7 @@ class Conversing:
         self._system_prompt = system_prompt
         self._wait_seconds = wait_seconds
         self._tracing = tracing
+        self._write_line = write_line
 
     async def turn(self, asked: Asked) -> AsyncGenerator[ThreadEvent, None]:
         """Opened, then the turn's own events. What cannot be asked, and a thread that is not there, is full or stays busy, is
@@ -107,6 +111,7 @@ class Conversing:
         thread_id = str(uuid4()) if asked.thread_id is None else read_thread_id(asked.thread_id)
         token, kept = str(uuid4()), False
         renewing = asyncio.create_task(self._renew(thread_id, token))
+        summing = Summing(self._write_line)
         try:
             lease = await self._lease(thread_id, token, asked)
             self._check_room(lease)
@@ -119,14 +124,17 @@ class Conversing:
                     match event:
                         case Found():
                             results = event.results
+                        case Sentence():
+                            summing.begin(asked.text, lease.history)
                         case Answered() | Refused():
-                            steps.attributes |= _told(event.answer)
+                            steps.attributes |= told(event.answer)
                             with steps.step("store"):
-                                await self._threads.append(lease, self._turn(lease, asked, event, results, asked_at))
+                                await self._threads.append(lease, self._turn(lease, asked, event, results, asked_at, summing))
                             kept = True
                     yield event
         finally:
             renewing.cancel()
+            await summing.stop()
             if not kept:
                 await self._threads.release(thread_id, token)
 
@@ -164,6 +172,7 @@ class Conversing:
         ended: Answered | Refused,
         results: tuple[SearchResult, ...],
         asked_at: datetime,
+        summing: Summing,
     ) -> NewTurn:
         answer, number = ended.answer, lease.turn_count + 1
         messages = spoken(answer, results, turn=number, asked_at=asked_at)
@@ -172,19 +181,5 @@ class Conversing:
         sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
         exchanges = (*lease.history, Exchange(question=asked.text, answer=answer.answer, sources=sources))
         return NewTurn(
-            answer=answer, trace=ended.trace, messages=messages, topic_summary=summarise(exchanges), metadata=asked.metadata
+            answer=answer, trace=ended.trace, messages=messages, topic_summary=summing.told(exchanges), metadata=asked.metadata
         )
-
-
-def _told(answer: Answer) -> Attributes:
-    """What a trace tells of how the turn ended."""
-    return {
-        "refused": answer.refused,
-        "reason": answer.reason or "",
-        "confidence_level": answer.confidence.confidence_level,
-        "sentences": len(answer.sentences),
-        "dropped": len(answer.dropped),
-        "citations": len(answer.citations),
-        "tokens": answer.tokens_used,
-        "model": answer.model,
-    }

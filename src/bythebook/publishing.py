@@ -1,15 +1,21 @@
-"""A book brought to its readers: ingested, and calibrated where its text changed."""
+"""A book brought to its readers: ingested, and calibrated where its text changed.
+
+What was edited is served at once, by the old fit; the fit is made anew after it. It is called outdated before the first lesson
+changes, so that whoever is stopped in between leaves it to the next run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bythebook.calibrating import Calibrator
 from bythebook.grounding.calibration import METHOD
 from bythebook.index.ingest import Ingestion
-from bythebook.index.progress import Filled, IngestionEvent, Mode, Report
+from bythebook.index.progress import Filled, IngestionEvent, Mode, Planned, Report
 from bythebook.index.records import Records
 from bythebook.index.vectors import VectorIndex
 
@@ -17,6 +23,14 @@ from bythebook.index.vectors import VectorIndex
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrating:
     """The lessons are in the index; relevance is being fitted to them. A book that is served already is so meanwhile."""
+
+
+Coming = Callable[[], Coroutine[Any, Any, None]]
+"""Ends when something comes that must not wait for a calibration."""
+
+
+async def _nothing() -> None:
+    await asyncio.Event().wait()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +48,24 @@ class Publishing:
         mode: Mode = "incremental",
         dry_run: bool = False,
         calibrate: bool = True,
+        coming: Coming = _nothing,
     ) -> AsyncIterator[IngestionEvent | Calibrating]:
         """The ingestion's events; before its report the book is calibrated, if what it says changed. A book that comes, or
-        moves to another collection, is served from there only when it is calibrated."""
-        seen_to = dry_run or not calibrate
+        moves to another collection, is served from there only when it is calibrated. `coming`: the next run of the book, to
+        which calibrating one that is served is left."""
+        seen_to, was_fitted = dry_run or not calibrate, False
         async for event in self.ingestion.run(root, book_id=book_id, mode=mode, dry_run=dry_run):
-            if isinstance(event, Filled) and not seen_to:
+            if isinstance(event, Planned) and not dry_run and (event.plan.changed() or event.plan.deleted):
+                was_fitted = await self._outdate(event.plan.book.book_id)
+            elif isinstance(event, Filled) and not seen_to:
                 yield Calibrating()
                 await self.calibrator.calibrate(event.state, root)
                 seen_to = True
-            elif isinstance(event, Report) and not seen_to and (_changed(event) or not await self._fitted(event)):
+            elif isinstance(event, Report) and was_fitted and not _changed(event):
+                await self._mark(event.book_id, outdated=False)
+            elif isinstance(event, Report) and not seen_to and not await self._fitted(event.book_id):
                 yield Calibrating()
-                await self.calibrate(event.book_id, root)
+                await _unless(coming, self.calibrate(event.book_id, root))
             if not isinstance(event, Filled):
                 yield event
 
@@ -54,10 +74,44 @@ class Publishing:
         if state := await self.records.book(book_id):
             await self.calibrator.calibrate(state, root)
 
-    async def _fitted(self, report: Report) -> bool:
-        manifest = (await self.index.collections())[report.collection_name]
-        fitted = manifest.calibration.get(report.book_id)
-        return fitted is not None and fitted["close"]["method"] == METHOD
+    async def _outdate(self, book_id: str) -> bool:
+        """Whether there was a fit that has become outdated only now."""
+        was_fitted = await self._fitted(book_id)
+        if was_fitted:
+            await self._mark(book_id, outdated=True)
+        return was_fitted
+
+    async def _fitted(self, book_id: str) -> bool:
+        state = await self.records.book(book_id)
+        if state is None:
+            return False
+        manifest = (await self.index.collections()).get(state.collection_name)
+        fitted = manifest.calibration.get(book_id) if manifest else None
+        return fitted is not None and fitted["close"]["method"] == METHOD and not fitted.get("outdated")
+
+    async def _mark(self, book_id: str, *, outdated: bool) -> None:
+        async with self.records.arranging():
+            state = await self.records.book(book_id)
+            assert state is not None, "it was fitted"
+            manifest = (await self.index.collections())[state.collection_name]
+            fit = {name: value for name, value in manifest.calibration[book_id].items() if name != "outdated"}
+            fits = {**manifest.calibration, book_id: {**fit, "outdated": True} if outdated else fit}
+            await self.index.save_manifest(state.collection_name, replace(manifest, calibration=fits))
+
+
+async def _unless(coming: Coming, work: Coroutine[Any, Any, None]) -> None:
+    """The work, broken off when what is coming comes."""
+    tasks = working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(coming())
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()  # raises what went wrong
+        elif waiting.done():
+            waiting.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _changed(report: Report) -> bool:

@@ -31,6 +31,11 @@ class Searching:
         self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], fit: Calibration | None = None
     ) -> SearchResponse:
         """The same when the question's embedding is known already. Without a fit, results have no relevance."""
+        return await self._search.read(state, lambda now: self._found(query, now, embedding, fit))
+
+    async def _found(
+        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], fit: Calibration | None
+    ) -> SearchResponse:
         found = await self._search.retrieve(query, state, embedding, most=max(query.limit, POOL))
         levels = _relevances(found, fit)
         results = zip(found.hits[: query.limit], levels, strict=False)

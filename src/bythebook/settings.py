@@ -172,6 +172,7 @@ class Settings:
     agent_max_turns: int = _setting(50, _number(int, 1, 1000), variable="AGENT_MAX_TURNS")
     temperature: float = _setting(0.0, _number(float, 0.0, 2.0))
     max_tokens: int | None = _setting(None, _number(int, 1, 100_000))
+    model_seconds: float = _setting(60.0, _number(float, 1.0, 3600.0))
     system_prompt: str | None = _setting(None, _text())
     tool_name: str = _setting("search_textbook", _text(r"^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, '_' or '-'"))
     tool_choice: ToolChoice = _setting("required", _choice("required", "auto", "none"))

@@ -23,6 +23,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUp:
+    """Who made a question standalone that leans on the thread. `note`: why the model's line was not taken, where one was asked
+    for."""
+
+    by: Literal["rules", "model"] | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Considered:
     """A chunk that was found, as retrieval scored it. `label`: the evidence it is part of, where a drafter was shown it."""
 
@@ -84,6 +93,7 @@ class Trace:
     score_scale: str
     signals: Mapping[str, float]
     considered: tuple[Considered, ...]
+    follow_up: FollowUp | None = None
     gate: Gate | None = None
     evidence: tuple[Shown, ...] = ()
     draft: tuple[Drafted, ...] = ()

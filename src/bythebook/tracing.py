@@ -1,14 +1,19 @@
-"""What decided a turn, and the trace of one that has ended, made of what happened in it."""
+"""What decided a turn, the trace of one that has ended, and what is told of it to who listens."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import asdict
 
+from bythebook.answers import Answer, Answered, Refused, TurnEvent
+from bythebook.drafting.rewriting import Rewrite
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import Unanswerable, Verdict
 from bythebook.retrieval.evidence import Evidence
-from bythebook.traces import Considered, Gate, Shown, Trace
-from bythebook.turn import Turn
+from bythebook.steps import Attributes, Steps, Tracing
+from bythebook.traces import Considered, FollowUp, Gate, Shown, Trace
+from bythebook.turn import Question, Turn
 
 CONSIDERED = 10
 """Hits that a trace tells of: what a drafter may be shown, and as many again."""
@@ -35,6 +40,7 @@ def trace(turn: Turn) -> Trace:
             )
             for hit, level in list(zip(turn.look.found.hits, turn.levels, strict=True))[:CONSIDERED]
         ),
+        follow_up=_follow_up(turn.rewrite),
         gate=turn.gate,
         evidence=tuple(_shown(one) for one in turn.evidence),
         draft=tuple(turn.drafted),
@@ -56,6 +62,10 @@ def gate(turn: Turn, verdict: Verdict, *, subject: float | None, beyond: Confide
     )
 
 
+def _follow_up(rewrite: Rewrite) -> FollowUp | None:
+    return FollowUp(by=rewrite.by, note=rewrite.note) if rewrite.by or rewrite.note else None
+
+
 def _shown(evidence: Evidence) -> Shown:
     return Shown(
         label=evidence.label,
@@ -66,3 +76,30 @@ def _shown(evidence: Evidence) -> Shown:
         score=evidence.score,
         relevance=evidence.relevance,
     )
+
+
+async def traced(
+    tracing: Tracing, question: Question, turn: Callable[[Steps], AsyncGenerator[TurnEvent, None]]
+) -> AsyncGenerator[TurnEvent, None]:
+    """An answer that is part of no thread."""
+    with tracing() as steps:
+        steps.attributes |= {"book_id": question.query.book_id, "asked": question.text}
+        async with aclosing(turn(steps)) as events:
+            async for event in events:
+                if isinstance(event, Answered | Refused):
+                    steps.attributes |= told(event.answer)
+                yield event
+
+
+def told(answer: Answer) -> Attributes:
+    """What a trace tells of how the turn ended."""
+    return {
+        "refused": answer.refused,
+        "reason": answer.reason or "",
+        "confidence_level": answer.confidence.confidence_level,
+        "sentences": len(answer.sentences),
+        "dropped": len(answer.dropped),
+        "citations": len(answer.citations),
+        "tokens": answer.tokens_used,
+        "model": answer.model,
+    }

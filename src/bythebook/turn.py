@@ -22,6 +22,7 @@ from bythebook.answers import (
 )
 from bythebook.assessing import Look
 from bythebook.drafting.draft import Exchange, ToolCall
+from bythebook.drafting.rewriting import Rewrite
 from bythebook.errors import InvalidInput
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, Answerable, RefusalReason
@@ -75,7 +76,7 @@ class Turn:
     question: Question
     state: IngestionState
     asked_at: float
-    standalone: str
+    rewrite: Rewrite
     look: Look
     levels: list[float]
     confidence: ConfidenceMetrics
@@ -93,6 +94,10 @@ class Turn:
     steps: Steps = field(default_factory=Steps)
     calls: list[ToolCall] = field(default_factory=list)
     tokens: int = 0
+
+    @property
+    def standalone(self) -> str:
+        return self.rewrite.text
 
     @property
     def shown(self) -> list[tuple[Hit, float]]:

@@ -25,6 +25,7 @@ TYPE = "type"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+@cache
 def type_name(kind: type) -> str:
     return _CAPITAL.sub("_", kind.__name__).lower()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bythebook.adapters import make_folder, open_drafter, open_embedder, open_index, open_spans, spread_embedder
+from bythebook.adapters import answer_seconds, make_folder, open_drafter, open_embedder, open_index, open_spans, spread_embedder
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bythebook.conversing import Conversing
     from bythebook.database.engine import Database
     from bythebook.drafting.draft import Drafter
+    from bythebook.drafting.lines import WriteLine
     from bythebook.index.embedding import Embedder
     from bythebook.index.ingest import Ingestion
     from bythebook.index.records import Records
@@ -49,6 +50,7 @@ class Kept:
     """What all turns share, made when the first wants it: a drafter holds connections, a reader what it has read."""
 
     drafter: Drafter | None = None
+    write_line: WriteLine | None = None
     reader: Reader | None = None
     spans: SpanTracing | None = None
 
@@ -114,7 +116,8 @@ class Library:
         """With the library's one drafter, which is closed with the library."""
         from bythebook.answering import Answering
 
-        self.kept.drafter = self.kept.drafter or open_drafter(self.settings, self.reader)
+        if self.kept.drafter is None:
+            self.kept.drafter, self.kept.write_line = open_drafter(self.settings, self.reader)
         yield Answering(
             search=self.search,
             assessor=self.assessor,
@@ -122,7 +125,18 @@ class Library:
             embedder=self.embedder,
             drafter=self.kept.drafter,
             tool_name=self.settings.tool_name,
+            write_line=self.kept.write_line,
+            total_seconds=answer_seconds(self.settings),
+            tracing=self._tracing,
         )
+
+    @property
+    def _tracing(self) -> Tracing:
+        """Spans, where a collector is configured."""
+        from bythebook.steps import untraced
+
+        self.kept.spans = self.kept.spans or open_spans(self.settings)
+        return self.kept.spans or untraced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,15 +178,8 @@ class Resources(Library):
                 max_turns=self.settings.agent_max_turns,
                 system_prompt=self.settings.system_prompt or SYSTEM_PROMPT,
                 tracing=self._tracing,
+                write_line=self.kept.write_line,
             )
-
-    @property
-    def _tracing(self) -> Tracing:
-        """Spans, where a collector is configured."""
-        from bythebook.steps import untraced
-
-        self.kept.spans = self.kept.spans or open_spans(self.settings)
-        return self.kept.spans or untraced
 
     @property
     def ingestion(self) -> Ingestion:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from bench.peers.plot import bars
-from bench.peers.side_by_side import LIBRARIES, OURS, Row, balanced
-from bench.peers.trial import Passage, run
+from bench.peers.plot import Bars, picture
+from bench.peers.rows import OURS, Row, balanced, rows
+from bench.peers.side_by_side import LIBRARIES, Failure, environment, table
+from bench.peers.trial import Passage, Trial, run
 
 QUESTIONS: list[dict[str, Any]] = [
     {"question": "How hot is the water for green tea?", "lesson": "tea.md", "answerable": True},
@@ -59,14 +60,63 @@ def test_always_answering_is_half_right() -> None:
     assert balanced([False, True], QUESTIONS) == 1.0
 
 
+def row(ours: float, **given: Any) -> Row:
+    figures = {**dict.fromkeys(LIBRARIES, 0.5), OURS: ours}
+    return Row(book="book", what="figure", figures=figures, shown=str, **given)
+
+
 def test_a_row_says_where_ours_stands() -> None:
-    figures = dict.fromkeys(LIBRARIES, 0.5)
-    assert Row(what="recall", figures={**figures, OURS: 0.6}, shown=str).cells()[-1] == "ahead"
-    assert Row(what="recall", figures=figures, shown=str).cells()[-1] == "level"
-    assert Row(what="time", figures={**figures, OURS: 0.6}, shown=str, better=min, why="slow").cells()[-1] == "behind: slow"
+    assert row(0.6).cells(list(LIBRARIES))[-1] == "ahead"
+    assert row(0.5).cells(list(LIBRARIES))[-1] == "level"
+    assert row(0.6, better=min).cells(list(LIBRARIES)) == ("book", "figure", "0.6", *["0.5"] * 4, "**behind**")
+
+
+def test_where_ours_is_behind_the_page_says_why_and_a_library_that_failed_is_named() -> None:
+    slow = row(0.6, better=min, why="it reads twice. Reading once would mend it", picture="speed")
+    without = Row(book="book", what="other", figures={OURS: 1.0, "txtai": 0.5}, shown=str, picture="quality")
+    made = table([slow, without], [Failure(library="Haystack", book="book", said="no such module")], {"txtai": "9"})
+    assert "- book, figure: it reads twice. Reading once would mend it." in made.note
+    assert "- Haystack did not come through book: no such module" in made.note
+    assert made.rows[1][3:7] == ("–", "–", "–", "0.5")
+    for name, drawn in made.pictures.items():
+        assert f"images/{name}" in made.note
+        ElementTree.fromstring(drawn)
+
+
+def test_libraries_that_cannot_be_installed_are_told_of_in_words(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("./no-such-library\n", encoding="utf-8")
+    told = environment(requirements / "no-folder", requirements)
+    assert isinstance(told, str)
+    assert told.startswith("the other libraries could not be installed (")
+
+
+def test_every_row_has_a_reason_ready() -> None:
+    trials = {name: measured(name) for name in LIBRARIES}
+    for one in rows("book", trials, QUESTIONS):
+        assert one.why
+        assert len(one.cells(list(LIBRARIES))) == len(LIBRARIES) + 3
+    found = next(one for one in rows("book", trials, QUESTIONS) if one.what == "one edit, until it is found")
+    assert found.figures == {**dict.fromkeys(LIBRARIES, 3.0), OURS: 1.0}
+
+
+def measured(name: str) -> Trial:
+    return Trial(
+        versions={},
+        ingest_seconds=9.0,
+        ingest_again_seconds=3.0,
+        search_seconds=[0.1, 0.2],
+        peak_bytes=5,
+        ranks=[1, None],
+        refused=[False, True],
+        shown=1,
+        exact=1,
+        parts={"calibration": 4.0, "calibration_again": 2.0} if name == OURS else {},
+    )
 
 
 def test_the_picture_is_an_svg_with_a_bar_for_each() -> None:
-    picture = ElementTree.fromstring(bars([("recall <1>", {"ours": 1.0, "theirs": 0.25})]))
-    widths = [float(bar.attrib["width"]) for bar in picture.iter("{http://www.w3.org/2000/svg}rect")]
-    assert widths == [450.0, 112.5]
+    bars = Bars(title="recall <1>", figures={"ours": 1.0, "theirs": 0.25}, shown=str, most=1.0)
+    drawn = ElementTree.fromstring(picture([bars], "Side by side"))
+    rectangles = list(drawn.iter("{http://www.w3.org/2000/svg}rect"))
+    assert [float(one.attrib["width"]) for one in rectangles if one.attrib["class"] != "track"] == [544.0, 136.0]

@@ -142,7 +142,7 @@ def test_what_lies_beyond_the_filters_is_pointed_to(shelf: Cli) -> None:
 def test_k_and_threshold(shelf: Cli) -> None:
     assert read(shelf, WICK, "--k", "3")["retrieval_count"] == 3
     assert read(shelf, WICK, "--k", "8")["retrieval_count"] == 8
-    assert read(shelf, "Who designed the Fresnel lens?", "--threshold", "1.0")["refused"]
+    assert read(shelf, "Why is the lens heavy?", "--threshold", "1.0")["refused"]
     assert not read(shelf, WICK, "--threshold", "0")["refused"]
 
 
@@ -152,7 +152,7 @@ def test_the_documents_variables(shelf: Cli, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("AGENT_TOP_K", "20")  # the tool's range is wider than this command's
     assert read(shelf, WICK)["retrieval_count"] == 8
     monkeypatch.setenv("AGENT_SCORE_THRESHOLD", "1")
-    assert read(shelf, "Who designed the Fresnel lens?")["refused"]
+    assert read(shelf, "Why is the lens heavy?")["refused"]
     monkeypatch.setenv("BYTHEBOOK_TOOL_NAME", "retrieve_documentation")
     assert read(shelf, WICK)["tool_calls"] == ["retrieve_documentation"]
 

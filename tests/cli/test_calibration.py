@@ -50,12 +50,12 @@ def test_programs_get_the_whole_fit(shelf: Cli) -> None:
 
 
 def test_the_curve_is_written_as_svg(shelf: Cli, folder: Path) -> None:
-    assert shelf("calibration", "--svg", folder / "curve.svg").code == 0
+    assert shelf("calibration", "--plot", folder / "curve.svg").code == 0
     root = ElementTree.parse(folder / "curve.svg").getroot()
     space = "{http://www.w3.org/2000/svg}"
     assert root.tag == f"{space}svg"
     shown = {text.text for text in root.iter(f"{space}text")}
-    assert {"Keeping a Lighthouse", "relevance", "0.60", "0.85"} <= shown
+    assert {"Keeping a Lighthouse", "relevance", "0.30", "0.60", "0.85", "low", "high"} <= shown
     line = root.find(f"{space}polyline")
     assert line is not None
     points = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
@@ -63,8 +63,16 @@ def test_the_curve_is_written_as_svg(shelf: Cli, folder: Path) -> None:
     assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)  # it rises; y points down in a picture
 
 
+@pytest.mark.parametrize(("name", "ending"), [("curve.png", ".png"), ("curve", "curve")])
+def test_only_svg_is_drawn_and_that_is_said_in_a_sentence(shelf: Cli, folder: Path, name: str, ending: str) -> None:
+    outcome = shelf("calibration", "--plot", folder / name)
+    assert outcome.code == 2
+    assert outcome.sentence() == f"The curve is drawn as SVG, not as '{ending}': name a file that ends with .svg."
+    assert not (folder / name).exists()
+
+
 def test_a_place_that_cannot_be_written_to(shelf: Cli, folder: Path) -> None:
-    outcome = shelf("calibration", "--svg", folder / "nowhere" / "curve.svg")
+    outcome = shelf("calibration", "--plot", folder / "nowhere" / "curve.svg")
     assert outcome.code == 2
     assert "cannot be written" in outcome.sentence()
 

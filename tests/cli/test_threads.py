@@ -89,10 +89,11 @@ def test_trace(cli: Cli, thread: str) -> None:
         "best relevance",
         "Evidence [1] Wicks and oil",
         f"✓ {TRIMMED} [1]",
-        "follow-up",
+        "follow-up: made standalone by the rules",
         "Wicks and oil ›",
     ):
         assert part in shown
+    assert json.loads(cli("threads", "trace", thread, "2", "--json").out)["trace"]["follow_up"] == {"by": "rules", "note": ""}
     last = json.loads(cli("threads", "trace", thread, "--json").out)
     assert (last["number"], last["asked"], last["answer"]["reason"]) == (3, FOREIGN, "off_topic")
     assert {one["label"] for one in last["trace"]["considered"]} == {None}

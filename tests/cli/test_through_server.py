@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import structlog
 
 from bythebook import wiring
 from bythebook.errands.runner import open_runner
@@ -30,7 +29,7 @@ from tests.fakes.small_embedder import SmallEmbedder
 from tests.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
 from tests.sample_library import sample_library
 from tests.small_book import write, write_small_book
-from tests.web.serving import running
+from tests.web.serving import running, silent
 
 WICKS = "module-1-lamp/chapter-1-the-light/01-wicks.md"
 OF_THE_RUN = re.compile(r"\d+ ms|\(\d+\.\d s\)|\"?(?:\w+_at|\w+_ms|duration_seconds|timestamp)\"?: [^\n]+|/[\w/.-]*bythebook-\w+")
@@ -79,10 +78,8 @@ def serving(data_dir: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _silent_server() -> Iterator[None]:
-    """It runs in this process, and its log is no part of what a command prints."""
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    yield
-    structlog.reset_defaults()
+    with silent():
+        yield
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bythebook.drafting.draft import DraftEvent, DraftRequest, ToolCall
-from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions
+from bythebook.drafting.openai_agents import AgentDrafter
+from bythebook.drafting.openai_agents_options import AgentOptions
 from bythebook.drafting.prompts import (
     DOCUMENT_TOOL_NAME,
     SYSTEM_PROMPT,

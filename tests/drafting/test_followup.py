@@ -1,4 +1,4 @@
-"""Follow-ups made standalone offline, and what is asked of a model that does it."""
+"""Follow-ups made standalone offline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
-from bythebook.drafting.followup import LONGEST, accept, rewrite_instructions, standalone
+from bythebook.drafting.followup import LONGEST, may_lean, standalone
 from bythebook.index.lexical import words
 
 TIDES = (
@@ -34,6 +34,8 @@ STYLES = (
         ("How often does that happen?", "How often does the spring tide happen?"),
         ("What is its height?", "What is the spring tide's height?"),
         ("Who discovered it?", "Who discovered the spring tide?"),
+        ("Isn't that a danger for harbours?", "Isn't the spring tide a danger for harbours?"),
+        ("Which word does the almanac use for it?", "Which word does the almanac use for the spring tide?"),
         ("Explain that again", "Explain the spring tide again"),
         ("how is it different from a neap tide?", "How is the spring tide different from a neap tide?"),
         ("And how does a neap tide differ from that?", "How does a neap tide differ from the spring tide?"),
@@ -125,6 +127,9 @@ def test_what_would_not_be_english_stands_in_brackets() -> None:
         "My boat has two masts and they creak. How can I keep them quiet?",
         "Why do sailors say that the wind backs?",
         "Does this book cover knots?",
+        "Is it OK to sail without a jib?",
+        "When is it worth taking a reef?",
+        "Can a sloop, a ketch and a yawl each be rowed? Compare them.",
         "Are there tides in lakes?",
         "Which is one of the three main knots?",
         "What is the difference between a sloop and a ketch?",
@@ -142,15 +147,18 @@ def test_without_a_thread_nothing_changes() -> None:
 
 
 def test_the_sample_book_s_own_questions() -> None:
-    """Every follow-up is changed, no other question is, whatever was asked before it."""
+    """Every follow-up is changed but one that rules cannot tell, and no other question is, whatever was asked before it, but
+    two that call the robot "it" without having named it."""
+    robot = ("What should it do when I ask it to pour something", "how do i make it understand commands in spanish")
+    subtle = "Which effects are typically left out of the model?"
     rows = [json.loads(line) for line in (sample_book() / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     alone = [row["question"] for row in rows if not row["history"]]
     for before, asked in pairwise(alone):
-        assert standalone(asked, [Exchange(question=before, answer="")], "en") == asked
+        assert standalone(asked, [Exchange(question=before, answer="")], "en") == asked or asked.startswith(robot)
     for row in rows:
         texts = [message["content"] for message in row["history"]]
         thread = [Exchange(question=one, answer=other) for one, other in zip(texts[::2], texts[1::2], strict=True)]
-        assert not thread or standalone(row["question"], thread, "en") != row["question"]
+        assert not thread or standalone(row["question"], thread, "en") != row["question"] or row["question"] == subtle
 
 
 def test_other_languages_are_left_alone_but_for_labels_and_single_words() -> None:
@@ -175,47 +183,6 @@ def test_a_rewrite_is_short_and_made_of_words_that_were_there(asked: str, thread
 
 
 @pytest.mark.parametrize(
-    ("rewrite", "asked", "accepted"),
-    [
-        ("Is a spring tide dangerous?", "Is it dangerous?", True),
-        ("Explain why the spring tide is dangerous", "Why is it dangerous?", True),
-        ("Why does the pull of the sun add to that of the moon?", "Why?", True),
-        ("Is a spring tide dangerous in Norway?", "Is it dangerous?", False),
-        ("Is a spring tide above 16 metres dangerous?", "Is it dangerous?", False),
-        ("A spring tide is dangerous.", "Is it dangerous?", False),
-        ("What is a spring tide?", "Is it dangerous for harbours?", False),
-        ("Why is a spring tide dangerous?", "Why is it not dangerous?", False),
-        ("Is a spring tide not dangerous?", "Is it dangerous?", False),
-        ("Is a spring tide dangerous?\nYes.", "Is it dangerous?", False),
-        ("   ", "Is it dangerous?", False),
-        ("Is a spring tide dangerous" + " or dangerous" * 30 + "?", "Is it dangerous?", False),
-    ],
-)
-def test_a_model_s_rewrite_says_nothing_new_and_keeps_what_was_asked(rewrite: str, asked: str, accepted: bool) -> None:
-    assert accept(rewrite, asked, TIDES) is accepted
-
-
-def test_a_negation_may_come_from_the_thread() -> None:
-    thread = (Exchange(question="Why can't a sloop sail straight into the wind?", answer="Its sails would flap."),)
-    assert accept("How can't a sloop sail straight into the wind?", "How?", thread)
-
-
-def test_a_rewrite_in_another_language_is_judged_by_its_words() -> None:
-    thread = (Exchange(question="Was ist eine Springflut?", answer="Eine hohe Flut."),)
-    assert accept("Warum ist eine Springflut hoch?", "Warum ist sie hoch?", thread, "de")
-    assert not accept("Warum ist eine Sturmflut hoch?", "Warum ist sie hoch?", thread, "de")
-
-
-def test_what_the_offline_rules_make_would_be_accepted_from_a_model() -> None:
-    for asked in ("Is it dangerous?", "Why?", "What about harbours?", "What are the consequences?"):
-        assert accept(standalone(asked, TIDES, "en"), asked, TIDES)
-
-
-def test_the_instructions_name_the_limit_that_is_checked() -> None:
-    assert f"at most {LONGEST} characters" in rewrite_instructions()
-
-
-@pytest.mark.parametrize(
     "asked",
     [
         "How does a sailor find it?",
@@ -235,3 +202,19 @@ def test_an_object_is_never_its_own_subject(asked: str) -> None:
 )
 def test_a_pronoun_whose_noun_stands_before_it_is_left_alone(asked: str) -> None:
     assert standalone(asked, TIDES, "en") == asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "leaning"),
+    [
+        ("Is it dangerous?", "en", True),
+        ("What does the second source say?", "en-GB", True),
+        ("What is a bowline?", "en", False),
+        ("Was ist ein Anker?", "de", True),
+        (" ", "de", False),
+    ],
+)
+def test_whether_a_model_is_worth_asking(asked: str, language: str, leaning: bool) -> None:
+    """Of a language that the rules do not know, every question but the first may lean on the thread."""
+    assert may_lean(asked, TIDES, language) is leaning
+    assert not may_lean(asked, (), language)

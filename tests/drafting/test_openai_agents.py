@@ -17,7 +17,8 @@ import pytest
 from agents.tracing import get_trace_provider
 
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, ToolCall, Usage
-from bythebook.drafting.openai_agents import AgentDrafter, AgentOptions
+from bythebook.drafting.openai_agents import AgentDrafter
+from bythebook.drafting.openai_agents_options import AgentOptions
 from bythebook.errors import InvalidSettings, NotFound, RateLimited, Rejected, Unavailable
 from bythebook.index.remote import Patience
 from bythebook.retrieval.evidence import Evidence
@@ -272,6 +273,44 @@ def test_a_sentence_without_a_label_gets_that_of_the_evidence_nearest_to_it(serv
         ("A node is one process of a robot.", (1,)),
         ("Ask me more about gardens!", ()),
     ]
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "<think>A node? The reader wants {answer}</think>\n\n{answer}",
+        '{{"answer": "{answer}", "citations": [1]}}',
+        '```json\n{{"answer": "{answer}"}}\n```',
+        "```markdown\n{answer}\n```\n",
+        "**Answer:** {answer}",
+    ],
+)
+def test_what_a_model_puts_around_its_answer_is_taken_off(server: ChatServer, wrapped: str) -> None:
+    assert sentences(drafted(server, Says(text=wrapped.format(answer=ANSWER.text)))) == ANSWERED
+
+
+def test_a_chatty_answer_keeps_its_sentences_apart_from_the_chatter(server: ChatServer) -> None:
+    chatty = Says(text=f"Sure! Here is the answer:\n\n- {ANSWER.text}\n\nI hope this helps!")
+    events = drafted(server, chatty)
+    assert [text for text, labels in sentences(events) if labels] == [
+        "- A node is one process of a robot. It sends messages on topics."
+    ]
+    assert {text for text, labels in sentences(events) if not labels} == {"Sure!", "Here is the answer:", "I hope this helps!"}
+
+
+WRITTEN = '{"name": "search_textbook", "arguments": {"query": "timer", "top_k": 3}}'
+
+
+@pytest.mark.parametrize("written", [WRITTEN, f"```json\n{WRITTEN}\n```", f"<tool_call>\n{WRITTEN}\n</tool_call>"])
+def test_a_search_that_is_written_out_is_made_and_the_model_asked_once_more(server: ChatServer, written: str) -> None:
+    """Servers that do not know the form of their model's calls hand them on as text."""
+    events = drafted(server, Says(text=written), Says(text="A timer calls its function every 100 ms [2]."))
+    assert [event.query for event in events if isinstance(event, ToolCall)] == ["timer"]
+    assert sentences(events) == [("A timer calls its function every 100 ms.", (2,))]
+    assert server.bodies[1]["tool_choice"] == "none"
+    assert [result["label"] for result in tool_outputs(server.bodies[1])[0]["results"]] == ["[1]", "[2]"]
+    with pytest.raises(Unavailable, match="gave an empty answer"):
+        drafted(server, Says(text=written), Says(text=written))
 
 
 def test_an_invented_label_and_a_false_quote_are_left_to_the_check(server: ChatServer) -> None:

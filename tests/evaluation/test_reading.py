@@ -20,7 +20,7 @@ from tests.evaluation.questions import QUESTIONS, write_questions
 
 def test_the_sample_books_questions_are_all_read() -> None:
     found = read_cases(sample_book() / "questions.jsonl")
-    assert len(found.cases) == 120
+    assert len(found.cases) == 376
     assert found.remarks == ()
     reasons = {case.kind: case.reason for case in found.cases}
     assert reasons == {"answerable": None, "near": "not_in_book", "foreign": "off_topic", "beyond_filter": "outside_filters"}
@@ -106,6 +106,7 @@ def test_a_question_twice_is_asked_once(tmp_path: Path) -> None:
         ("questions.json", "nonsense", "is not JSON"),
         ("questions.json", '{"version": 2}', "neither SQuAD"),
         ("questions.json", '{"data": []}', "holds no question"),
+        ("questions.csv", 'question,lesson\n"Why?,x\n', "line 2 is no question, it is not CSV"),
         ("questions.csv", "", "names its columns"),
         ("questions.csv", "a,b\n1,2\n", "one of them must be 'question'"),
     ],

@@ -13,12 +13,13 @@ import pytest
 from bythebook.answering import Answering
 from bythebook.answers import Answer
 from bythebook.books.model import Span
+from bythebook.calibrating import BookQuestion, for_fitting
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence
 from bythebook.errors import Unavailable
 from bythebook.evaluation.asking import Manner, Outcome
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.reading import read_cases
-from bythebook.evaluation.report import Asked, Report, evaluate
+from bythebook.evaluation.report import Asked, Report, evaluate, fitted_by
 from bythebook.evaluation.scoring import Scorer
 from bythebook.evaluation.sources import Sources
 from bythebook.values import from_plain, to_plain
@@ -134,6 +135,21 @@ async def test_a_whole_lesson_can_be_put_together_again(light: Lighthouse, light
     assert lesson.between(*place) == source[slice(*place)] == "Cold oil thickens and climbs"
     assert lesson.find("") is None
     assert lesson.between(0, len(source)) is None
+
+
+async def test_only_the_books_own_questions_were_fitted_by() -> None:
+    """Which half, their ids there decide: "a" was used for fitting, "e" was not."""
+    assert [for_fitting(id) for id in "ae"] == [True, False]
+    own = [BookQuestion(id=id, text=f"Own question {id}?", answerable=True) for id in "ae"]
+    cases = [
+        Case(id="e", question="Own question e?"),
+        Case(id="under another id", question="Own question a?"),
+        Case(id="follow-up", question="And a?", standalone="Own question a?"),
+        Case(id="a", question="A question that the book's folder does not have?"),
+        Case(id="filtered", question="Own question a?", filters={"hardware_tier_filter": 1}),
+    ]
+    assert fitted_by(cases, own) == {"under another id", "follow-up"}
+    assert "a" in fitted_by(cases, None)
 
 
 class Down:

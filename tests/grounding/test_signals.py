@@ -12,9 +12,7 @@ from bythebook.grounding.signals import FIELD, POOL, Glance, Scores, Signals, gl
 
 
 def made(**given: object) -> Signals:
-    asked: dict[str, object] = {
-        "most_rare": 5.0, "full_weight": 2.0, "candidates": (), "pool": (), "cosines": (), **given,
-    }  # fmt: skip
+    asked: dict[str, object] = {"most_rare": 5.0, "candidates": (), "pool": (), "cosines": (), **given}
     return measure({"wick": 3.0, "keeper": 1.0}, **asked)  # type: ignore[arg-type]
 
 
@@ -31,9 +29,18 @@ def test_the_rarest_words_count_most() -> None:
 
 
 def test_words_the_book_does_not_have_are_unknown() -> None:
-    signals = measure({"wick": 3.0, "zebra": 5.0}, most_rare=5.0, full_weight=2.0, candidates=(), pool=[{"wick"}], cosines=())
+    signals = measure({"wick": 3.0, "zebra": 5.0}, most_rare=5.0, candidates=(), pool=[{"wick"}], cosines=())
     assert signals.known_share == 3 / 8
     assert signals.rare_coverage == 9 / 34
+
+
+def test_an_unknown_word_cut_short_is_known() -> None:
+    signals = measure({"wick": 3.0, "light": 5.0}, most_rare=5.0, candidates=(), pool=[{"wick", "lighthous"}], cosines=())
+    assert (signals.known_share, signals.rare_coverage) == (1.0, 1.0)
+
+
+def test_a_number_that_is_asked_for_and_not_there() -> None:
+    assert (made(kind_found=False).kind_found, made().kind_found) == (0.0, 1.0)
 
 
 def test_a_missing_name_counts_by_its_rarity_where_fewest_are_missing() -> None:
@@ -50,12 +57,7 @@ def test_a_question_that_negates_and_a_book_that_does_not() -> None:
 def test_what_is_fitted_has_a_name_each() -> None:
     signals = made()
     assert len(signals.names) == len(signals.vector)
-    assert not {"top_cosine", "known_share"} & set(signals.names)
-
-
-def test_the_lexical_share_is_of_what_a_chunk_with_every_word_would_get() -> None:
-    assert made(candidates=[Scores(cosine=0.1, lexical=2.0), Scores(cosine=0.2, lexical=4.0)]).lexical_share == 0.5
-    assert made(candidates=[Scores(cosine=0.1, lexical=99.0)]).lexical_share == 1.0
+    assert "top_cosine" not in signals.names
 
 
 def test_the_margin_is_measured_against_the_field_behind_the_pool() -> None:
@@ -95,7 +97,6 @@ def test_every_signal_stays_between_zero_and_one(candidates: list[Scores], rarit
     signals = measure(
         rarity,
         most_rare=5.0,
-        full_weight=2.2,
         candidates=candidates,
         pool=[{"a", "b"}, {"c"}],
         cosines=[0.3],

@@ -134,6 +134,8 @@ def test_one_sentence_stays_one(text: str) -> None:
         ("It ends【1】.", "It ends.", (1,)),
         ("It ends 【2†source】.", "It ends.", (2,)),
         ("It ends [^3].", "It ends.", (3,)),
+        ("It ends [label: 3].", "It ends.", (3,)),
+        ("It ends [result 3].", "It ends.", (3,)),
         ("It ends [Source: 2].", "It ends.", (2,)),
         ("It ends [1](https://x.example/a).", "It ends.", (1,)),
         ("It ends. [Source: https://x.example/a | Chapter: 2 | Section: B | Score: 0.81]", "It ends.", ()),

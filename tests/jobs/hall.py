@@ -22,7 +22,7 @@ from tests.fakes.qdrant_rest import QdrantServer, qdrant_server
 from tests.fakes.small_embedder import SmallEmbedder
 from tests.library import Library
 from tests.lighthouse import Lighthouse
-from tests.small_book import write
+from tests.small_book import lesson, write
 
 
 async def at_once(_: float) -> None:
@@ -89,3 +89,10 @@ def write_listings(root: Path, *, book_id: str = "small", lessons: int = 4) -> P
         code = "\n".join(f"turn_{number}_{line} = joint[{line}] + {number}" for line in range(60))
         write(root, f"module-1-code/chapter-1-turns/{number + 1:02}-listing.md", f"```python\n{code}\n```\n")
     return root
+
+
+def many_lessons(book: Path) -> Path:
+    """More than are embedded in one go."""
+    for number in range(20):
+        write(book, f"more/{number:02}.md", lesson(f"More {number}", f"There is more to say, number {number}."))
+    return book

@@ -1,4 +1,4 @@
-"""A job and what may befall it: an outage, a rate limit, a person who cancels, a worker that stops or is given up."""
+"""A job and what may befall it: a person who cancels, a worker that stops or is given up, a lesson that goes."""
 
 from __future__ import annotations
 
@@ -6,47 +6,41 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import psycopg
 import pytest
 
-from bythebook.errors import InvalidBook, RateLimited, Unavailable
+from bythebook.errors import InvalidBook, Unavailable
 from bythebook.index.embedding import Vectors
-from bythebook.index.progress import Advanced, Planned, Report
+from bythebook.index.progress import Planned, Report
 from bythebook.jobs.attended import Attended
-from bythebook.jobs.course import Waiting
 from bythebook.jobs.model import Job
-from bythebook.jobs.running import TRIES, Cancelled, Lost
+from bythebook.jobs.running import Cancelled, Lost
 from bythebook.jobs.store import Jobs
 from bythebook.publishing import Calibrating
 from tests.fakes.small_embedder import SmallEmbedder
-from tests.jobs.hall import begin, open_hall, order_of, run_whole, runner_of
+from tests.jobs.hall import begin, many_lessons, open_hall, order_of, run_whole, runner_of
 from tests.jobs.test_store import let_lapse
 from tests.library import Library, open_library, with_embedder
 from tests.lighthouse import make_embedder, write_lighthouse
-from tests.small_book import SUBJECTS, lesson, write
+from tests.small_book import SUBJECTS, write
 
 
 class Held(SmallEmbedder):
-    """Begins an embedding and does not end it until it is let go."""
+    """Begins an embedding and does not end it until it is let go; the first `free` ones it does."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, free: int = 0) -> None:
         super().__init__()
+        self.free = free
         self.begun = asyncio.Event()
         self.let_go = asyncio.Event()
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
+        if self.free:
+            self.free -= 1
+            return await super().embed_lessons(texts)
         self.begun.set()
         await self.let_go.wait()
         return await super().embed_lessons(texts)
-
-
-def many_lessons(book: Path) -> Path:
-    """More than are embedded in one go."""
-    for number in range(20):
-        write(book, f"more/{number:02}.md", lesson(f"More {number}", f"There is more to say, number {number}."))
-    return book
 
 
 def test_a_job_is_ingested_calibrated_and_completed(folder: Path, book: Path) -> None:
@@ -66,114 +60,14 @@ def test_a_job_is_ingested_calibrated_and_completed(folder: Path, book: Path) ->
     asyncio.run(story())
 
 
-def test_an_embedder_that_limits_its_rate_is_waited_for_and_asked_nothing_twice(folder: Path, book: Path) -> None:
-    calls = 0
-
-    def limited(_: Sequence[str]) -> None:
-        nonlocal calls
-        calls += 1
-        if calls in (2, 3, 4):
-            raise RateLimited("api.example accepts no more requests for now", retry_after_seconds=7.0)
-
-    async def story() -> None:
-        pauses: list[float] = []
-
-        async def sleep(seconds: float) -> None:
-            pauses.append(seconds)
-
-        embedder = SmallEmbedder(before_batch=limited)
-        async with open_library(folder / "data", embedder) as library:
-            job = await begin(library, order_of(many_lessons(book)))
-            events = [event async for event in runner_of(library, sleep=sleep).run(job, calibrate=False)]
-            waits = [event for event in events if isinstance(event, Waiting)]
-            assert [event.seconds for event in waits] == pauses
-            assert len(pauses) == 3
-            assert min(pauses) >= 7.0
-            assert isinstance(events[-1], Report)
-            lessons = [text for text in embedder.embedded if "say" in text]
-            assert len(lessons) == len(set(lessons))
-            assert await library.problems() == ()
-
-    asyncio.run(story())
-
-
-def test_an_outage_that_does_not_end_fails_the_job(folder: Path, book: Path) -> None:
-    def away(_: Sequence[str]) -> None:
-        raise Unavailable("api.example does not answer")
-
-    async def story() -> None:
-        async with open_library(folder / "data", SmallEmbedder(before_batch=away)) as library:
-            job = await begin(library, order_of(book))
-            waits: list[float] = []
-
-            async def sleep(seconds: float) -> None:
-                waits.append(seconds)
-
-            with pytest.raises(Unavailable):
-                [event async for event in runner_of(library, sleep=sleep).run(job)]
-            assert len(waits) == TRIES
-            assert 40 < waits[-1] <= 72
-            ended = await Jobs(library.database).get(job.job_id)
-            assert (ended.status, ended.error_message, ended.cancelled) == ("failed", "api.example does not answer", False)
-
-    asyncio.run(story())
-
-
-def test_a_vector_server_that_goes_away_in_the_middle_is_waited_for(folder: Path, book: Path) -> None:
-    async def story() -> None:
-        with open_hall(folder) as hall:
-            async with hall.open() as library, open_library(folder / "plain") as plain:
-                job = await begin(library, order_of(many_lessons(book)))
-                waited = False
-                async for event in runner_of(library).run(job, calibrate=False):
-                    if isinstance(event, Advanced) and not waited:
-                        hall.server.troubles = [503] * 9
-                    waited = waited or isinstance(event, Waiting)
-                assert waited
-                assert (await Jobs(library.database).get(job.job_id)).status == "completed"
-                await plain.ingest(book)
-                assert await library.snapshot() == await plain.snapshot()
-
-    asyncio.run(story())
-
-
-def test_a_database_that_goes_away_in_the_middle_is_waited_for(folder: Path, book: Path, postgresql: str) -> None:
-    name = urlsplit(postgresql).path.removeprefix("/")
-    elsewhere = postgresql.replace(f"/{name}?", "/postgres?")
-
-    def database(*statements: str) -> None:
-        with psycopg.connect(elsewhere, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement)
-
-    async def story() -> None:
-        async def come_back(_: float) -> None:
-            await asyncio.to_thread(database, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-
-        async with open_library(folder / "data", url=postgresql) as library, open_library(folder / "plain") as plain:
-            job = await begin(library, order_of(many_lessons(book)))
-            waited: list[str] = []
-            async for event in runner_of(library, sleep=come_back).run(job, calibrate=False):
-                if isinstance(event, Advanced) and not waited:
-                    gone = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-                    await asyncio.to_thread(database, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false", gone)
-                if isinstance(event, Waiting):
-                    waited.append(event.reason)
-            assert waited
-            assert "does not answer as it should" in waited[0]
-            assert (await Jobs(library.database).get(job.job_id)).status == "completed"
-            await plain.ingest(book)
-            assert await library.snapshot() == await plain.snapshot()
-
-    asyncio.run(story())
-
-
 def test_a_cancelled_job_ends_and_a_new_one_goes_on_where_it_was(folder: Path, book: Path) -> None:
+    """What was embedded before is not embedded again, and the index is that of an undisturbed run."""
+
     async def story() -> None:
-        held = Held()
-        async with open_library(folder / "data", held) as library:
+        held = Held(free=1)
+        async with open_library(folder / "data", held) as library, open_library(folder / "plain") as plain:
             jobs = Jobs(library.database)
-            job = await begin(library, order_of(book))
+            job = await begin(library, order_of(many_lessons(book)))
             running = asyncio.create_task(_drain(library, job))
             await held.begun.wait()
             assert (await jobs.cancel(job.job_id)).status == "running"
@@ -181,11 +75,14 @@ def test_a_cancelled_job_ends_and_a_new_one_goes_on_where_it_was(folder: Path, b
                 await running
             ended = await jobs.get(job.job_id)
             assert (ended.status, ended.cancelled) == ("failed", True)
+            assert held.embedded
             held.let_go.set()
             again = await jobs.retry(job.job_id)
             await _drain(library, await begin(library, again.order))
             assert (await jobs.get(again.job_id)).status == "completed"
-            assert await library.problems() == ()
+            assert len(held.embedded) == len(set(held.embedded))
+            await plain.ingest(book)
+            assert await library.snapshot() == await plain.snapshot()
 
     asyncio.run(story())
 

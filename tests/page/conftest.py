@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import shutil
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import structlog
+from filelock import FileLock
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from scripts.screenshots import launch
 from tests.cli.conftest import run_process
 from tests.library import fast_folder
 from tests.page.hostile_book import BOOK_ID, write_hostile_book
-from tests.sample_library import sample_library
-from tests.web.serving import Service, running
+from tests.sample_library import SHARED_FOLDER, sample_library
+from tests.web.serving import Service, running, silent
 
 WIDE = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
-SECONDS = 30
+SECONDS = 60
 
 
-@pytest.fixture(autouse=True, scope="package")
-def _silence() -> None:
-    """What the server in this process would write about itself."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+@pytest.fixture(autouse=True, scope="module")
+def _silence() -> Iterator[None]:
+    with silent():
+        yield
 
 
 @pytest.fixture(scope="package")
@@ -39,19 +41,37 @@ def foreign_site() -> Iterator[ForeignSite]:
 
 
 @pytest.fixture(scope="package")
-def library() -> Iterator[Path]:
-    """A data folder with the sample book and the hostile one."""
+def prepared() -> Path:
+    """The sample book and the hostile one in one library: made once for all processes that the tests run in."""
+    folder = Path(os.environ[SHARED_FOLDER]) / "page"
+    done = folder / "done"
+    with FileLock(f"{folder}.lock"):
+        if not done.exists():
+            data_dir = sample_library(folder)
+            ingested = run_process("ingest", write_hostile_book(folder / BOOK_ID), data_dir=data_dir)
+            assert ingested.code == 0, ingested.err
+            done.touch()
+    return folder
+
+
+@pytest.fixture(scope="package")
+def hostile_book(prepared: Path) -> Path:
+    """Where its lessons are."""
+    return prepared / BOOK_ID
+
+
+@pytest.fixture(scope="package")
+def library(prepared: Path) -> Iterator[Path]:
+    """A copy to work on."""
     folder = fast_folder()
-    data_dir = sample_library(folder)
-    done = run_process("ingest", write_hostile_book(folder / BOOK_ID), data_dir=data_dir)
-    assert done.code == 0, done.err
-    yield data_dir
+    yield Path(shutil.copytree(prepared / "data", folder / "data"))
     shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="package")
-def service(library: Path, foreign_site: ForeignSite) -> Iterator[Service]:
-    with running(library, cors_origins=foreign_site.url, source_roots=str(library.parent)) as there:
+def service(library: Path, prepared: Path, foreign_site: ForeignSite) -> Iterator[Service]:
+    with running(library, cors_origins=foreign_site.url, source_roots=str(prepared)) as there:
+        foreign_site.tutor = there.url
         yield there
 
 
@@ -98,11 +118,12 @@ def page(open_page: Callable[..., Page]) -> Page:
 
 
 class ForeignSite:
-    """Serves one page: a lesson of the book, with the tag of the widget. `tag` is set once the server's address is known."""
+    """Serves one page: a lesson of the book, with the tag of the widget. Its policy lets in what docs/widget.md names, no more.
+    `tutor` and `tag` are set once the server's address is known."""
 
     def __init__(self) -> None:
         site = self
-        self.tag = ""
+        self.tutor = self.tag = ""
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -111,6 +132,7 @@ class ForeignSite:
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.send_header("Content-Length", str(len(sent)))
+                self.send_header("Content-Security-Policy", site.policy)
                 self.end_headers()
                 self.wfile.write(sent)
 
@@ -119,6 +141,11 @@ class ForeignSite:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def policy(self) -> str:
+        own = b64encode(sha256(SITE_STYLE.encode()).digest()).decode()
+        return f"default-src 'none'; style-src 'sha256-{own}'; script-src {self.tutor}; connect-src {self.tutor}"
 
     def __enter__(self) -> ForeignSite:
         self._thread = threading.Thread(target=self._server.serve_forever)

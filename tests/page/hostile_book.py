@@ -8,6 +8,8 @@ BOOK_ID = "zoo-levers"
 """Last on the shelf, so that the sample book is the one that opens."""
 QUESTION = "What does the quokka calibration lever do?"
 ANSWER = "The quokka calibration lever releases the brake"
+LIVE = "script, img, svg:not(.copy svg), iframe, [onclick], [onerror], [style], a[href^=javascript]"
+"""What of it must not come alive."""
 RIGHT_TO_LEFT = "الروبوت"
 
 LESSON = """---

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.page.asking import ACTION, FOREIGN, NODE, ZERO_MOMENT, ask, ended
+from tests.page.asking import ACTION, FOREIGN, FORMULA, NODE, REFUSED, ZERO_MOMENT, ask, ended
 
 
-def test_a_question_is_answered_sentence_by_sentence_with_markers(page: Page) -> None:
+def test_a_question_is_answered_sentence_by_sentence_and_a_marker_opens_its_source(page: Page) -> None:
     events: list[str] = []
     page.expose_function("told", lambda text: events.append(text))
     page.evaluate("document.addEventListener('sentence', (event) => told(event.target.sentences.at(-1).text))")
@@ -22,10 +22,6 @@ def test_a_question_is_answered_sentence_by_sentence_with_markers(page: Page) ->
     expect(turn.get_by_role("tooltip")).to_contain_text("fit your question very well")
     expect(page.locator("#announcer")).to_contain_text("three services and two topics")
     expect(page).to_have_url(re.compile(r"#/threads/[0-9a-f-]{36}$"))
-
-
-def test_a_marker_opens_the_source_with_the_quoted_words_marked(page: Page) -> None:
-    turn = ask(page, ACTION)
     turn.locator(".marker").first.click()
     source = page.locator(".source.open")
     expect(source.locator("mark").first).to_contain_text("An action is built from three services and two topics")
@@ -45,8 +41,11 @@ def test_a_marker_opens_the_source_with_the_quoted_words_marked(page: Page) -> N
 
 def test_a_refusal_says_why_and_leads_on(page: Page) -> None:
     turn = ask(page, FOREIGN)
-    expect(turn.get_by_role("heading", name="This is not what the book is about")).to_be_visible()
-    expect(turn.locator(".nearest a").first).to_have_attribute("href", re.compile(r"^https://physical-ai\.example/docs/"))
+    expect(turn.get_by_role("heading", name=REFUSED)).to_be_visible()
+    turn.locator(".nearest button").first.click()
+    expect(page.locator(".lesson").get_by_role("link", name="Open in the book")).to_have_attribute(
+        "href", re.compile(r"^https://physical-ai\.example/docs/")
+    )
     turn.get_by_role("button", name="See what the book covers").click()
     page.locator("source-panel .contents summary", has_text="How robots talk").click()
     page.get_by_role("button", name="Topics and messages").click()
@@ -92,7 +91,7 @@ def test_a_follow_up_leans_on_the_thread_and_a_reload_resumes_it(page: Page) -> 
 def test_formulas_and_code_are_rendered_and_copied(open_page: Callable[..., Page]) -> None:
     page = open_page("/", permissions=["clipboard-read", "clipboard-write"])
     page.locator(".contents").wait_for()
-    turn = ask(page, "What does the zero moment point formula look like?")
+    turn = ask(page, FORMULA)
     expect(turn.locator(".answer math[display=block] mfrac").first).to_be_visible()
     turn.get_by_role("button", name="Copy the answer with its sources").click()
     expect(turn.get_by_role("button", name="Copied")).to_be_visible()

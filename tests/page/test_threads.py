@@ -1,4 +1,4 @@
-"""Threads: find one again, name it, save it, delete it, undo that."""
+"""Threads: find one again, read back in a long one, name it, save it, delete it, undo that."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.page.asking import ACTION, NODE, ask
-from tests.web.serving import Service
+from tests.page.long_thread import lengthen
+from tests.web.serving import BOOK, Service
+from tests.web.serving import ask as ask_over_http
 
 
 def test_a_thread_is_found_named_saved_and_deleted(page: Page, service: Service) -> None:
     ask(page, ACTION)
-    thread = page.url.rpartition("/")[2]
+    thread = page.evaluate("location.hash").rpartition("/")[2]
     page.get_by_role("link", name="Threads").click()
     row = page.locator(".threads li", has=page.locator(f'a[href="#/threads/{thread}"]'))
     expect(row).to_contain_text(ACTION)
@@ -31,20 +33,28 @@ def test_a_thread_is_found_named_saved_and_deleted(page: Page, service: Service)
     page.get_by_role("button", name="Undo").click()
     expect(row).to_be_visible()
     row.get_by_role("button", name=re.compile("^Delete")).click()
-    with page.expect_request(lambda request: request.method == "DELETE"):
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
         page.get_by_role("link", name="Ask", exact=True).click()  # leaving does not wait for the undo
-    page.locator(".contents").wait_for()
     with service.client() as client:
         assert client.get(f"/threads/{thread}").status_code == 404
     page.goto(f"/#/threads/{thread}")
     expect(page.get_by_role("heading", name="Not here")).to_be_visible()
 
 
-def test_a_deep_link_opens_a_thread(page: Page, service: Service) -> None:
+def test_a_deep_link_opens_a_long_thread_at_its_end_and_reads_back_to_its_beginning(page: Page, service: Service) -> None:
     with service.client() as client:
-        made = client.post(
-            "/chat/run", json={"message": NODE, "book_id": "physical-ai-robotics", "similarity_threshold": 0}
-        ).json()
-    page.goto(f"/#/threads/{made['session_id']}")
-    expect(page.get_by_role("heading", name=NODE, level=2)).to_be_visible()
-    expect(page.locator("book-answer .answer")).to_contain_text("named participant")
+        made = ask_over_http(client, NODE, book_id=BOOK, similarity_threshold=0)
+    thread = made["session_id"]
+    service.run(lengthen(service.state.threads, thread, turns=30))
+    page.goto(f"/#/threads/{thread}")
+    turns = page.locator("book-answer")
+    expect(turns).to_have_count(25)
+    expect(turns.last.locator(".answer")).to_contain_text("named participant")
+    expect(turns.last.get_by_role("heading", name=f"{NODE} (30)")).to_be_in_viewport()
+    older = page.get_by_role("button", name="Show earlier questions (5)")
+    older.focus()
+    page.keyboard.press("Enter")
+    expect(turns).to_have_count(30)
+    expect(page.get_by_role("heading", name=f"{NODE} (6)")).to_be_in_viewport()
+    expect(page.get_by_text("The thread begins here.")).to_be_focused()
+    expect(turns.first.get_by_role("heading", name=NODE, exact=True)).to_be_attached()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.page.asking import ACTION, FOREIGN
+from tests.page.asking import ACTION, FOREIGN, REFUSED, violations
 from tests.page.conftest import ForeignSite
+from tests.page.hostile_book import BOOK_ID, LIVE, QUESTION
 from tests.web.serving import BOOK, Service
+
+CANONICAL = "document.head.innerHTML += '<link rel=canonical href=https://physical-ai.example/balance>'"
+"""The address that the site gives the page, whatever it is served under."""
 
 
 def test_the_widget_answers_on_a_foreign_page(
@@ -16,6 +21,8 @@ def test_the_widget_answers_on_a_foreign_page(
 ) -> None:
     foreign_site.tag = f'<script src="{service.url}/page/widget.js" data-book="{BOOK}" defer></script>'
     page = open_page("/lesson?x=1#here", base=foreign_site.url)
+    page.get_by_role("button", name="Ask the book").wait_for()
+    assert widget_violations(page) == []
     page.get_by_role("button", name="Ask the book").click()
     box = page.get_by_label("Your question")
     expect(box).to_be_focused()
@@ -31,6 +38,7 @@ def test_the_widget_answers_on_a_foreign_page(
     source = answer.locator(".sources details[open]")
     expect(source).to_contain_text("An action is built from")
     expect(source.get_by_role("link", name="Go to the place")).to_be_visible()
+    assert widget_violations(page) == []
     assert page.locator(".panel .marker").first.evaluate("(element) => getComputedStyle(element).fontSize") != "77px"
     dark = page.locator(".panel").evaluate("(element) => getComputedStyle(element).backgroundColor")
     page.evaluate("document.documentElement.dataset.theme = 'light'")
@@ -47,10 +55,39 @@ def test_only_this_page_and_then_the_whole_book(
     page = open_page("/lesson", base=foreign_site.url)
     page.get_by_role("button", name="Tutor").click()
     page.get_by_label("Only this page").check()
+    page.evaluate("history.pushState(null, '', '/balance/?x')")  # as sites do that load no page anew
+    page.evaluate(CANONICAL)
     page.get_by_label("Your question").fill(ACTION)
-    page.keyboard.press("Enter")
+    with page.expect_request("**/chat/stream") as sent:
+        page.keyboard.press("Enter")
+    asked = sent.value.post_data_json or {}
+    assert asked["page_url"] == f"{foreign_site.url}/balance/"
+    assert asked["filters"] == {"prefix": "https://physical-ai.example/balance"}
     page.get_by_role("button", name="Ask the whole book").click()
     expect(page.locator("book-answer").last.locator(".answer")).to_contain_text("three services and two topics")
     page.get_by_label("Your question").fill(FOREIGN)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="This is not what the book is about")).to_be_visible()
+    expect(page.get_by_role("heading", name=REFUSED)).to_be_visible()
+
+
+def test_a_hostile_lesson_is_text_in_the_widget_too(
+    service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
+) -> None:
+    foreign_site.tag = f'<script src="{service.url}/page/widget.js" data-book="{BOOK_ID}" defer></script>'
+    page = open_page("/lesson", base=foreign_site.url)
+    page.get_by_role("button", name="Ask the book").click()
+    page.get_by_label("Your question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    answer = page.locator("book-answer")
+    answer.locator(".sources summary").first.click()
+    expect(answer.locator(".sources details[open]")).to_contain_text("<script>window.owned = 3</script>")
+    assert answer.locator(LIVE).count() == 0
+    assert page.evaluate("window.owned") is None
+
+
+def widget_violations(page: Page) -> list[Any]:
+    """Where the site does not say light or dark, the widget is as the system has it."""
+    page.evaluate("document.documentElement.removeAttribute('data-theme')")
+    found = violations(page, within="bythebook-widget")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.retrieval.demands import lacking, names, negates
+from bythebook.index.lexical import words
+from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,34 @@ def test_a_text_that_negates(text: str) -> None:
 
 def test_a_text_that_does_not_negate() -> None:
     assert not negates("A notable node knows.", "en")
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "weighing"),
+    [
+        ("flip left-right", {"flip", "left", "right"}, {"flip", "left", "right"}),  # no more than its parts
+        ("on Wi-Fi", {"wifi", "wi", "fi"}, {"wifi"}),  # a word of its own
+        ("use LoRA", {"use", "lora", "lo", "ra"}, {"use", "lora"}),
+        ("use LoRA", {"use"}, {"use", "lora", "lo", "ra"}),
+    ],
+)
+def test_each_word_is_weighed_once(question: str, known: set[str], weighing: set[str]) -> None:
+    found = words(question, "en")
+    rarity = {stem: 1.0 if stem in known else 6.0 for _, _, stem in found}
+    assert weighed(found, rarity, most=6.0, question=question).keys() == weighing
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "given"),
+    [
+        ("How many lamps are there?", "There are two lamps.", True),
+        ("How many lamps are there?", "There are lamps.", False),
+        ("What is a usual value for gamma?", "Rewards are discounted by gamma.", False),
+        ("In which year was it lit?", "Tower 2 was lit.", False),
+        ("In which year was it lit?", "It was lit in 1874.", True),
+        ("Why is it lit?", "There are lamps.", True),  # no number is asked for
+    ],
+)
+def test_a_number_is_there_where_one_is_asked_for(question: str, text: str, given: bool) -> None:
+    assert gives(question, [text], "en") is given
+    assert gives(question, [text], "fr")

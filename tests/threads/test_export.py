@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
 from bythebook.answers import Answer
-from bythebook.threads.export import to_markdown
+from bythebook.threads.export import harmless, to_markdown
 from bythebook.threads.model import StoredTurn, Thread
 from tests.threads.made import NOON, answer, refusal
 
@@ -50,3 +54,31 @@ def test_each_answer_with_the_words_it_rests_on() -> None:
 
     asked = answer("How often\nis the wick trimmed?", disclaimer="Only lightly.")
     assert to_markdown(THREAD, [turn(1, asked), turn(2, refusal())]) == EXPECTED
+
+
+PIECES = [
+    "<script>",
+    "</b>",
+    "<a href=x>",
+    "<!--",
+    "<?x",
+    "<j:x>",
+    "[x](javascript:1)",
+    "[x](<javascript:1>)",
+    "[x]",
+    "[x]: javascript:1",
+]
+PIECES += ["`", "``", "```", "~~~", "\\", "|", "> ", "- ", "    ", "\n", "\n\n", "](", "words", "[1] "]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_no_tag_or_script_of_a_book_or_a_reader_is_taken_along(written: str) -> None:
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(harmless(written))
+    everything = [*tokens, *(child for token in tokens for child in token.children or [])]
+    assert [token.content for token in everything if token.type in {"html_inline", "html_block"}] == []
+    assert [token.attrs["href"] for token in everything if token.type == "link_open"] == []
+
+
+def test_what_is_code_and_what_leads_into_the_web_stays() -> None:
+    written = "Of `vector<int>`, see [there](https://light.example/x): a <b is less.\n\n```cpp\nvector<int> a;\n```"
+    assert harmless(written) == written.replace("a <b", "a &lt;b")

@@ -371,7 +371,7 @@ def test_any_turn_survives_the_store(database_address: str | None, folder: Path)
 
 async def rows(database: Database) -> int:
     async with database.transaction() as connection:
-        return (await connection.execute(select(func.count()).select_from(table))).scalar_one()
+        return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
 
 
 async def expire(database: Database) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,19 +13,18 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-import structlog
 
 from bythebook.database.engine import Database, database_url
 from bythebook.index.records import Records
 from tests.library import fast_folder
 from tests.sample_library import sample_library
-from tests.web.serving import Service, running
+from tests.web.serving import Service, running, silent
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _silence() -> None:
-    """What a server in this process would write about itself. Tests of its log run one in a process of its own."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+@pytest.fixture(autouse=True, scope="module")
+def _silence() -> Iterator[None]:
+    with silent():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import Future
@@ -137,3 +138,13 @@ def problem(response: httpx.Response, status: int, code: str) -> Mapping[str, An
     assert told["detail"]
     assert "Traceback" not in response.text
     return told
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """What a server in this process would write about itself. Tests of its log run one in a process of its own."""
+    log = logging.getLogger("bythebook")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    yield
+    log.setLevel(before)

@@ -38,7 +38,8 @@ async def sent(parts: Iterable[bytes], *, headers: dict[str, str] | None = None,
         answered.append(message)
 
     raw = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
-    scope = {"type": "http", "method": "POST", "path": path, "headers": raw, "state": {"request_id": "r"}}
+    client = (given.pop("client", "203.0.113.7"), 40_000)
+    scope = {"type": "http", "method": "POST", "path": path, "headers": raw, "state": {"request_id": "r"}, "client": client}
     await WholeBody(_echo, **given)(scope, receive, send)
     return answered[0]["status"], answered[1]["body"]
 
@@ -75,3 +76,9 @@ async def test_a_forge_may_send_more() -> None:
 @pytest.mark.parametrize("length", ["-1", "1e3", "٣", "", "0x10"])
 async def test_a_length_that_is_no_number_counts_for_nothing(length: str) -> None:
     assert (await sent([b"abc"], headers={"content-length": length}))[0] == 200
+
+
+@pytest.mark.parametrize(("client", "status"), [("127.0.0.1", 200), ("::1", 200), ("203.0.113.7", 413)])
+async def test_the_command_line_on_this_machine_may_send_more(client: str, status: int) -> None:
+    assert (await sent([b"x" * 2_000_000], path="/local/errands/evaluate", client=client))[0] == status
+    assert (await sent([b"x" * 2_000_000], path="/chat/run", client=client))[0] == 413

@@ -10,14 +10,13 @@ from bythebook.books.blocks import Page, read_page
 from bythebook.books.markdown import heading_text, readable
 from bythebook.books.model import Chunk, Span
 from bythebook.books.packing import Limits, pack
-from bythebook.books.sizing import TENTHS, size
+from bythebook.books.sizing import SMALL, TENTHS, size
 from bythebook.books.units import Section, Unit, sections
 
 __all__ = ["CAP", "SMALL", "TARGET", "Piece", "cut", "cut_page", "embedded_text", "size"]
 
 TARGET = 400
 CAP = 512
-SMALL = 100
 SPACE = re.compile(r"\s+")
 LIMITS = Limits(target=TARGET * TENTHS, cap=CAP * TENTHS, small=SMALL * TENTHS)
 

@@ -9,6 +9,8 @@ import re
 from functools import lru_cache
 
 TENTHS = 10
+SMALL = 100
+"""Tokens below which a piece hardly stands alone."""
 WORD = re.compile(r"\S+")
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]")
 WORD_WEIGHT = 13

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
     from bythebook.grounding.calibration import Calibration
     from bythebook.wiring import Library
 
-WIDTH, HEIGHT = 640, 360
+WIDTH, HEIGHT = 680, 360
+LEFT, RIGHT, TOP, BOTTOM = 72, 590, 52, 310
+LEVELS = {0.0: "", 0.3: "may answer", 0.6: "low", 0.75: "medium", 0.85: "high", 1.0: ""}
+"""Documents A's and E's numbers, by what is said of an answer from there on."""
 
 
 def run(
     book: BookId = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the curve to this SVG file.", show_default=False)] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the curve into this SVG file.", show_default=False)] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Show how relevance was fitted to a book: the method, the questions it was fitted by, and the curve."""
+    from bythebook.errors import InvalidInput
+
+    if plot and plot.suffix.lower() != ".svg":
+        raise InvalidInput(f"The curve is drawn as SVG, not as '{plot.suffix or plot.name}': name a file that ends with .svg.")
 
     async def read(library: Runner[Library]) -> Fitted:
         from bythebook.errands.fitting import read_calibration
@@ -32,8 +39,8 @@ def run(
         return await library.run(read_calibration, book_id=await choose_book(library, book))
 
     fitted = run_with_library(read, data_dir=data_dir)
-    if svg:
-        _write(svg, plot(fitted.calibration, fitted.title))
+    if plot:
+        _write(plot, drawing(fitted.calibration, fitted.title))
     if json:
         typer.echo(to_json(fitted.calibration.to_dict()))
     else:
@@ -83,28 +90,34 @@ def _print(title: str, calibration: Calibration) -> None:
         console.print(f"  {logit:+7.2f} [dim]{bar}[/]● {level:.2f}")
 
 
-def plot(calibration: Calibration, title: str) -> str:
-    """The curve as an SVG of its own, readable on light and dark."""
+def drawing(calibration: Calibration, title: str) -> str:
+    """The curve as an SVG of its own, with the levels that an answer is called by."""
     from html import escape
 
     low, high = calibration.anchors[0][0], calibration.anchors[-1][0]
-    points = [
-        (60 + (logit - low) / (high - low) * (WIDTH - 90), HEIGHT - 50 - level * (HEIGHT - 100))
-        for logit, level in calibration.anchors
-    ]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    marks = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#0b7285"/>'
-        f'<text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle">{level:.2f}</text>'
-        for (x, y), (_, level) in zip(points, calibration.anchors, strict=True)
+
+    def place(logit: float, level: float) -> tuple[float, float]:
+        return LEFT + (logit - low) / (high - low) * (RIGHT - LEFT), BOTTOM - level * (BOTTOM - TOP)
+
+    levels = "".join(
+        f'<line x1="{LEFT}" y1="{y:.1f}" x2="{RIGHT}" y2="{y:.1f}" stroke="#ced4da" stroke-dasharray="3 4"/>'
+        f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{level:.2f}</text>'
+        f'<text x="{RIGHT + 8}" y="{y + 4:.1f}">{name}</text>'
+        for (_, y), level, name in ((place(low, level), level, name) for level, name in LEVELS.items())
     )
+    points = [place(logit, level) for logit, level in calibration.anchors]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    marks = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#0b7285"/>' for x, y in points)
+    ends = "".join(
+        f'<text x="{x}" y="{BOTTOM + 20}" text-anchor="middle">{logit:+.1f}</text>' for x, logit in ((LEFT, low), (RIGHT, high))
+    )
+    name = escape(title, quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
-        f'role="img" aria-label="Calibration of {escape(title, quote=True)}">'
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
-        f'<text x="20" y="28" font-size="16" font-weight="bold">{escape(title)}</text>'
+        f'fill="#212529" role="img" aria-label="Calibration of {name}"><rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
+        f'<text x="20" y="28" font-size="16" font-weight="bold">{name}</text>{levels}'
+        f'<line x1="{LEFT}" y1="{BOTTOM}" x2="{RIGHT}" y2="{BOTTOM}" stroke="#868e96"/>{ends}'
         f'<polyline points="{line}" fill="none" stroke="#0b7285" stroke-width="2"/>{marks}'
-        f'<line x1="60" y1="{HEIGHT - 50}" x2="{WIDTH - 30}" y2="{HEIGHT - 50}" stroke="#868e96"/>'
-        f'<text x="{WIDTH / 2}" y="{HEIGHT - 16}" text-anchor="middle">score of the signals ({low:.1f} to {high:.1f})</text>'
-        f'<text x="18" y="{HEIGHT / 2}" transform="rotate(-90 18 {HEIGHT / 2})" text-anchor="middle">relevance</text></svg>\n'
+        f'<text x="{(LEFT + RIGHT) / 2}" y="{BOTTOM + 36}" text-anchor="middle">score of the signals</text>'
+        f'<text transform="translate(16 {(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">relevance</text></svg>\n'
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bythebook.wiring import Resources
 
 ANSWERED = "How many services and topics is an action built from?"
-REFUSED = "How long should sourdough rise in the fridge?"
+REFUSED = "Which wine goes with grilled fish?"
 
 
 def sample_book() -> Path:

@@ -106,16 +106,24 @@ def _print(job: Job, json: bool) -> None:
     )
     console.print(f"  {job.status}{'  ' + escape(_remark(job)) if _remark(job) else ''}", soft_wrap=True)
     if job.started_at:
-        console.print(
-            f"  {job.files_processed:,} of {job.files_total:,} lessons ingested, {job.files_skipped:,} as they were; "
-            f"{job.chunks_created:,} chunks new, {job.chunks_deleted:,} gone"
-        )
+        lessons = f"{job.files_processed:,} of {job.files_total:,} lessons ingested, {job.files_skipped:,} as they were"
+        console.print(f"  {lessons}; {_chunks(job)}")
+    if job.worker:
+        again = f", taken over; begun {job.attempts} times" if job.attempts > 1 else ""
+        console.print(f"  [dim]run by {escape(job.worker)}{again}[/]")
     if stale := {(one["thread_id"], one["turn"]) for one in job.report.get("stale", ())}:
         console.print(f"  [yellow]{stale_answers(len(stale))}[/]: bythebook threads list --stale")
     for failure in job.failed_files[:FAILED_FILES_SHOWN]:
         console.print(f"  [red]✗[/] {escape(failure.reason)}", soft_wrap=True)
     if len(job.failed_files) > FAILED_FILES_SHOWN:
         console.print(f"  [dim]and {len(job.failed_files) - FAILED_FILES_SHOWN:,} more; --json lists them all[/]")
+
+
+def _chunks(job: Job) -> str:
+    """What came of them is known at the end."""
+    if job.progress:
+        return f"{job.progress.chunks_embedded:,} chunks embedded"
+    return f"{job.chunks_created:,} chunks new, {job.chunks_deleted:,} gone"
 
 
 def _origin(job: Job) -> str:

@@ -29,6 +29,7 @@ DataDir = Annotated[
 BookId = Annotated[
     str | None, typer.Option("--book", "-b", help="The book's id. Default: the only book there is.", show_default=False)
 ]
+Tier = Annotated[int | None, typer.Option(help="Hardware you have, 1 to 4: lessons for this tier and lower.")]
 Module = Annotated[str | None, typer.Option(help="Only this module.", show_default=False)]
 ChapterMin = Annotated[int | None, typer.Option(help="From this chapter on.", show_default=False)]
 ChapterMax = Annotated[int | None, typer.Option(help="Up to this chapter.", show_default=False)]

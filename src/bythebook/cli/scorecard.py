@@ -27,7 +27,7 @@ def print_report(console: Console, report: Report) -> None:
     console.print(f"\n[bold]{escape(report.title)}[/]  [dim]{report.book_id} · {report.model} · {report.embedder}[/]")
     apart = f"; {fitted:,} more that relevance was fitted by are scored apart" if fitted else ""
     console.print(f"[dim]{held_out:,} questions of {escape(report.questions_file)}{apart}[/]\n", soft_wrap=True)
-    known = {figure.name: figure for figure in report.fitted}
+    known = {figure.name: figure for figure in (*report.fitted, *report.times.fitted)}
     with_bars = console.width >= ROOM_FOR_BARS
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 2))
     table.add_column("", no_wrap=True)
@@ -37,14 +37,14 @@ def print_report(console: Console, report: Report) -> None:
     table.add_column("95% interval", no_wrap=True, style="dim")
     for heading in ("n", "fitted") if fitted else ("n",):
         table.add_column(heading, justify="right", no_wrap=True, style="dim")
-    for group, figures in groupby(report.held_out, key=lambda figure: figure.group):
+    for group, figures in groupby((*report.held_out, *report.times.held_out), key=lambda figure: figure.group):
         table.add_row(f"[bold]{group}[/]")
         for figure in figures:
             other = known.get(figure.name)
             table.add_row(*_cells(figure, with_bars), *([other.shown if other else ""] if fitted else []))
     console.print(table)
-    if report.at_once > 1:
-        console.print(f"  [dim]latency with {report.at_once} questions at once; --at-once 1 gives a lone reader's[/]")
+    if report.times.at_once > 1:
+        console.print(f"  [dim]latency with {report.times.at_once} questions at once; --at-once 1 gives a lone reader's[/]")
     _print_wrong(console, report)
     _print_remarks(console, report)
 

@@ -13,19 +13,27 @@ from bythebook.cli.filters import shown_filter
 from bythebook.cli.tables import plain_table
 
 if TYPE_CHECKING:
-    from bythebook.traces import Gate, Trace
+    from bythebook.traces import FollowUp, Gate, Trace
 
 
 def print_trace(console: Console, trace: Trace) -> None:
     console.print(f"\n  filters: {shown_filter(trace.query)}", style="dim", markup=False)
     thresholds = f"score {trace.score_threshold:g}, similarity {trace.similarity_threshold:g}, on {trace.score_scale}"
     console.print(f"  thresholds: {thresholds}", style="dim", markup=False)
+    if trace.follow_up:
+        _print_follow_up(console, trace.follow_up)
     _print_found(console, trace)
     if trace.gate:
         _print_gate(console, trace.gate, trace.score_threshold)
     _print_evidence(console, trace)
     _print_draft(console, trace)
     _print_steps(console, trace)
+
+
+def _print_follow_up(console: Console, follow_up: FollowUp) -> None:
+    made = f"made standalone by the {follow_up.by}" if follow_up.by else "left as it was asked"
+    note = f" ({follow_up.note})" if follow_up.note else ""
+    console.print(f"  follow-up: {made}{note}", style="dim", markup=False)
 
 
 def _print_found(console: Console, trace: Trace) -> None:

@@ -1,16 +1,16 @@
 """`bythebook ingest --watch`: the index kept in step with an author who writes.
 
 The index is opened for each ingestion and let go again, so that the author can ask in another terminal; the embedder stays
-open. Relevance is fitted again only when the author pauses: an edited lesson need not wait for it.
+open. Relevance is fitted again only when the author pauses, and broken off when writing goes on: no edit waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -26,30 +26,60 @@ if TYPE_CHECKING:
 SETTLED_MILLISECONDS = 150
 """Editors write a file in several steps; what comes closer together than this is one change."""
 PAUSE_MILLISECONDS = 5_000
-LOCK_POLL_SECONDS = 0.1
-LOCK_PATIENCE_SECONDS = 30.0
 
 
 async def watch(settings: Settings, folder: Path, *, book: str | None) -> None:
     """Until it is stopped. What cannot be read now may be readable after the next change."""
     from bythebook.adapters import open_embedder
+    from bythebook.errands.runner import watching
     from bythebook.errors import BookError
 
     embedder = open_embedder(settings)
-    stale: Report | None = None
+    fitting = Fitting(lambda report: _calibrate(settings, embedder, folder, report))
     try:
         typer.echo(f"Watching {folder}  (Ctrl-C ends it)")
-        async for changed in _changes(folder):
-            try:
-                if changed:
-                    stale = await _ingest(settings, embedder, folder, book) or stale
-                elif stale:
-                    await _calibrate(settings, embedder, folder, stale)
-                    stale = None
-            except BookError as error:
-                typer.echo(f"bythebook: {error}", err=True)
+        with watching(settings.data_dir.expanduser() / "index"):
+            async for changed in _changes(folder):
+                try:
+                    if changed:
+                        await fitting.break_off()
+                        fitting.wanted = await _ingest(settings, embedder, folder, book) or fitting.wanted
+                    else:
+                        fitting.go_on()
+                except BookError as error:
+                    typer.echo(f"bythebook: {error}", err=True)
     finally:
+        await fitting.break_off()
         await embedder.close()
+
+
+class Fitting:
+    """Relevance, fitted beside the watching. An edit does not wait for it: it is broken off, and begun again when the author
+    pauses again."""
+
+    def __init__(self, fit: Callable[[Report], Coroutine[Any, Any, None]]) -> None:
+        self._fit = fit
+        self._running: asyncio.Task[None] | None = None
+        self.wanted: Report | None = None
+        """Of the last edit that nothing was fitted to."""
+
+    def go_on(self) -> None:
+        if self.wanted and (self._running is None or self._running.done()):
+            self._running = asyncio.create_task(self._run(self.wanted))
+
+    async def break_off(self) -> None:
+        if self._running:
+            self._running.cancel()
+            await asyncio.wait({self._running})
+
+    async def _run(self, report: Report) -> None:
+        from bythebook.errors import BookError
+
+        try:
+            await self._fit(report)
+        except BookError as error:
+            typer.echo(f"bythebook: {error}", err=True)
+        self.wanted = None
 
 
 async def _changes(folder: Path) -> AsyncIterator[bool]:
@@ -92,31 +122,11 @@ async def _calibrate(settings: Settings, embedder: Embedder, folder: Path, repor
         await resources.run(calibrate, root=folder, book_id=report.book_id)
 
 
-@asynccontextmanager
-async def _opened(settings: Settings, embedder: Embedder) -> AsyncIterator[Runner[Resources]]:
-    """Another command may hold the index for a moment."""
+def _opened(settings: Settings, embedder: Embedder) -> AbstractAsyncContextManager[Runner[Resources]]:
     from bythebook.errands.runner import open_runner
-    from bythebook.errors import Locked
     from bythebook.wiring import open_resources
 
-    def opening(settings: Settings) -> AbstractAsyncContextManager[Resources]:
-        return open_resources(settings, embeds=True, embedder=embedder)
-
-    deadline = asyncio.get_running_loop().time() + LOCK_PATIENCE_SECONDS
-    while True:
-        runner = open_runner(settings, opening)
-        try:
-            resources = await runner.__aenter__()
-        except Locked:
-            if asyncio.get_running_loop().time() > deadline:
-                raise
-            await asyncio.sleep(LOCK_POLL_SECONDS)
-            continue
-        break
-    try:
-        yield resources
-    finally:
-        await runner.__aexit__(None, None, None)
+    return open_runner(settings, lambda settings: open_resources(settings, embeds=True, embedder=embedder))
 
 
 def _print(report: Report) -> None:

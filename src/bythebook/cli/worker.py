@@ -52,14 +52,20 @@ async def _work(settings: Settings, until_idle: bool) -> None:
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:
     """A line where something begins or ends."""
+    from datetime import datetime
+
     from bythebook.errors import BookError
     from bythebook.index.progress import Planned, Report
     from bythebook.jobs.course import Waiting
+    from bythebook.publishing import Calibrating
 
     match event:
         case Planned():
-            again = f", begun before ({job.attempts} times now)" if job.attempts > 1 else ""
-            said = f"{job.mode} ingestion of {job.book_id}: {event.files_total:,} lessons{again}"
+            said = f"{job.mode} ingestion of {job.book_id}: {event.files_total:,} lessons to do"
+            if job.attempts > 1:
+                said = f"taken over from a worker that is gone, {said}; what is embedded is not embedded again"
+        case Calibrating():
+            said = "all lessons are in; calibrating"
         case Waiting():
             said = f"waits {event.seconds:.0f} s: {event.reason}"
         case Report():
@@ -68,4 +74,4 @@ def _tell(job: Job, event: JobEvent | BookError) -> None:
             said = f"ended: {event}"
         case _:
             return
-    typer.echo(f"job {job.job_id}  {said}")
+    typer.echo(f"{datetime.now().astimezone():%H:%M:%S}  job {job.job_id}  {said}")

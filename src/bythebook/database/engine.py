@@ -13,18 +13,19 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from bythebook.database.whole import begin_whole, whole
+from bythebook.database.whole import Transaction, whole
 from bythebook.errors import InvalidSettings, StorageFailure, Unavailable
 
 SCHEMA = "0002"
 """The newest migration. Kept here so that an up-to-date database is opened without importing Alembic."""
 
-DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 MIGRATION_LOCK = 7_415_263
-THREADS = 4
-"""In which SQLite works. It writes one thing at a time, whatever their number."""
+CONNECTIONS = {"sqlite": 4, "postgresql": 15}
+"""SQLite writes one thing at a time, whatever their number."""
+WAIT_SECONDS = 30.0
+"""How long one waits for a connection that is free."""
 PATIENCE = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 """With a PostgreSQL that does not answer, in seconds and milliseconds: a statement is not broken off, so it must end."""
 
@@ -36,7 +37,7 @@ T = TypeVar("T")
 def database_url(url: str | None, data_dir: Path) -> str:
     """The driver belongs to us: a plain postgresql:// or sqlite:// address is enough."""
     if not url:
-        return f"sqlite+aiosqlite:///{data_dir / 'bythebook.db'}"
+        return f"sqlite:///{data_dir / 'bythebook.db'}"
     scheme, separator, rest = url.partition("://")
     driver = DRIVERS.get(scheme.partition("+")[0])
     if not separator or driver is None:
@@ -45,29 +46,29 @@ def database_url(url: str | None, data_dir: Path) -> str:
 
 
 class Database:
-    """An engine whose failures speak to people."""
+    """An engine whose failures speak to people. It works in threads, as many as it has connections: who waits for one of them
+    waits in the event loop, so that a transaction that has begun always finds a thread to go on in."""
 
-    def __init__(self, engine: AsyncEngine, files: Engine | None) -> None:
+    def __init__(self, engine: Engine, *, wait_seconds: float) -> None:
         self._engine = engine
-        self._files = files
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="sqlite")
-        self.where = self._engine.url.render_as_string(hide_password=True).replace("+aiosqlite", "").replace("+psycopg", "")
+        self._connections = CONNECTIONS[engine.dialect.name]
+        self._free = asyncio.Semaphore(self._connections)
+        self._wait_seconds = wait_seconds
+        self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="database")
+        self.where = self._engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
 
     @classmethod
-    async def open(cls, url: str) -> Database:
+    async def open(cls, url: str, *, wait_seconds: float = WAIT_SECONDS) -> Database:
         try:
             parsed = make_url(url)
-            engine = create_async_engine(parsed, **_options(parsed))
+            engine = create_engine(parsed, **_options(parsed))
         except (ArgumentError, NoSuchModuleError, ValueError) as error:  # ValueError: a port that is no number
             raise InvalidSettings(
                 "DATABASE_URL cannot be read. It should look like postgresql://user:password@host/name"
             ) from error
-        files = None
-        if parsed.get_backend_name() == "sqlite":
-            files = create_engine(parsed.set(drivername="sqlite"))
-            for one in (engine.sync_engine, files):
-                event.listen(one, "connect", _prepare_sqlite)
-        database = cls(engine, files)
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _prepare_sqlite)
+        database = cls(engine, wait_seconds=wait_seconds)
         try:
             await database._migrate()
         except BaseException:
@@ -76,30 +77,31 @@ class Database:
         return database
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """`work` as one transaction. Once begun it is ended, also when the task that waits for it is cancelled. Preferred where
-        a person waits: SQLite does it all in one visit to another thread, and not in four for each statement."""
+        """`work` as one transaction, in one visit to another thread. Once begun it is ended, also when the task that waits for
+        it is cancelled."""
+
+        def transaction() -> T:
+            with self._engine.begin() as connection:
+                return work(connection)
+
         try:
-            return await whole(self._at_the_server(work) if self._files is None else self._in_a_thread(work, self._files))
+            async with self._connection():
+                return await self._visit(transaction)
         except DBAPIError as error:
             raise self._failure(error) from error
 
-    async def _in_a_thread(self, work: Callable[[Connection], T], files: Engine) -> T:
-        def transaction() -> T:
-            with files.begin() as connection:
-                return work(connection)
-
-        return await asyncio.get_running_loop().run_in_executor(self._threads, transaction)
-
-    async def _at_the_server(self, work: Callable[[Connection], T]) -> T:
-        async with self._engine.begin() as connection:
-            return await connection.run_sync(work)
-
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """All of it or nothing of it, also when the task is cancelled in the middle."""
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """All of it or nothing of it, also when the task is cancelled in the middle. Each statement is a visit of its own."""
+        transaction = Transaction(self._engine, self._visit)
         try:
-            async with begin_whole(self._engine) as connection:
-                yield connection
+            async with self._connection():
+                try:
+                    await transaction.begin()
+                    yield transaction
+                    await transaction.commit()
+                finally:
+                    await transaction.end()
         except DBAPIError as error:
             raise self._failure(error) from error
 
@@ -117,26 +119,49 @@ class Database:
             yield
 
     async def close(self) -> None:
-        await self._engine.dispose()
-        if self._files:
-            await asyncio.to_thread(self._threads.shutdown)
-            self._files.dispose()
+        await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()
+
+    async def _visit(self, work: Callable[[], T]) -> T:
+        return await whole(asyncio.get_running_loop().run_in_executor(self._threads, work))
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[None]:
+        """One of those there are is ours."""
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise Unavailable(
+                f"All {self._connections} connections to the database {self.where} have been in use for "
+                f"{self._wait_seconds:g} seconds. Try again in a moment."
+            ) from error
+        try:
+            yield
+        finally:
+            self._free.release()
 
     async def _migrate(self) -> None:
         try:
-            async with self._engine.connect() as connection:
-                if await connection.run_sync(_current) == SCHEMA:
-                    return
+            if await self._visit(self._schema) == SCHEMA:
+                return
             import alembic.command  # noqa: F401  (slow, and better done before the lock is taken)
 
-            async with self._engine.begin() as connection:
-                if self._engine.dialect.name == "postgresql":  # two programs starting at once
-                    await connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
-                else:
-                    await connection.execute(text("BEGIN IMMEDIATE"))
-                await connection.run_sync(self._upgrade)
+            await self._visit(self._upgrade_alone)
         except DBAPIError as error:
             raise self._failure(error) from error
+
+    def _schema(self) -> str | None:
+        with self._engine.connect() as connection:
+            return _current(connection)
+
+    def _upgrade_alone(self) -> None:
+        with self._engine.begin() as connection:
+            if self._engine.dialect.name == "postgresql":  # two programs starting at once
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
+            else:
+                connection.execute(text("BEGIN IMMEDIATE"))
+            self._upgrade(connection)
 
     def _upgrade(self, connection: Connection) -> None:
         from alembic import command
@@ -172,10 +197,11 @@ class Database:
 
 
 def _options(url: URL) -> dict[str, Any]:
+    pool = {"pool_size": CONNECTIONS[url.get_backend_name()], "max_overflow": 0}
     if url.get_backend_name() != "postgresql":
-        return {}
+        return pool
     patience = {name: value for name, value in PATIENCE.items() if name not in url.query}
-    return {"pool_pre_ping": True, "connect_args": patience}
+    return {**pool, "pool_pre_ping": True, "connect_args": patience}
 
 
 def _current(connection: Connection) -> str | None:

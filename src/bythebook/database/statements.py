@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.dialects import sqlite
+
+from bythebook.database.whole import Transaction
 
 ROWS_AT_ONCE = 400
 """SQLite takes 32,766 parameters in a statement, older builds 999."""
@@ -17,20 +19,18 @@ ROWS_AT_ONCE = 400
 def upsert_now(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
     if not rows:
         return
-    insert = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    insert = _insert(connection.dialect.name, table)
     changes = {column.name: insert.excluded[column.name] for column in table.c if column.name not in keys}
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes), list(rows))
 
 
-async def upsert(connection: AsyncConnection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
+async def upsert(connection: Transaction, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
     await connection.run_sync(upsert_now, table, rows, keys=keys)
 
 
 def insert_absent(connection: Connection, table: Table, row: dict[str, Any], *, key: str) -> bool:
     """False where there is a row with this key already; it stays as it is."""
-    insert = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
-    inserted = insert.values(row).on_conflict_do_nothing(index_elements=[key]).returning(table.c[key])
-    return connection.execute(inserted).first() is not None
+    return connection.execute(_insert_absent(connection.dialect.name, table, key), row).first() is not None
 
 
 def slices(keys: Sequence[str]) -> list[Sequence[str]]:
@@ -45,5 +45,20 @@ def now(connection: Connection) -> datetime:
     return moment.astimezone(UTC)
 
 
-async def clock(connection: AsyncConnection) -> datetime:
+async def clock(connection: Transaction) -> datetime:
     return await connection.run_sync(now)
+
+
+@cache
+def _insert_absent(dialect: str, table: Table, key: str) -> Any:
+    """Made once: to make a statement takes longer than to run it."""
+    return _insert(dialect, table).on_conflict_do_nothing(index_elements=[key]).returning(table.c[key])
+
+
+def _insert(dialect: str, table: Table) -> Any:
+    """One that may meet a row that is there already. Both databases say it alike; the types of the two have nothing in common."""
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # late: most have none, and it is slow to import
+
+    return postgresql.insert(table)

@@ -17,7 +17,8 @@ EXPLETIVE = re.compile(
     rf"\bit(?:\s+{BE})?\s+(?:\w+ly\s+|so\s+|not\s+|also\s+)?(?:possible|impossible|necessary|important|true|better|best|safe|good|bad"
     r"|enough|easy|easier|hard|harder|worth|allowed|fine|difficult|useful|wise|wrong|right|common"
     r"|mean|means|take|takes|took|matter|matters|help|make sense"
-    r"|makes sense|called|cost)\b.*\b(?:to|that|when|if|whether|for|which|how)\b|\bit\s+(?:rain|snow|get dark|get cold)",
+    r"|makes sense|called|cost|ok|okay)\b.*\b(?:to|that|when|if|whether|for|which|how)\b"
+    r"|\bit\s+worth\s+\w+ing\b|\bit\s+(?:rain|snow|get dark|get cold)",
     re.IGNORECASE,
 )
 POSSESSIVE = re.compile(r"\b(?:its|their|his|theirs)\b|\bher\b(?=\s+[a-z])", re.IGNORECASE)
@@ -26,7 +27,8 @@ PEOPLE = frozenset({"he", "she", "him", "his", "her", "hers", "they", "them", "t
 PERSONAL = re.compile(r"\b(?:it|they|them|he|she|him|her)\b", re.IGNORECASE)
 POINTING = re.compile(
     rf"\b(?:this|that|these|those)(?=\s*(?:$|[?.,;!])|\s+(?:{AUXILIARY}|so|not|too|work|mean|happen"
-    r"|different|better|worse|in|on|at|for|to|with|as|and|or|when|if|again|then|please)\b)",
+    r"|different|better|worse|in|on|at|for|to|with|as|and|or|when|if|again|then|please)\b)"
+    r"|(?:(?<=\bis )|(?<=\bwas )|(?<=n['’]t ))that(?=\s+(?:an?|the)\b)",
     re.IGNORECASE,
 )
 POINTED_NOUN = re.compile(
@@ -57,7 +59,7 @@ OBJECTS = frozenset({"it", "them", "him", "her"})
 # Only the subject and the verb of the clause stand before the pronoun: "How does the node find it?". A subject does not act on
 # itself under a pronoun's name.
 SUBJECT_ONLY = re.compile(
-    r"^(?:(?:and|but|so|then)\s+)?(?:(?:what|why|how|when|where|who|which)(?:\s+(?:often|long|fast|exactly|else))?\s+)?"
+    r"^(?:(?:and|but|so|then)\s+)?(?:(?:(?:what|why|how|when|where|who|which)(?:\s+(?:often|long|fast|exactly|else))?|which\s+[\w-]+)\s+)?"
     r"(?:do|does|did|can|could|will|would|should|may|might|must)(?:n['\u2019]t)?\s+"
     r"(?:(?:i|we|you|one|they)|(?:(?:the|an?|my|your|our|each|every|another|this|that|two|most)\s+)?[\w-]+(?:\s+[\w-]+){0,2}?)\s+"
     r"(?:\w+ly\s+)?(?!(?:the|an?|of|in|on|for|and|or|to|where|when|what|how|why|whether|if|which|that|because|while|until|before|after)\b)\w+"
@@ -65,7 +67,7 @@ SUBJECT_ONLY = re.compile(
     re.IGNORECASE,
 )
 COMPARED = re.compile(
-    r"\b(?:differs?|different|compared?|better|worse|faster|slower|similar|relate|related|instead|unlike)\s*(?:from|than|to|with|of)?\s*$",
+    r"\b(?:differs?|different|compared|(?<=\w\s)compare|better|worse|faster|slower|similar|relate|related|instead|unlike)\s*(?:from|than|to|with|of)?\s*$",
     re.IGNORECASE,
 )
 SENTENCE_BEFORE = re.compile(r"[.!?:]\s")

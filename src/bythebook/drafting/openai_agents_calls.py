@@ -20,7 +20,6 @@ from openai.types.chat import ChatCompletionChunk
 from bythebook.errors import InvalidSettings, RateLimited, Rejected, Unavailable
 from bythebook.index.remote import MESSAGE_LENGTH, TRIED_AGAIN, Failure, Patience, checked_key, retry_after_seconds
 
-OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOST = "api.openai.com"
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"

@@ -7,15 +7,21 @@ once and does not know where it runs; nor does the command that sends it, which 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from bythebook.errands.server_file import SERVER_FILE
+from bythebook.errors import Locked
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
     from bythebook.wiring import Library
+
+WATCHED = "watched.lock"
+POLL_SECONDS = 0.1
+PATIENCE_SECONDS = 30.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,5 +73,41 @@ async def open_runner(
         if address := await asyncio.to_thread(find_server, folder):
             yield ThroughServer[L](address, settings)
             return
-    async with opening(settings) as library:
-        yield InProcess(library)
+    async with AsyncExitStack() as stack:
+        yield InProcess(await _enter(stack, opening, settings, folder))
+
+
+async def _enter(
+    stack: AsyncExitStack, opening: Callable[[Settings], AbstractAsyncContextManager[L]], settings: Settings, folder: Path
+) -> L:
+    """A command that watches lets the index go after each change, so whoever wants it waits a moment, that command too."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    while True:
+        try:
+            return await stack.enter_async_context(opening(settings))
+        except Locked:
+            if asyncio.get_running_loop().time() > deadline or not _is_watched(folder):
+                raise
+        await asyncio.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def watching(folder: Path) -> Iterator[None]:
+    """While this holds, commands know that who holds the index in `folder` will let it go. It ends with the process."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(Timeout), FileLock(folder / WATCHED, timeout=0):
+        yield
+        return
+    yield  # another watches here too
+
+
+def _is_watched(folder: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    try:
+        FileLock(folder / WATCHED, timeout=0).acquire().lock.release()
+    except Timeout:
+        return True
+    return False

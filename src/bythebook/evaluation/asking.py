@@ -42,7 +42,7 @@ class Outcome:
     case: Case
     answer: Answer | None
     results: tuple[SearchResult, ...] = ()
-    first_ms: float | None = None
+    first_sentence_ms: float | None = None
     total_ms: float = 0.0
     failure: str = ""
 
@@ -72,18 +72,24 @@ async def _ask(answering: Answering, book_id: str, case: Case, manner: Manner) -
         history=case.history,
     )
     results: tuple[SearchResult, ...] = ()
-    first_ms: float | None = None
+    first_sentence_ms: float | None = None
     began = time.perf_counter()
     try:
         async for event in answering.answer(question):
-            elapsed_ms = 1000 * (time.perf_counter() - began)
+            elapsed_ms = round(1000 * (time.perf_counter() - began), 1)
             match event:
                 case Found():
                     results = event.results
-                case Sentence() if first_ms is None:
-                    first_ms = elapsed_ms
+                case Sentence() if first_sentence_ms is None:
+                    first_sentence_ms = elapsed_ms
                 case Answered() | Refused():
-                    return Outcome(case=case, answer=event.answer, results=results, first_ms=first_ms, total_ms=elapsed_ms)
+                    return Outcome(
+                        case=case,
+                        answer=event.answer,
+                        results=results,
+                        first_sentence_ms=first_sentence_ms,
+                        total_ms=elapsed_ms,
+                    )
     except Unavailable as error:
         return Outcome(case=case, answer=None, results=results, failure=str(error))
     raise AssertionError("a turn ends with its answer")

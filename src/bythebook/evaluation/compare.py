@@ -78,7 +78,7 @@ def compare(before: Report, now: Report) -> Comparison:
         kind = judged or ("better" if other.right else "worse")
         changes[kind].append(Change(id=other.id, question=other.question, before=_ending(one), now=_ending(other)))
     return Comparison(
-        before=f"{before.created_at}, {before.model}, By the Book {before.version}",
+        before=f"{before.times.created_at}, {before.model}, By the Book {before.version}",
         same=len(pairs) - sum(map(len, changes.values())),
         better=tuple(changes["better"]),
         worse=tuple(changes["worse"]),

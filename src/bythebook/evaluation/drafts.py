@@ -31,12 +31,22 @@ FOREIGN = (
     "How long is a passport valid?",
 )
 """None of them is among those that relevance is fitted by."""
-NAMELESS = STOP | {"each", "another", "one", "first", "second", "third", "other", "such", "lesson", "chapter", "section", "book"}
-ASKING = re.compile(r"(?:how|why|when|where|which|what|who)\b", re.IGNORECASE)
+NAMELESS = STOP | {
+    "each", "every", "another", "one", "first", "second", "third", "other", "such", "lesson", "chapter", "section", "book",
+}  # fmt: skip
+ASKING = re.compile(r"(?:how|why|where|which|what|who)\b", re.IGNORECASE)
+PREPOSITION = re.compile(r"(?:from|with|without|beyond|before|after|behind|inside|in|on|at|to|for|by)\b", re.IGNORECASE)
+DOING = re.compile(r"\w+ing \w+|\w+ly ", re.IGNORECASE)
+"""How a phrase begins that tells of something rather than names it: "moving the camera", "widely used remedy"."""
+BOLD_TERM = re.compile(r"^(?:An? |The )?\*\*[^*]+\*\*,? ?")
+CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
+SHORT_QUESTION = 5
+"""Words below which a title that asks needs its lesson to be understood."""
 NUMBERS = r"\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 COUNTED = re.compile(
     r"^(?P<subject>(?:An? |The )?[a-z][\w -]{2,40}?) (?P<verb>has|takes|needs|holds|contains) "
-    rf"(?:{NUMBERS}) (?P<things>[a-z]+s)\b",
+    rf"(?:{NUMBERS}) (?P<things>[a-z]+s)\b(?! of th)",
     re.IGNORECASE,
 )
 PLAIN_VERBS = {"has": "have", "takes": "take", "needs": "need", "holds": "hold", "contains": "contain"}
@@ -57,9 +67,13 @@ class QuestionDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposal:
+    """`promise` tells the better ones: 0 where the author set the defined word in bold, 2 where a title asks, 3 where only a
+    title is asked for, 4 for "The price is …", which is seldom a definition."""
+
     question: str
     lesson: str
     quote: str
+    promise: int
 
 
 async def draft_questions(index: VectorIndex, state: IngestionState, count: int) -> list[QuestionDraft]:
@@ -67,7 +81,8 @@ async def draft_questions(index: VectorIndex, state: IngestionState, count: int)
     chunks = [held.chunk async for held in index.scan(state.collection_name, Filters(book_id=state.book_id))]
     chunks.sort(key=lambda chunk: (chunk.source_file, chunk.chunk_index))
     foreign = FOREIGN[: round(count * FOREIGN_SHARE)]
-    proposals = _spread([*_from_sentences(chunks), *_from_titles(chunks)], count - len(foreign))
+    names = _names(chunks)
+    proposals = _spread(_once([*_from_sentences(chunks, names), *_from_titles(chunks, names)]), count - len(foreign))
     drafts = [
         QuestionDraft(
             id=_id(one.question), question=one.question, answerable=True, kind="answerable", lesson=one.lesson, quote=one.quote
@@ -82,42 +97,51 @@ def _id(question: str) -> str:
     return f"draft-{sha256(question)[:8]}"
 
 
-def _from_sentences(chunks: Sequence[Chunk]) -> Iterator[_Proposal]:
+def _from_sentences(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
     """Definitions and counts: "A node is a process that …" gives "What is a node?"."""
     for chunk in chunks:
         for one in statements(chunk.preface, chunk.text):
-            question = _asked_of(one.readable) if one.kind == "sentence" else None
+            question = _asked_of(one.readable, names) if one.kind == "sentence" else None
             if question:
-                yield _Proposal(question=question, lesson=chunk.source_file, quote=chunk.text[one.start : one.end])
+                quote = chunk.text[one.start : one.end]
+                promise = 0 if BOLD_TERM.match(quote) else 4 if quote.startswith("The ") else 1
+                yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=promise)
 
 
-def _asked_of(sentence: str) -> str | None:
+def _asked_of(sentence: str, names: frozenset[str]) -> str | None:
     counted = COUNTED.match(sentence)
     if counted and not _nameless(counted["subject"]):
-        return f"How many {counted['things']} does {_small(counted['subject'])} {PLAIN_VERBS[counted['verb'].lower()]}?"
+        things, verb = counted["things"], PLAIN_VERBS[counted["verb"].lower()]
+        return f"How many {things} does {_small(counted['subject'], names)} {verb}?"
     defined = DEFINITION.match(sentence)
     if not defined or _nameless(defined["term"]) or sentence.rstrip().endswith(":"):
         return None
     article = sentence[: defined.start("term")].lower()
     several = sentence[defined.end("term") :].lstrip().startswith("are ")
-    return f"What {'are' if several else 'is'} {article}{_small(defined['term']) if not article else defined['term']}?"
+    return f"What {'are' if several else 'is'} {article}{defined['term'] if article else _small(defined['term'], names)}?"
 
 
 def _nameless(words: str) -> bool:
     """Whether these words name nothing that can be asked about by itself."""
     rest = re.sub(r"^(?:an?|the) ", "", words.lower()).split()
-    return not rest or rest[0] in NAMELESS or len(rest) > 4
+    return not rest or rest[0] in NAMELESS or len(rest) > 4 or bool(DOING.match(" ".join(rest)))
 
 
-def _small(words: str) -> str:
+def _names(chunks: Sequence[Chunk]) -> frozenset[str]:
+    """The words that the book writes with a capital in the middle of a sentence."""
+    return frozenset(name for chunk in chunks for name in NAME.findall(CODE.sub("", chunk.text)))
+
+
+def _small(words: str, names: frozenset[str]) -> str:
     """As it reads within a sentence; names and abbreviations keep their capitals."""
     first = words.partition(" ")[0]
-    return words if first[1:] != first[1:].lower() else words[0].lower() + words[1:]
+    kept = first in names or first[1:] != first[1:].lower()
+    return words if kept else words[0].lower() + words[1:]
 
 
-def _from_titles(chunks: Sequence[Chunk]) -> Iterator[_Proposal]:
+def _from_titles(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
     """A section's title, and the first sentence under it. A title that several lessons share names no subject."""
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str], tuple[str, str]] = {}
     lessons: dict[str, set[str]] = {}
     for chunk in chunks:
         title = readable(chunk.section_title or "").strip()
@@ -125,23 +149,40 @@ def _from_titles(chunks: Sequence[Chunk]) -> Iterator[_Proposal]:
             continue
         lessons.setdefault(title.lower(), set()).add(chunk.source_file)
         for one in statements(chunk.preface, chunk.text):
-            if one.kind == "sentence":
-                first.setdefault((chunk.source_file, title), chunk.text[one.start : one.end])
-    for (lesson, title), quote in first.items():
+            if one.kind == "sentence" and not one.readable.rstrip().endswith(":") and chunk.text[one.start] != "<":
+                first.setdefault((chunk.source_file, title), (chunk.text[one.start : one.end], chunk.page_title))
+    for (lesson, title), (quote, page_title) in first.items():
         if len(lessons[title.lower()]) == 1:
-            bare = title.rstrip(".?!:")
-            question = f"{bare}?" if title.endswith("?") else f"What does the book say about {_small(bare)}?"
-            if ASKING.match(bare) and not title.endswith("?"):
-                question = f"Can you explain {_small(bare)}?"
-            yield _Proposal(question=question, lesson=lesson, quote=quote)
+            question = _asked_by(title, page_title, names)
+            yield _Proposal(question=question, lesson=lesson, quote=quote, promise=2 if title.endswith("?") else 3)
+
+
+def _asked_by(title: str, page_title: str, names: frozenset[str]) -> str:
+    bare = title.rstrip(".?!:")
+    small = _small(bare, names)
+    if title.endswith("?"):
+        return f"{bare}?" if len(bare.split()) >= SHORT_QUESTION else f"In “{page_title}”: {small}?"
+    if ASKING.match(bare):
+        return f"Can you explain {small}?"
+    if bare.lower().startswith("when "):
+        return f"What is there to do {small}?"
+    return f"What does “{bare}” mean here?" if PREPOSITION.match(bare) else f"What does the book say about {small}?"
+
+
+def _once(made: Sequence[_Proposal]) -> list[_Proposal]:
+    """Each question once, and each sentence asked for once: the title over a definition asks for it again."""
+    best: dict[tuple[str, str], _Proposal] = {}
+    for one in sorted(made, key=lambda one: one.promise):
+        best.setdefault((one.lesson, one.quote), one)
+    return list({one.question: one for one in reversed(best.values())}.values())
 
 
 def _spread(made: Sequence[_Proposal], count: int) -> list[_Proposal]:
-    """A lesson after the other, each question once, so that a few drafts already cover the book."""
+    """A lesson after the other, each question once and the best first, so that a few drafts already cover the book."""
     by_lesson: dict[str, list[_Proposal]] = {}
-    for one in {one.question: one for one in reversed(made)}.values():
+    for one in made:
         by_lesson.setdefault(one.lesson, []).append(one)
-    lessons = [sorted(by_lesson[lesson], key=lambda one: _id(one.question)) for lesson in sorted(by_lesson)]
+    lessons = [sorted(by_lesson[lesson], key=lambda one: (one.promise, _id(one.question))) for lesson in sorted(by_lesson)]
     rounds = max(map(len, lessons), default=0)
     taken = [lesson[turn] for turn in range(rounds) for lesson in lessons if turn < len(lesson)]
     return taken[: max(0, count)]

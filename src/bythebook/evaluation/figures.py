@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bythebook.evaluation.cases import REASONS
-from bythebook.evaluation.intervals import bootstrap, percentile, wilson
+from bythebook.evaluation.intervals import bootstrap, wilson
 from bythebook.evaluation.marks import Mark
 
 Group = Literal["questions", "retrieval", "decisions", "citations", "latency"]
@@ -75,7 +75,7 @@ def percent(share: float) -> str:
 
 def figures(marks: Sequence[Mark]) -> tuple[Figure, ...]:
     """All that these marks tell; what nothing was expected of is not there."""
-    found = [*_questions(marks), *_retrieval(marks), *_decisions(marks), *_citations(marks), *_latency(marks)]
+    found = [*_questions(marks), *_retrieval(marks), *_decisions(marks), *_citations(marks)]
     return tuple(figure for figure in found if figure.count)
 
 
@@ -164,14 +164,6 @@ def _citations(marks: Sequence[Mark]) -> list[Figure]:
         _rate("quote_exactness", "citations", [1.0] * (quotes - inexact) + [0.0] * inexact),
         _rate("sentence_support", "citations", [1.0] * (sentences - unsupported) + [0.0] * unsupported),
     ]
-
-
-def _latency(marks: Sequence[Mark]) -> list[Figure]:
-    asked = [mark for mark in marks if not mark.failure]
-    total = of(lambda mark: mark.total_ms, asked)
-    first = of(lambda mark: mark.first_ms, asked)
-    rows = (("latency_p50_ms", total, 0.5), ("latency_p95_ms", total, 0.95), ("first_sentence_p95_ms", first, 0.95))
-    return [_figure(name, "latency", percentile(values, share), None, None, len(values)) for name, values, share in rows]
 
 
 def by_name(found: Iterable[Figure]) -> Mapping[str, Figure]:

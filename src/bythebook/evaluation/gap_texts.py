@@ -23,6 +23,7 @@ COLUMNS = (
     "relevance",
     "last_asked",
 )
+SLUG_LENGTH = 60
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
 ENDINGS = {
@@ -55,16 +56,21 @@ def to_issues(gaps: Sequence[Gap]) -> Iterator[tuple[str, str]]:
     """A file's name and its text for each section; what is off the subject asks for nothing to be written."""
     numbered = [gap for gap in gaps if gap.source_url]
     for number, gap in enumerate(numbered, start=1):
-        slug = re.sub(r"[^a-z0-9]+", "-", gap.title.lower()).strip("-")[:60].rstrip("-") or "section"
-        yield f"{number:03}-{slug}.md", _issue(gap)
+        yield f"{number:03}-{_slug(gap.title)}.md", _issue(gap)
+
+
+def _slug(title: str) -> str:
+    """Whole words, as many as fit."""
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return (slug if len(slug) <= SLUG_LENGTH else slug[: SLUG_LENGTH + 1].rpartition("-")[0] or slug[:SLUG_LENGTH]) or "section"
 
 
 def _issue(gap: Gap) -> str:
     questions = "\n".join(map(_line, gap.questions))
-    asked = f"{gap.times} question{'s' if gap.times != 1 else ''}"
+    asked, them = (f"{gap.times} questions", "them") if gap.times != 1 else ("1 question", "it")
     return (
         f"# Readers ask more about “{gap.title}”\n\n"
-        f"{asked} came nearest to [{gap.title}]({gap.source_url}), and the book did not answer them, or barely.\n\n"
+        f"{asked} came nearest to [{gap.title}]({gap.source_url}), and the book did not answer {them}, or barely.\n\n"
         f"{questions}\n\n"
         "When the text is written: add the questions to `questions.jsonl`, then `bythebook ingest` and `bythebook evaluate`.\n"
     )

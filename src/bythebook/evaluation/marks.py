@@ -42,8 +42,6 @@ class Mark:
     retrieved: tuple[Retrieved, ...]
     passage_rank: int | None
     failure: str
-    total_ms: float
-    first_ms: float | None
     retrieval: Mapping[str, float] = field(default_factory=dict)
     searched: str = ""
     answered: bool = False

@@ -16,7 +16,7 @@ from bythebook.evaluation.plots import interval_bar, reliability_plot, risk_cove
 from bythebook.evaluation.report import Report
 
 HEADLINES = {
-    "decision_accuracy": "questions rightly answered or rightly refused",
+    "decision_accuracy": "of the questions rightly answered or rightly refused",
     "recall_at_5": "of the time the right lesson is among five results",
     "citation_recall": "of the answers cite the right lesson",
     "quote_exactness": "of the quotes stand in the book, character for character",
@@ -48,10 +48,27 @@ def _opening(report: Report) -> str:
     apart = f" {fitted:,} more were used to fit relevance to this book and are scored apart." if fitted else ""
     return (
         f'<header><p class="eyebrow">By the Book · scorecard</p><h1>{escape(report.title)}</h1>'
-        "<p>This tutor answers only from the book and shows the passage for every sentence. Here is how well it does, measured "
-        f"by {len(report.scored):,} questions with known answers.{apart}</p>"
-        f'<p class="caption">{escape(report.created_at[:10])} · answers by {escape(_drafter(report.model))} · '
+        "<p>This tutor answers only from the book, shows the passage for every sentence, and says so when the book has no "
+        f"answer. Here is how well it does, measured by {len(report.scored):,} questions with known answers.{apart}</p>"
+        f"{_in_words(report.scored)}"
+        f'<p class="caption">{escape(report.times.created_at[:10])} · answers by {escape(_drafter(report.model))} · '
         f"embedded by {escape(report.embedder)} · questions from <code>{escape(report.questions_file)}</code></p></header>"
+    )
+
+
+def _in_words(marks: Sequence[Mark]) -> str:
+    """What a reader wants to know before any percentage. Left out where only one kind of question was asked."""
+    asked = [mark for mark in marks if not mark.failure]
+    yes, no = ([mark for mark in asked if mark.expected is side] for side in (True, False))
+    quotes, inexact = sum(mark.quotes for mark in asked), sum(len(mark.inexact) for mark in asked)
+    if not yes or not no or not quotes:
+        return ""
+    answered, refused = sum(mark.answered for mark in yes), sum(not mark.answered for mark in no)
+    exact = f"All {quotes:,}" if not inexact else f"{quotes - inexact:,} of its {quotes:,}"
+    return (
+        f'<p class="lead">It answered <strong>{answered:,} of the {len(yes):,}</strong> questions that the book answers, and '
+        f"refused <strong>{refused:,} of the {len(no):,}</strong> that it does not. {exact} quotes stand in the book, character "
+        "for character.</p>"
     )
 
 
@@ -68,7 +85,7 @@ def _headline(report: Report) -> str:
 def _card(figure: Figure, meaning: str) -> str:
     return (
         f'<div><div class="big">{figure.shown}</div>{interval_bar(figure.value, figure.low or 0.0, figure.high or 0.0)}'
-        f'<div>{escape(meaning)}</div><div class="caption">{figure.interval} · n = {figure.count:,}</div></div>'
+        f'<div>{escape(meaning)}</div><div class="caption">{figure.interval} · n&nbsp;=&nbsp;{figure.count:,}</div></div>'
     )
 
 
@@ -102,7 +119,8 @@ def _decisions(marks: Sequence[Mark]) -> str:
         rows += f'<tr><th scope="row">{words(wanted)}</th>{cells}</tr>'
     return (
         "<h2>Answered or refused</h2><p>Each row is what should have happened, each column what did. A refusal also says why.</p>"
-        f'<div class="wide"><table class="matrix"><thead><tr><th scope="col">should be ↓ &nbsp; was →</th>{head}</tr></thead>'
+        '<div class="wide" role="region" aria-label="Answered or refused" tabindex="0"><table class="matrix"><thead><tr>'
+        f'<th scope="col">should be ↓ &nbsp; was →</th>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
@@ -131,16 +149,16 @@ def _chapters(marks: Sequence[Mark]) -> str:
 
 
 def _figures(report: Report) -> str:
-    fitted = by_name(report.fitted)
+    fitted = by_name((*report.fitted, *report.times.fitted))
     rows = ""
-    for group, some in groupby(report.held_out, key=lambda figure: figure.group):
+    for group, some in groupby((*report.held_out, *report.times.held_out), key=lambda figure: figure.group):
         rows += f'<tr class="group"><th scope="rowgroup" colspan="6">{group.capitalize()}</th></tr>'
         rows += "".join(_row(figure, fitted.get(figure.name), with_fitted=bool(fitted)) for figure in some)
     last = '<th scope="col">fitted</th>' if fitted else ""
     note = " “Fitted” are the questions that relevance was fitted by: not to be believed, only compared." if fitted else ""
     return (
         f"<h2>Every figure</h2><p>With the interval that holds the true value in 95 of 100 such measurements.{note}</p>"
-        '<table class="figures"><thead><tr><th></th><th></th><th scope="col">value</th><th scope="col">95% interval</th>'
+        '<table class="figures"><thead><tr><td></td><td></td><th scope="col">value</th><th scope="col">95% interval</th>'
         f'<th scope="col">n</th>{last}</tr></thead><tbody>{rows}</tbody></table>'
     )
 
@@ -156,7 +174,7 @@ def _row(figure: Figure, fitted: Figure | None, *, with_fitted: bool) -> str:
 
 
 def _closing(report: Report) -> str:
-    latency = f" Latency was measured with {report.at_once} questions at once." if report.at_once > 1 else ""
+    latency = f" Latency was measured with {report.times.at_once} questions at once." if report.times.at_once > 1 else ""
     return (
         "<footer><p>Retrieval figures by ir-measures; a result counts where it is of the expected lesson. Rates have Wilson’s "
         "interval, means a bootstrap’s. Quotes were looked up in the source text again and sentences checked again, not taken "

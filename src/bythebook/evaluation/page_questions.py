@@ -11,8 +11,8 @@ from bythebook.evaluation.figures import percent
 from bythebook.evaluation.marks import Mark
 from bythebook.evaluation.report import Report
 
-OPENED = 3
-"""Wrong questions that stand open; the others open at a click."""
+OPENED = 1
+"""Wrong questions that stand open, to show what there is to see; the others open at a click."""
 
 
 def wrong_questions(marks: Sequence[Mark]) -> str:
@@ -40,7 +40,7 @@ def _question(mark: Mark, *, opened: bool) -> str:
         for one in mark.retrieved
     )
     retrieved = (
-        f'<table><thead><tr><th scope="col"></th><th scope="col">retrieved</th><th scope="col">relevance</th></tr></thead>'
+        f'<table><thead><tr><td></td><th scope="col">retrieved</th><th scope="col">relevance</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
         if rows
         else ""
@@ -62,7 +62,7 @@ def changes(comparison: Comparison) -> str:
     )
     return (
         f"<h2>What has changed</h2><p>Compared with {escape(comparison.before)}; {comparison.same:,} questions end the same.</p>"
-        '<table><thead><tr><th></th><th scope="col">before</th><th scope="col">now</th><th scope="col">points</th><th></th></tr>'
+        '<table><thead><tr><td></td><th scope="col">before</th><th scope="col">now</th><th scope="col">points</th><td></td></tr>'
         f"</thead><tbody>{rows}</tbody></table>{listed}"
     )
 

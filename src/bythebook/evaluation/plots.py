@@ -52,7 +52,7 @@ def interval_bar(value: float, low: float, high: float) -> str:
         '<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" x="0" y="4.5" width="100" height="3"/>'
         f'<rect class="reach" x="{100 * low:.2f}" y="3" width="{max(0.6, 100 * (high - low)):.2f}" height="6"/>'
-        f'<rect class="mark" x="{max(0.0, 100 * value - 0.7):.2f}" y="0" width="1.4" height="12"/></svg>'
+        f'<rect class="mark" x="{min(98.6, max(0.0, 100 * value - 0.7)):.2f}" y="0" width="1.4" height="12"/></svg>'
     )
 
 

@@ -140,7 +140,7 @@ def _csv(text: str) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield reader.line_num, f"it is not CSV ({error})"
+            yield reader.reader.line_num, f"it is not CSV ({error})"
             continue
         yield reader.line_num, _cells(row)
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bythebook import __version__
 from bythebook.answering import Answering
-from bythebook.calibrating import for_fitting, read_questions
+from bythebook.calibrating import BookQuestion, for_fitting, read_questions
 from bythebook.errors import InvalidInput, Unavailable
 from bythebook.evaluation.asking import Manner, Outcome, ask_all
 from bythebook.evaluation.cases import Case, Remark
@@ -22,6 +21,7 @@ from bythebook.evaluation.marks import Mark
 from bythebook.evaluation.reading import CaseSet
 from bythebook.evaluation.scoring import Scorer
 from bythebook.evaluation.sources import Sources
+from bythebook.evaluation.times import Times, taken
 from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.probes import FOREIGN
 from bythebook.index.state import IngestionState
@@ -38,13 +38,13 @@ class Report:
     model: str
     embedder: str
     questions_file: str
-    at_once: int
     version: str
-    created_at: str
     held_out: tuple[Figure, ...]
     fitted: tuple[Figure, ...]
     remarks: tuple[Remark, ...]
     marks: tuple[Mark, ...]
+    times: Times
+    """Last, because only they differ between two runs."""
 
     @property
     def scored(self) -> tuple[Mark, ...]:
@@ -93,13 +93,12 @@ async def evaluate(
         model=models[0],
         embedder=manifest.embedder,
         questions_file=name,
-        at_once=manner.at_once,
         version=__version__,
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         held_out=figures([mark for mark in ordered if not mark.fitted]),
         fitted=figures([mark for mark in ordered if mark.fitted]),
         remarks=(*given.remarks, *unknown, *_noticed(ordered, cases)),
         marks=tuple(ordered),
+        times=taken([outcomes[case.id] for case in cases], fitted=fitted, at_once=manner.at_once),
     )
 
 
@@ -111,17 +110,25 @@ def _with_retrieval(marks: Sequence[Mark], outcomes: dict[str, Outcome], depth: 
     return [replace(mark, retrieval=by_id.get(mark.id, {})) for mark in marks]
 
 
-def _fitted(cases: Iterable[Case], state: IngestionState, stored: Any) -> frozenset[str]:
-    """The questions that relevance was fitted by. Where the book's folder is gone, every one that may have been."""
+def _fitted(cases: Sequence[Case], state: IngestionState, stored: Any) -> frozenset[str]:
+    """The questions that relevance was fitted by."""
     if not stored:
         return frozenset()
-    fitted = {case.id for case in cases if case.question in FOREIGN}
-    if Calibration.from_dict(stored["close"]).sources.get("author"):
-        root = Path(state.source_root)
-        own = {question.id: question.text for question in read_questions(root)} if root.is_dir() else None
-        halves = [case for case in cases if for_fitting(case.id) and not case.filters]
-        fitted |= {case.id for case in halves if own is None or own.get(case.id) in (case.question, case.standalone)}
-    return frozenset(fitted)
+    foreign = frozenset(case.id for case in cases if case.question in FOREIGN)
+    if not Calibration.from_dict(stored["close"]).sources.get("author"):
+        return foreign
+    root = Path(state.source_root)
+    return foreign | fitted_by(cases, read_questions(root) if root.is_dir() else None)
+
+
+def fitted_by(cases: Iterable[Case], own: Iterable[BookQuestion] | None) -> frozenset[str]:
+    """Those that the book's own questions say in the same words, whatever their ids here. Where the book's folder is gone and
+    nobody knows what it said, every one that may have been."""
+    asked = [case for case in cases if not case.filters]
+    if own is None:
+        return frozenset(case.id for case in asked if for_fitting(case.id))
+    texts = {question.text for question in own if for_fitting(question.id)}
+    return frozenset(case.id for case in asked if (case.standalone or case.question) in texts)
 
 
 def _noticed(marks: Sequence[Mark], cases: Sequence[Case]) -> list[Remark]:

@@ -65,8 +65,6 @@ class Scorer:
             retrieved=tuple(_retrieved(result, gold) for result in outcome.results[:SHOWN]),
             passage_rank=_passage_rank(outcome.results, gold),
             failure=outcome.failure,
-            total_ms=outcome.total_ms,
-            first_ms=outcome.first_ms,
         )
         return mark if answer is None else await self._answered(mark, case, answer, gold)
 
@@ -109,7 +107,8 @@ class Scorer:
         return lesson is not None and lesson.between(citation.span.start, citation.span.end) == citation.quote
 
     async def _supported(self, sentence: Sentence) -> bool:
-        """Checked anew against the cited chunks as the index holds them now: by its content, or as a quotation."""
+        """Checked anew against the cited chunks as the index holds them now: as a quotation, which is soon seen, or by its
+        content."""
         evidence = await self._evidence(sentence.citations)
         if not evidence:
             return False
@@ -122,7 +121,7 @@ class Scorer:
             for at in (chunks[one.chunk_id].span.start,)
         )
         draft = DraftSentence(text=sentence.text, labels=sentence.labels, kind=cast(SentenceKind, sentence.kind))
-        return any(isinstance(checker.check(one), Supported) for one in (draft, replace(draft, quotes=quotes)))
+        return any(isinstance(checker.check(one), Supported) for one in (replace(draft, quotes=quotes), draft))
 
     async def _evidence(self, citations: Sequence[Citation]) -> list[Evidence]:
         by_label: dict[int, list[Citation]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,18 @@ class LessonText:
 
     source_file: str
     chunks: tuple[Chunk, ...]
+    letters: str
+    """The text without its blanks. Put together once: a thousand quotes are looked up in it."""
+    places: Sequence[int]
+    """Where each letter stands in the source."""
+
+    @classmethod
+    def of(cls, source_file: str, chunks: Sequence[Chunk]) -> LessonText:
+        letters = [
+            (letter, chunk.span.start + at) for chunk in chunks for at, letter in enumerate(chunk.text) if not letter.isspace()
+        ]
+        places = array("L", (place for _, place in letters))
+        return cls(source_file=source_file, chunks=tuple(chunks), letters="".join(letter for letter, _ in letters), places=places)
 
     @property
     def chapter(self) -> str:
@@ -41,14 +54,8 @@ class LessonText:
     def find(self, words: str) -> tuple[int, int] | None:
         """Where these words stand in the source, whatever the blanks between them."""
         wanted = "".join(words.split())
-        places = [
-            (chunk.span.start + at, letter)
-            for chunk in self.chunks
-            for at, letter in enumerate(chunk.text)
-            if not letter.isspace()
-        ]
-        at = "".join(letter for _, letter in places).find(wanted) if wanted else -1
-        return (places[at][0], places[at + len(wanted) - 1][0] + 1) if at >= 0 else None
+        at = self.letters.find(wanted) if wanted else -1
+        return (self.places[at], self.places[at + len(wanted) - 1] + 1) if at >= 0 else None
 
 
 class Sources:
@@ -66,7 +73,7 @@ class Sources:
             if not chunks:
                 return None
             chunks.sort(key=lambda chunk: chunk.chunk_index)
-            self._lessons[source_file] = LessonText(source_file=source_file, chunks=tuple(chunks))
+            self._lessons[source_file] = LessonText.of(source_file, chunks)
         return self._lessons[source_file]
 
     async def settle(self, cases: Sequence[Case]) -> tuple[list[Case], list[Remark]]:

@@ -2,7 +2,7 @@
 embedder: 0.3 is what a question that the book does not answer typically gets, 0.6 is where answering and refusing are
 equally wrong, 0.75 is reached by three quarters of the questions it answers, 0.85 by half of them.
 
-A logistic regression with a ridge, by Newton's method: deterministic, no dependency, a coefficient for each signal.
+A coefficient for each signal, by a logistic regression with a ridge: deterministic, no dependency.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.errors import Mismatch
-from bythebook.grounding.regression import area, best_threshold, regress
+from bythebook.grounding.regression import area, best_threshold
 from bythebook.grounding.signals import Glance, Signals
+from bythebook.grounding.weighing import USUAL, Weighing, fitted, fitted_by_text
 
-METHOD = "ridge logistic regression on seven retrieval signals, anchored"
+METHOD = "ridge logistic regression on eight retrieval signals, anchored"
 TOP_ABOVE_MEAN = 0.15
 """How far the best result of a typical pool stands above the pool's mean."""
 LEAST_GAP = 1e-3
 FOREIGN_SOURCE = "other subject"
+AUTHOR_SOURCE = "author"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,34 +87,38 @@ class Probe:
 
 
 def fit(probes: Sequence[Probe]) -> Calibration:
-    """Both kinds weigh the same, however many there are of each."""
     rows = np.array([probe.signals.vector for probe in probes], dtype=np.float64)
-    truth = np.array([probe.answerable for probe in probes], dtype=np.float64)
-    means, scales = rows.mean(axis=0), rows.std(axis=0)
-    scales = np.where(scales > 1e-9, scales, 1.0)
-    standard = (rows - means) / scales
-    coefficients, intercept = regress(standard, truth)
-    logits = standard @ coefficients + intercept
-    yes, no = np.sort(logits[truth == 1]), np.sort(logits[truth == 0])
-    threshold, accuracy = best_threshold(yes, no)
+    truth = np.array([probe.answerable for probe in probes])
+    weighing = _weighing(probes, rows, truth)
+    logits = weighing.score(rows)
+    yes, no = np.sort(logits[truth]), np.sort(logits[~truth])
     above = sorted(probe.top_above_mean for probe in probes if probe.answerable)
     sources = {source: sum(probe.source == source for probe in probes) for source in sorted({probe.source for probe in probes})}
     return Calibration(
         method=METHOD,
         names=probes[0].signals.names,
-        means=tuple(means.tolist()),
-        scales=tuple(scales.tolist()),
-        coefficients=tuple(coefficients.tolist()),
-        intercept=float(intercept),
-        anchors=_anchors(yes, no, threshold),
+        means=tuple(weighing.means.tolist()),
+        scales=tuple(weighing.scales.tolist()),
+        coefficients=tuple(weighing.coefficients.tolist()),
+        intercept=float(weighing.intercept),
+        anchors=_anchors(yes, no, 0.0),
         spread=TOP_ABOVE_MEAN / max(above[len(above) // 2], 1e-6),
         subject=_subject(probes),
         answerable=len(yes),
         unanswerable=len(no),
         auc=area(yes, no),
-        balanced_accuracy=accuracy,
+        balanced_accuracy=float(((yes >= 0).mean() + (no < 0).mean()) / 2),
         sources=sources,
     )
+
+
+def _weighing(probes: Sequence[Probe], rows: NDArray[np.float64], truth: NDArray[np.bool_]) -> Weighing:
+    foreign = np.array([probe.source == FOREIGN_SOURCE for probe in probes])
+    made = np.array([probe.source not in (FOREIGN_SOURCE, AUTHOR_SOURCE) for probe in probes])
+    names = probes[0].signals.names
+    if made.any() and USUAL.keys() >= set(names):
+        return fitted_by_text(rows, truth, foreign, made, names)
+    return fitted(rows, truth, foreign)
 
 
 def _subject(probes: Sequence[Probe]) -> float:

@@ -6,7 +6,7 @@ import re
 
 LABELS = r"\d{1,3}(?:\s*(?:[,;&\-\u2013]|and|to)\s*\d{1,3})*"
 MARKER = re.compile(
-    rf"""\[\^?(?:sources?:?\s*)?(?P<labels>{LABELS})\](?:\([^()\s]*\))?
+    rf"""\[\^?(?:(?:sources?|labels?|results?):?\s*)?(?P<labels>{LABELS})\](?:\([^()\s]*\))?
     | \u3010(?P<wide>{LABELS})[^\u3010\u3011\n]{{0,80}}\u3011
     | \[sources?:[^\[\]\n]*\]
     | \(from\ (?:chapter|lesson|module|section)\ [^()\n]*\)""",

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
+from bythebook.retrieval.alikes import Alikes, alikes, holds
+
 POOL = 5
 FIELD = 20
 """Candidates beyond the pool that the best is measured against."""
-TOLD = 2
+TOLD = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class Glance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """All from 0 to 1, and the more the likelier the book answers. The first two are told, not fitted."""
+    """All from 0 to 1, and the more the likelier the book answers. The first is told, not fitted."""
 
     top_cosine: float
     """Of the nearest chunk."""
@@ -44,8 +46,6 @@ class Signals:
     """How far the nearest chunk stands out of the field."""
     agreement: float
     """How much of the pool both retrievals would have chosen."""
-    lexical_share: float
-    """The best BM25 score as a share of what a chunk holding every word would get."""
     rare_coverage: float
     """Share of the question's words in the best chunk of the pool, the rarest weighing most."""
     names_found: float
@@ -53,6 +53,8 @@ class Signals:
     book does not have at all."""
     same_sense: float
     """0 where the question negates and none of the best sentences does."""
+    kind_found: float
+    """0 where a number or a date is asked for and the best sentences hold none."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,31 +83,35 @@ def measure(
     rarity: Mapping[str, float],
     *,
     most_rare: float,
-    full_weight: float,
     candidates: Sequence[Scores],
     pool: Sequence[Collection[str]],
     cosines: Sequence[float],
     lacking: Sequence[Collection[str]] = (),
     contrary: bool = False,
+    kind_found: bool = True,
 ) -> Signals:
-    """`rarity`: IDF of each stem of the question, `most_rare` for stems the book does not have. `full_weight`: the
-    weight a term has in a text that is made of it. `pool`: the stems of each chunk of the pool. `cosines` of the sentences
-    read in it. `lacking`: the names of the question that do not stand around each of the best sentences. `contrary`: the
-    question negates and none of the best sentences does."""
+    """`rarity`: IDF of each stem of the question, `most_rare` for stems the book does not have. `pool`: the stems of each
+    chunk of the pool. `cosines` of the sentences read in it. `lacking`: the names of the question that do not stand around
+    each of the best sentences. `contrary`: the question negates and none of those does. `kind_found`: they hold a number,
+    where one is asked for."""
     total = sum(rarity.values()) or 1.0
     squared = {stem: idf * idf for stem, idf in rarity.items()}
+    unknown = [stem for stem, idf in rarity.items() if idf >= most_rare]
+    everything = frozenset().union(*pool)
+    others = alikes(unknown, everything)
     top, margin = _nearest(candidates)
     missing = min((sum(rarity.get(name, most_rare) for name in names) for names in lacking), default=0.0)
+    strange = sum(rarity[stem] for stem in unknown if not holds(everything, stem, others))
     return Signals(
         top_cosine=top,
-        known_share=sum(idf for idf in rarity.values() if idf < most_rare) / total,
+        known_share=1.0 - strange / total,
         sentence_cosine=max(cosines, default=0.0),
         cosine_margin=margin,
         agreement=_agreement(candidates),
-        lexical_share=min(1.0, max((one.lexical for one in candidates), default=0.0) / (total * full_weight)),
-        rare_coverage=max((_share(squared, stems) for stems in pool), default=0.0),
+        rare_coverage=max((_share(squared, stems, others) for stems in pool), default=0.0),
         names_found=1.0 - min(1.0, missing / most_rare),
         same_sense=0.0 if contrary else 1.0,
+        kind_found=1.0 if kind_found else 0.0,
     )
 
 
@@ -115,8 +121,8 @@ def _nearest(candidates: Sequence[Scores]) -> tuple[float, float]:
     return cosines[0], cosines[0] - sum(field) / len(field)
 
 
-def _share(weights: Mapping[str, float], stems: Collection[str]) -> float:
-    return sum(weight for stem, weight in weights.items() if stem in stems) / (sum(weights.values()) or 1.0)
+def _share(weights: Mapping[str, float], stems: Collection[str], others: Alikes) -> float:
+    return sum(weight for stem, weight in weights.items() if holds(stems, stem, others)) / (sum(weights.values()) or 1.0)
 
 
 def _agreement(candidates: Sequence[Scores]) -> float:

@@ -85,12 +85,14 @@ class GraniteEmbedder:
     name = f"{MODEL}@{PACK_SHA256[:8]}"
     dimension = DIMENSION
 
-    def __init__(self, *, threads: int | None = None, pack: Path | None = None) -> None:
-        self._threads = threads or min(available_cores(), THREADS_MAX)
+    def __init__(self, *, threads_per_call: int | None = None, pack: Path | None = None) -> None:
+        """Together, all calls use as many threads as there are cores."""
+        threads = min(available_cores(), THREADS_MAX)
+        self._threads_per_call = threads_per_call or threads
         self._pack = pack
         self._model: Model | None = None
         self._opening = Lock()
-        self._workers = ThreadPoolExecutor(self._threads, thread_name_prefix="granite")
+        self._workers = ThreadPoolExecutor(threads, thread_name_prefix="granite")
 
     async def load(self) -> None:
         if self._model is None:
@@ -105,7 +107,7 @@ class GraniteEmbedder:
         pending = batches(tokens)
         # Each takes one batch at a time, so that another call gets its turn in between and a cancelled one ends soon.
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._threads):
+            for _ in range(self._threads_per_call):
                 group.create_task(self._fill(model, vectors, tokens, pending))
         return vectors
 
@@ -134,8 +136,8 @@ class GraniteEmbedder:
 
 
 def open_lone_granite() -> GraniteEmbedder:
-    """For a worker that is one of many on its machine."""
-    return GraniteEmbedder(threads=1)
+    """For a worker that is one of many on its machine, or has many threads: each call stays on one core."""
+    return GraniteEmbedder(threads_per_call=1)
 
 
 def batches(tokens: Sequence[TokenIds]) -> Iterator[list[int]]:

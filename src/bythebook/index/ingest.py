@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,12 +19,13 @@ from numpy.typing import NDArray
 
 from bythebook.books.booktoml import read_book
 from bythebook.books.chunking import embedded_text
-from bythebook.books.model import Book, Chunk, Lesson
+from bythebook.books.model import Book, Chunk
 from bythebook.errors import InvalidBook
+from bythebook.index.batches import Batches
 from bythebook.index.cache import EmbeddingCache, cache_key
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import document_terms
-from bythebook.index.parsing import Parsed, Parser
+from bythebook.index.parsing import Parsed, Parser, record_of
 from bythebook.index.plan import Page, Plan, make_plan
 from bythebook.index.progress import Filled, IngestionEvent, Mode, Planned, Tally
 from bythebook.index.records import Records
@@ -36,8 +38,6 @@ from bythebook.index.versions import wanted_manifest
 
 WINDOW_CHUNKS = 256
 """Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""
-BATCH_CHUNKS = 32
-"""Chunks embedded between two signs of life; also what a kill can cost."""
 
 
 class Ingestion:
@@ -62,6 +62,7 @@ class Ingestion:
         self._records = records
         self._cache = cache
         self._embedder = embedder
+        self._batches = Batches(embedder=embedder, cache=cache)
         self._shelf = Shelf(index, records, collection_name=collection_name)
         self._max_file_bytes = max_file_bytes
         self._folder = folder
@@ -157,26 +158,20 @@ class Ingestion:
         keys = {id: cache_key(self._embedder.name, text) for id, text in texts.items()}
         vectors = await self._cache.get(list(dict.fromkeys(keys.values())))
         missing = {keys[id]: text for id, text in texts.items() if keys[id] not in vectors}
-        before, size = tally.bytes, sum(page.size for page, _ in parsed)
-        in_order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
-        new_keys = set(in_order)
-        batch = BATCH_CHUNKS * self._lanes
-        for start in range(0, len(in_order), batch):
-            some = in_order[start : start + batch]
-            rows = await self._embedder.embed_lessons([missing[key] for key in some])
-            embedded = dict(zip(some, rows, strict=True))
-            await self._cache.put(embedded)
-            vectors.update(embedded)
-            tally.embedded += len(some)
-            tally.bytes = before + size * (start + len(some)) // (len(in_order) + 1)
-            yield
+        before, size, known_already = tally.bytes, sum(page.size for page, _ in parsed), len(vectors)
+        async with aclosing(self._batches.embed(missing)) as batches:
+            async for embedded in batches:
+                vectors.update(embedded)
+                tally.embedded += len(embedded)
+                tally.bytes = before + size * (len(vectors) - known_already) // (len(missing) + 1)
+                yield
         now = datetime.now(UTC)
         old = {held.chunk.id: held for held in await self._index.chunks(collection, book.book_id, list(texts))}
         replacements = [Replacement(source_file=path, chunks=()) for path in gone]
         for _, lesson in parsed:
             chunks = tuple(
                 self._indexed(
-                    chunk, texts[chunk.id], vectors[keys[chunk.id]], old.get(chunk.id), book, now, keys[chunk.id] in new_keys
+                    chunk, texts[chunk.id], vectors[keys[chunk.id]], old.get(chunk.id), book, now, keys[chunk.id] in missing
                 )
                 for chunk in lesson.chunks
             )
@@ -184,9 +179,7 @@ class Ingestion:
         require_room(self._folder, TO_GROW)
         await self._records.doubt(book.book_id, collection, (replacement.source_file for replacement in replacements))
         await self._index.replace(collection, book.book_id, replacements)
-        await self._records.save_records(
-            book.book_id, collection, [_record(book, page, lesson, now) for page, lesson in parsed], gone=gone
-        )
+        await self._records.save_records(book.book_id, collection, [record_of(book, one, now) for one in parsed], gone=gone)
         tally.count(parsed, gone, known)
         tally.bytes = before + size
         yield
@@ -240,18 +233,3 @@ class Ingestion:
             last_full_ingest=now if full or state is None else state.last_full_ingest,
             last_incremental_update=(state.last_incremental_update if state else None) if full else now,
         )
-
-
-def _record(book: Book, page: Page, lesson: Lesson, now: datetime) -> IngestionRecord:
-    return IngestionRecord(
-        book_id=book.book_id,
-        source_file=page.path,
-        file_hash=lesson.file_hash,
-        fingerprint=page.fingerprint if lesson.file_hash == page.file_hash else "",
-        id_base=page.id_base,
-        place=page.claim.place,
-        title=page.claim.title,
-        chunk_ids=tuple(chunk.id for chunk in lesson.chunks),
-        ingested_at=now,
-        warnings=lesson.warnings,
-    )

@@ -12,6 +12,7 @@ from bythebook.books.discovery import SourceFile, discover, file_hash, read_sour
 from bythebook.books.lesson import Claim, chapter_titles, decode, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
 from bythebook.errors import InvalidBook
+from bythebook.index.state import Failure as Failure
 from bythebook.index.state import IngestionRecord
 
 
@@ -26,14 +27,6 @@ class Page:
     id_base: str
     chapter_title: str
     fingerprint: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A lesson that could not be read. What the index held of it before is still there."""
-
-    source_file: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, get_args
 
 from bythebook.books.model import BookWarning, Lesson
-from bythebook.index.plan import Failure, Page, Plan
-from bythebook.index.state import IngestionRecord, IngestionState
-
-Mode = Literal["incremental", "full", "recreate"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+from bythebook.index.plan import Page, Plan
+from bythebook.index.state import MODES as MODES
+from bythebook.index.state import Failure, IngestionRecord, IngestionState
+from bythebook.index.state import Mode as Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,14 @@ class EdgeIndex:
     def _collections(self) -> dict[str, Manifest]:
         with storage(self._folder):
             names = sorted(entry.parent.name for entry in self._folder.glob(f"*/{MANIFEST}"))
-        return {name: read_manifest(self._folder / name) for name in names if not name.startswith(DROPPED)}
+        found = {}
+        for name in names:
+            try:
+                found[name] = read_manifest(self._folder / name)
+            except StorageFailure:
+                if (self._folder / name / MANIFEST).exists():  # or else it was dropped meanwhile
+                    raise
+        return {name: manifest for name, manifest in found.items() if not name.startswith(DROPPED)}
 
     def _create(self, collection: str, manifest: Manifest) -> None:
         folder = self._path(collection)

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Row, delete, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database
 from bythebook.database.statements import slices, upsert
 from bythebook.database.tables import books, ingestion_records, reservations
+from bythebook.database.whole import Transaction
 from bythebook.index.state import IngestionRecord, IngestionState
 
 
@@ -97,7 +97,7 @@ class Records:
                 await connection.execute(doubted.values(fingerprint=""))
 
 
-async def _release(connection: AsyncConnection, book_id: str, collection: str) -> None:
+async def _release(connection: Transaction, book_id: str, collection: str) -> None:
     for table in (ingestion_records, reservations):
         here = (table.c.book_id == book_id) & (table.c.collection_name == collection)
         await connection.execute(delete(table).where(here))

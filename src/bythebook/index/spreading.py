@@ -61,18 +61,15 @@ class SpreadEmbedder:
     async def load(self) -> None:
         await self._near.load()
 
+    @property
+    def lanes(self) -> int:
+        return self._spread.lanes
+
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
-        """Dealt out like cards: neighbours are of about one length, so that all workers end at about the same time."""
-        loop, lanes = asyncio.get_running_loop(), min(self._spread.lanes, len(texts))
-        hands = [texts[lane::lanes] for lane in range(lanes)]
+        """By one worker: whoever has many texts asks several times at once."""
+        loop = asyncio.get_running_loop()
         with self._spread.minding():
-            dealt = await asyncio.gather(
-                *(loop.run_in_executor(self._spread.executor, embed_there, self._make, hand) for hand in hands)
-            )
-        vectors = np.empty((len(texts), self.dimension), np.float32)
-        for lane, rows in enumerate(dealt):
-            vectors[lane::lanes] = rows
-        return vectors
+            return await loop.run_in_executor(self._spread.executor, embed_there, self._make, list(texts))
 
     async def embed_question(self, text: str) -> NDArray[np.float32]:
         return await self._near.embed_question(text)

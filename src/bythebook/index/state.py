@@ -1,12 +1,16 @@
-"""What the index holds of a book and of a lesson: document D's IngestionState and IngestionRecord, as values."""
+"""What the index holds of a book and of a lesson: document D's IngestionState and IngestionRecord, as values. Also what an order
+for an ingestion and its outcome are made of: whoever only tells of them need not import what reads a book."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal, get_args
 
 from bythebook.books.model import BookWarning, Place
 
+Mode = Literal["incremental", "full", "recreate"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -46,3 +50,11 @@ class IngestionState:
     @property
     def last_ingested(self) -> datetime:
         return max(time for time in (self.last_full_ingest, self.last_incremental_update, NEVER) if time)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A lesson that could not be read. What the index held of it before is still there."""
+
+    source_file: str
+    reason: str

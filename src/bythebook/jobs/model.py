@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from bythebook.index.plan import Failure
-from bythebook.index.progress import Mode
+from bythebook.index.state import Failure, Mode
 
 JobStatus = Literal["queued", "running", "completed", "failed"]
 STATUSES: tuple[JobStatus, ...] = get_args(JobStatus)
@@ -65,7 +64,9 @@ class Progress:
 
     @property
     def chunks_per_second(self) -> float | None:
-        return self.chunks_embedded / self.seconds if self.seconds > 1 and self.chunks_embedded else None
+        if self.stage != "ingesting" or self.seconds <= 1 or not self.chunks_embedded:
+            return None
+        return self.chunks_embedded / self.seconds
 
     @property
     def seconds_left(self) -> float | None:
@@ -104,6 +105,14 @@ class Job:
     @property
     def order(self) -> Order:
         return Order(book_id=self.book_id, source=self.source, mode=self.mode)
+
+    @property
+    def worker(self) -> str | None:
+        """Who runs it, for people: the process and its machine."""
+        if self.owner is None:
+            return None
+        host, process, _ = self.owner.rsplit(":", 2)
+        return f"process {process.partition('-')[0]} on {host}"
 
     @property
     def cancelled(self) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row
 
-from bythebook.index.plan import Failure
-from bythebook.index.progress import Report
+from bythebook.index.state import Failure
 from bythebook.jobs.model import Job, Order, Progress, source_from_plain, source_to_plain
+
+if TYPE_CHECKING:
+    from bythebook.index.progress import Report
 
 REPORTED = ("files_discovered", "files_new", "files_modified", "files_deleted", "chunks_embedded", "total_chunks")
 STALE = ("thread_id", "turn", "label", "page_title", "section", "quote")

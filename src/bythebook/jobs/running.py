@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -24,6 +25,7 @@ from bythebook.threads.review_store import Review
 
 RENEWAL_SECONDS = 1.0
 """A tenth of the lease. Also how long a cancelled job may go on, and how old the progress is that others see."""
+LOOK_SECONDS = 0.25
 CHANCE = Random()  # of our own: the shared one is for who seeds it
 TRIES = 12
 LONGEST_PAUSE_SECONDS = 60.0
@@ -135,7 +137,10 @@ class Runner:
                 course.enter("fetching")
                 root = await self.sources.fetch(job.source)
                 course.enter("reading")
-                async for event in self.publishing.run(root, book_id=job.book_id, mode=job.mode, calibrate=calibrate):
+                coming = partial(self._another, job)
+                async for event in self.publishing.run(
+                    root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, coming=coming
+                ):
                     failures = 0 if isinstance(event, Advanced) else failures
                     yield await self._with_impact(job, event) if isinstance(event, Report) else event
                 return
@@ -148,6 +153,14 @@ class Runner:
                 pause = _pause_seconds(failures, error)
                 yield Waiting(reason=str(error), seconds=pause)
                 await self.sleep(pause)
+
+    async def _another(self, job: Job) -> None:
+        """Until another job of the book waits for this one's end."""
+        while True:
+            with suppress(Unavailable):
+                if await self.jobs.list(book_id=job.book_id, status="queued", limit=1):
+                    return
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _with_impact(self, job: Job, report: Report) -> Report:
         """`started_at` is the same for every worker of the job, so that the last one knows what another had marked."""

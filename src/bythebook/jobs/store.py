@@ -10,28 +10,28 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import ColumnElement, Text, and_, cast, func, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bythebook.database.engine import Database
 from bythebook.database.statements import clock
 from bythebook.database.tables import jobs
+from bythebook.database.whole import Transaction
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.index.progress import Report
 from bythebook.jobs.model import Job, JobStatus, Order, Progress, source_to_plain
 from bythebook.jobs.rows import job_of, new_row, progress_columns, report_columns
+
+if TYPE_CHECKING:
+    from bythebook.index.progress import Report
 
 LEASE = timedelta(seconds=10)
 ATTEMPTS_MAX = 10
 LISTED = 50
 CANCELLED = "Cancelled before it was done; what was done so far is kept. Go on with: bythebook jobs retry {job_id}"
 INTERRUPTED = "The process that ran it ended before the job did; what was done is kept. Go on with: bythebook jobs retry {job_id}"
-WORN_OUT = (
-    "Begun {attempts} times, and each time its worker died. Look at the workers' memory, then: bythebook jobs retry {job_id}"
-)
+WORN_OUT = "Begun {attempts} times; each time its worker died. Look at the workers' memory, then: bythebook jobs retry {job_id}"
 
 Standing = Literal["ours", "cancelled", "lost"]
 """What a worker learns when it renews its lease."""
@@ -73,7 +73,7 @@ class Jobs:
                     return await self._unless_worn_out(connection, taken, now)
                 busy = jobs.alias("busy")
                 alone = ~select(busy.c.job_id).where(busy.c.book_id == jobs.c.book_id, busy.c.status == "running").exists()
-                waiting = and_(jobs.c.status == "queued", jobs.c.run_after <= now, here, alone)
+                waiting = and_(jobs.c.status == "queued", here, alone)  # whenever it was queued: clocks are set back
                 return await _lease(connection, _next(waiting, jobs.c.run_after, jobs.c.job_id), owner, now)
         except StorageFailure as failure:
             if isinstance(failure.__cause__, IntegrityError):  # another worker began a job of this book in the same moment
@@ -156,7 +156,7 @@ class Jobs:
             rows = await connection.execute(select(jobs.c.status, func.count()).group_by(jobs.c.status))
             return {row[0]: row[1] for row in rows}
 
-    async def _unless_worn_out(self, connection: AsyncConnection, job: Job, now: datetime) -> Job | None:
+    async def _unless_worn_out(self, connection: Transaction, job: Job, now: datetime) -> Job | None:
         """A job that kills every worker must not go on killing them."""
         if job.attempts <= ATTEMPTS_MAX:
             return job
@@ -164,12 +164,12 @@ class Jobs:
         return None
 
     @asynccontextmanager
-    async def _timed(self) -> AsyncIterator[tuple[AsyncConnection, datetime]]:
+    async def _timed(self) -> AsyncIterator[tuple[Transaction, datetime]]:
         async with self._database.transaction() as connection:
             yield connection, await clock(connection)
 
     @asynccontextmanager
-    async def _alone(self, book_id: str) -> AsyncIterator[tuple[AsyncConnection, datetime]]:
+    async def _alone(self, book_id: str) -> AsyncIterator[tuple[Transaction, datetime]]:
         """Nobody else orders or begins jobs of this book meanwhile."""
         async with self._database.transaction() as connection:
             if connection.dialect.name == "postgresql":
@@ -202,7 +202,7 @@ def _next(condition: ColumnElement[bool], *order: ColumnElement[Any]) -> ColumnE
     return jobs.c.job_id == found.scalar_subquery()
 
 
-async def _lease(connection: AsyncConnection, which: ColumnElement[bool], owner: str, now: datetime) -> Job | None:
+async def _lease(connection: Transaction, which: ColumnElement[bool], owner: str, now: datetime) -> Job | None:
     begun = (
         update(jobs)
         .where(which)
@@ -218,26 +218,26 @@ async def _lease(connection: AsyncConnection, which: ColumnElement[bool], owner:
     return job_of(row) if row else None
 
 
-async def _insert(connection: AsyncConnection, row: dict[str, Any]) -> Job:
+async def _insert(connection: Transaction, row: dict[str, Any]) -> Job:
     return job_of((await connection.execute(insert(jobs).values(**row).returning(jobs))).one())
 
 
-async def _first(connection: AsyncConnection, *conditions: ColumnElement[bool]) -> Job | None:
+async def _first(connection: Transaction, *conditions: ColumnElement[bool]) -> Job | None:
     row = (await connection.execute(select(jobs).where(*conditions).order_by(jobs.c.job_id).limit(1))).first()
     return job_of(row) if row else None
 
 
-async def _get(connection: AsyncConnection, job_id: int) -> Job:
+async def _get(connection: Transaction, job_id: int) -> Job:
     if found := await _first(connection, jobs.c.job_id == job_id):
         return found
     raise NotFound(f"There is no job {job_id}. 'bythebook jobs list' shows those there are.")
 
 
-async def _end_cancelled(connection: AsyncConnection, job: Job, now: datetime) -> bool:
+async def _end_cancelled(connection: Transaction, job: Job, now: datetime) -> bool:
     return await _end(connection, job, now, error_message=CANCELLED.format(job_id=job.job_id), cancel_requested=True)
 
 
-async def _end(connection: AsyncConnection, job: Job, now: datetime, *, status: JobStatus = "failed", **columns: Any) -> bool:
+async def _end(connection: Transaction, job: Job, now: datetime, *, status: JobStatus = "failed", **columns: Any) -> bool:
     """Only if the job is still as `job` has it: another worker's is left alone."""
     as_it_was = and_(jobs.c.job_id == job.job_id, jobs.c.status == job.status, jobs.c.owner.is_not_distinct_from(job.owner))
     seconds = round((now - job.started_at).total_seconds()) if job.started_at else None
@@ -246,4 +246,5 @@ async def _end(connection: AsyncConnection, job: Job, now: datetime, *, status: 
         .where(as_it_was)
         .values(status=status, completed_at=now, duration_seconds=max(0, seconds) if seconds is not None else None, **columns)
     )
-    return (await connection.execute(ended.values(owner=None, lease_expires_at=None))).rowcount == 1
+    rows = await connection.execute(ended.values(owner=None, lease_expires_at=None).returning(jobs.c.job_id))
+    return rows.first() is not None

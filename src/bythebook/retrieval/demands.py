@@ -4,10 +4,11 @@ passage that lacks them may be about the same and still not answer."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping, Sequence
 
 from bythebook.index.lexical import words
+from bythebook.retrieval.alikes import alikes, holds
+from bythebook.retrieval.forms import NUMBER
 
 SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)\W*$")
 INNER_CAPITAL = re.compile(r"(?<=.)[A-Z_]")
@@ -18,10 +19,18 @@ LETTERS = re.compile(r"[^\W\d_]{2}")
 NEGATION = re.compile(
     r"\b(?:not|never|no|nor|neither|without|except|cannot|unlike|fail\w*|refus\w*|least|fewest)\b|n['\u2019]t\b", re.IGNORECASE
 )
+COUNTED = re.compile(
+    r"\bhow (?:many|much|long|far|fast|often|large|big|high|deep|wide|old|tall|heavy|quick|quickly|steep)\b"
+    r"|\b(?:what|which)(?:'s| is| are| was)?(?: the| a| an)?(?: \w+)? "
+    r"(?:number|percentage|share|fraction|frequency|rate|size|distance|speed|value|population|amount)\b",
+    re.IGNORECASE,
+)
+DATED = re.compile(r"\bwhen (?:was|were|did)\b|\b(?:what|which) (?:year|date|century|decade)\b", re.IGNORECASE)
+DATE = re.compile(
+    r"\b[12]\d{3}s?\b|\b\d{1,2}(?:st|nd|rd|th)\b|\b(?:century|year|month|day|after|before|once|until)", re.IGNORECASE
+)
 CAPITALISING = ("de", "lb")
 """Languages that write every noun with a capital."""
-SHORTEST_MISSPELT = 5
-ALIKE = 0.84
 
 
 def names(question: str, language: str, *, known: Collection[str]) -> frozenset[str]:
@@ -36,13 +45,38 @@ def names(question: str, language: str, *, known: Collection[str]) -> frozenset[
 
 
 def lacking(wanted: Collection[str], stems: Collection[str]) -> frozenset[str]:
-    """The names that are not among the stems, nor misspelt there or in the question."""
-    return frozenset(name for name in wanted if name not in stems and not _misspelt(name, stems))
+    """The names that are not among the stems, nor anything that may stand for them."""
+    missing = [name for name in wanted if name not in stems]
+    others = alikes(missing, stems)
+    return frozenset(name for name in missing if not holds(stems, name, others))
 
 
 def negates(text: str, language: str) -> bool:
     """English only; in other languages nothing is said to negate."""
     return language.casefold().startswith("en") and NEGATION.search(text) is not None
+
+
+def weighed(
+    found: Sequence[tuple[int, int, str]], rarity: Mapping[str, float], *, most: float, question: str
+) -> dict[str, float]:
+    """The rarity of each word once. A word the book has stands for its parts too, and a compound it does not have is
+    nothing but its parts."""
+    held = [(start, end) for start, end, stem in found if rarity[stem] < most]
+    kept: dict[str, float] = {}
+    for start, end, stem in found:
+        inside = any(left <= start and end <= right and (left, right) != (start, end) for left, right in held)
+        compound = rarity[stem] >= most and "-" in question[start:end]
+        if not inside and not compound:
+            kept[stem] = rarity[stem]
+    return kept or dict(rarity)
+
+
+def gives(question: str, texts: Collection[str], language: str) -> bool:
+    """Whether any of the texts holds a number or a time, where the question asks for one. English only."""
+    if not language.casefold().startswith("en"):
+        return True
+    wanted = DATE if DATED.search(question) else NUMBER if COUNTED.search(question) else None
+    return wanted is None or any(wanted.search(text) for text in texts)
 
 
 def _is_name(word: str, before: str, language: str) -> bool:
@@ -53,9 +87,3 @@ def _is_name(word: str, before: str, language: str) -> bool:
     if word.isupper():
         return len(word) > 2
     return bool(INNER_CAPITAL.search(word)) or (word[0].isupper() and not SENTENCE_START.search(before))
-
-
-def _misspelt(name: str, stems: Collection[str]) -> bool:
-    if len(name) < SHORTEST_MISSPELT:
-        return False
-    return any(near[0] == name[0] for near in get_close_matches(name, stems, n=2, cutoff=ALIKE))

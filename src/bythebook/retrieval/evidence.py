@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bythebook.books.chunking import SMALL, size
 from bythebook.books.model import Chunk
+from bythebook.books.sizing import SMALL, size
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 
@@ -150,3 +150,17 @@ def _short(passages: Sequence[Chunk]) -> bool:
 
 def _follows(one: Chunk, other: Chunk) -> bool:
     return one.parent_doc_id == other.parent_doc_id and one.next_chunk_id == other.id and other.prev_chunk_id == one.id
+
+
+def merge(old: tuple[Evidence, ...], new: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+    """What was found before keeps its label; what is new gets the next ones."""
+    known = {passage.id: evidence for evidence in old for passage in evidence.passages}
+    together, found = list(old), []
+    for evidence in new:
+        if evidence.first.id in known:
+            found.append(known[evidence.first.id])
+            continue
+        labelled = replace(evidence, label=len(together) + 1)
+        together.append(labelled)
+        found.append(labelled)
+    return tuple(together), tuple(dict.fromkeys(found))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.model import Chunk
-from bythebook.errors import NotFound
+from bythebook.errors import NotFound, StorageFailure
 from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import query_terms
 from bythebook.index.manifest import Manifest, served_books
@@ -19,6 +20,7 @@ from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
 from bythebook.retrieval.query import SearchQuery, SearchResult
 
+Read = TypeVar("Read")
 DEPTH = 50
 """Candidates asked of each retrieval."""
 LOOKED_AT = 40
@@ -82,6 +84,16 @@ class Search:
         held = await self._index.chunks(state.collection_name, query.book_id, list(looks), with_vectors=with_vectors)
         hits = tuple(_hit(one, looks[one.chunk.id]) for one in held)
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
+
+    async def read(self, state: IngestionState, read: Callable[[IngestionState], Awaitable[Read]]) -> Read:
+        """What `read` makes of the book as it is served: once more, should it have been made anew meanwhile."""
+        try:
+            return await read(state)
+        except (NotFound, StorageFailure):
+            now = await self.book(state.book_id)
+            if now.collection_name == state.collection_name:
+                raise
+            return await read(now)
 
     async def embed(self, text: str) -> NDArray[np.float32]:
         return await self._embedder.embed_question(text)

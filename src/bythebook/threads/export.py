@@ -1,11 +1,21 @@
-"""A thread to take along: Markdown, each answer with the words of the book it rests on."""
+"""A thread to take along: Markdown, each answer with the words of the book it rests on. What a book or a reader wrote brings no
+tag, and no address but of the web, into the program that shows it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from bythebook.answers import Answer, sources_footer
 from bythebook.threads.model import StoredTurn, Thread
+
+CODE = re.compile(
+    r"^(?P<fence>`{3,}|~{3,})[^`\n]*\n.*?(?:^(?P=fence)[ \t]*$|\Z)"  # a block
+    r"|(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)",  # or a part of a line
+    re.DOTALL | re.MULTILINE,
+)
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
+ADDRESS = re.compile(r"(?<=\])(?:\((?!https?://)|:(?!\s*https?://))")
 
 
 def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
@@ -15,7 +25,21 @@ def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
         if turn.stale_since:
             labels = " ".join(f"[{label}]" for label in turn.stale_labels)
             parts.append(f"*The book has changed since: it no longer says what {labels} quotes.*")
-    return "\n\n".join(parts) + "\n"
+    return harmless("\n\n".join(parts)) + "\n"
+
+
+def harmless(markdown: str) -> str:
+    """Tags as text, and links that lead nowhere outside the book. What is code stays as it is."""
+    made, at = [], 0
+    for code in CODE.finditer(markdown):
+        made += [_escaped(markdown[at : code.start()]), code.group()]
+        at = code.end()
+    return "".join(made) + _escaped(markdown[at:])
+
+
+def _escaped(prose: str) -> str:
+    """By entities: a backslash could stand behind another."""
+    return ADDRESS.sub(lambda sign: f"&#{ord(sign[0])};", TAG.sub("&lt;", prose))
 
 
 def _told(answer: Answer) -> list[str]:

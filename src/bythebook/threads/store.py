@@ -20,18 +20,16 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     select,
     true,
     update,
 )
 
 from bythebook.database.engine import Database
-from bythebook.database.statements import insert_absent, now
+from bythebook.database.statements import now
 from bythebook.database.tables import cited, messages, threads, turns
-from bythebook.errors import Busy, NotFound
+from bythebook.errors import NotFound
 from bythebook.threads.model import (
-    SHOWN_MESSAGES,
     Lease,
     Message,
     NewTurn,
@@ -39,10 +37,9 @@ from bythebook.threads.model import (
     Thread,
     checked_title,
     read_thread_id,
-    title_of,
 )
-from bythebook.threads.rows import exchange_of, message_of, message_row, thread_of, turn_of
-from bythebook.values import to_plain
+from bythebook.threads.rows import message_of, thread_of, turn_of
+from bythebook.threads.turn_store import no_thread, store, take
 
 ANY_KEY: Final = "*"
 """In place of a key's id: the look of the one who runs the program, over everyone's threads."""
@@ -61,7 +58,7 @@ class Threads:
         wanted = select(threads).where(_own(thread_id, key_id))
         row = await self._database.run(lambda connection: connection.execute(wanted).first())
         if row is None:
-            raise _no_thread(thread_id)
+            raise no_thread(thread_id)
         return thread_of(row, datetime.now(UTC))
 
     async def list(
@@ -102,9 +99,12 @@ class Threads:
         rows = await self._database.run(lambda connection: connection.execute(in_order).all())
         return tuple(message_of(row) for row in rows)
 
-    async def turns(self, thread_id: str, *, last: int | None = None) -> tuple[StoredTurn, ...]:
-        """The last ones, or all; oldest first."""
-        newest = stored_turns().where(turns.c.thread_id == thread_id).order_by(turns.c.number.desc()).limit(last)
+    async def turns(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> tuple[StoredTurn, ...]:
+        """The last ones, or all; oldest first. `before`: of those with a lower number."""
+        wanted = turns.c.thread_id == thread_id
+        if before is not None:
+            wanted &= turns.c.number < before
+        newest = stored_turns().where(wanted).order_by(turns.c.number.desc()).limit(last)
         rows = await self._database.run(lambda connection: connection.execute(newest).all())
         return tuple(turn_of(row) for row in reversed(rows))
 
@@ -118,25 +118,11 @@ class Threads:
     async def lease(self, thread_id: str, token: str, *, book_id: str, key_id: str | None, history: int = 0) -> Lease | None:
         """The right to run the thread's next turn, with what was said in its last ones; or None while another turn has it. A
         thread that is not there begins."""
-        own = (threads.c.thread_id == thread_id) & (threads.c.book_id == book_id) & _whose(key_id)
-        last = select(turns.c.answer).where(turns.c.thread_id == thread_id).order_by(turns.c.number.desc()).limit(history)
-
-        def take(connection: Connection) -> Lease | None:
-            moment = now(connection)
-            held = {"turn_token": token, "turn_expires_at": moment + self.lease_for}
-            free = threads.c.turn_token.is_(None) | (threads.c.turn_expires_at < moment)
-            taken = connection.execute(update(threads).where(own & free).values(held).returning(threads.c.turn_count)).scalar()
-            if taken is not None:
-                said = tuple(exchange_of(row.answer) for row in reversed(connection.execute(last).all()))
-                return Lease(thread_id=thread_id, token=token, turn_count=taken, history=said)
-            row = {"thread_id": thread_id, "book_id": book_id, "key_id": key_id, "metadata": {}, "turn_count": 0, **held}
-            if insert_absent(connection, threads, {**row, "created_at": moment, "updated_at": moment}, key="thread_id"):
-                return Lease(thread_id=thread_id, token=token)
-            if connection.execute(select(threads.c.thread_id).where(own)).first() is None:
-                raise _no_thread(thread_id)
-            return None
-
-        return await self._database.run(take)
+        return await self._database.run(
+            lambda connection: take(
+                connection, thread_id, token, book_id=book_id, key_id=key_id, lasts=self.lease_for, history=history
+            )
+        )
 
     async def renew(self, thread_id: str, token: str) -> None:
         """The turn still runs. Where its lease is lost, storing it will say so."""
@@ -160,59 +146,12 @@ class Threads:
 
     async def append(self, lease: Lease, turn: NewTurn) -> int:
         """The whole turn in one transaction, and the lease given back with it. The turn's number."""
-        answer, number = turn.answer, lease.turn_count + 1
-        changes: dict[str, Any] = {"turn_count": number, "turn_token": None, "turn_expires_at": None}
-        changes["updated_at"] = answer.created_at
-        if number == 1:
-            changes |= {"title": title_of(answer.query), "created_at": turn.messages[0].timestamp}
-        if turn.topic_summary is not None:
-            changes["topic_summary"] = turn.topic_summary
-        if turn.metadata:
-            changes["metadata"] = turn.metadata
-        held = _leased(lease.thread_id, lease.token) & (threads.c.turn_count == lease.turn_count)
-
-        def store(connection: Connection) -> None:
-            if not connection.execute(update(threads).where(held).values(changes)).rowcount:
-                raise _lost(connection, lease)
-            _write(connection, lease.thread_id, number, turn)
-
-        await self._database.run(store)
-        return number
+        await self._database.run(lambda connection: store(connection, lease, turn))
+        return lease.turn_count + 1
 
     async def _change(self, thread_id: str, statement: Update | Delete) -> None:
         if not await self._database.run(lambda connection: connection.execute(statement).rowcount):
-            raise _no_thread(thread_id)
-
-
-def _write(connection: Connection, thread_id: str, number: int, turn: NewTurn) -> None:
-    answer = turn.answer
-    row = {
-        "thread_id": thread_id,
-        "number": number,
-        "book_id": answer.book_id,
-        "refused": answer.refused,
-        "confidence_level": answer.confidence.confidence_level,
-        "answer": to_plain(answer),
-        "trace": to_plain(turn.trace),
-        "created_at": answer.created_at,
-    }
-    connection.execute(insert(turns).values(row))
-    connection.execute(insert(messages), [message_row(one, thread_id, position) for position, one in enumerate(turn.messages)])
-    chunks = {(one.label, one.chunk_id) for sentence in answer.sentences for one in sentence.citations}
-    if chunks:
-        place = {"thread_id": thread_id, "turn": number, "book_id": answer.book_id}
-        connection.execute(insert(cited), [{**place, "label": label, "chunk_id": id} for label, id in chunks])
-    if number > SHOWN_MESSAGES // 2:
-        old = (messages.c.turn > 0) & (messages.c.turn <= number - SHOWN_MESSAGES // 2)
-        shown = (messages.c.thread_id == thread_id) & old & ~messages.c.archived
-        connection.execute(update(messages).where(shown).values(archived=True))
-
-
-def _lost(connection: Connection, lease: Lease) -> Busy | NotFound:
-    there = select(threads.c.thread_id).where(threads.c.thread_id == lease.thread_id)
-    if connection.execute(there).first() is None:
-        return NotFound(f"The thread {lease.thread_id} was deleted while its turn ran; nothing of the turn was kept.")
-    return Busy(f"Another turn of the thread {lease.thread_id} began before this one ended; this one was not kept. Ask again.")
+            raise no_thread(thread_id)
 
 
 def stored_turns() -> Select[Any]:
@@ -236,7 +175,3 @@ def _own(thread_id: str, key_id: str | None) -> ColumnElement[bool]:
 
 def _leased(thread_id: str, token: str) -> ColumnElement[bool]:
     return (threads.c.thread_id == thread_id) & (threads.c.turn_token == token)
-
-
-def _no_thread(thread_id: str) -> NotFound:
-    return NotFound(f"There is no thread {thread_id}. 'bythebook threads list' and GET /threads list those there are.")

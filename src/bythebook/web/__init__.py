@@ -1,1 +1,1 @@
-"""The service: the answering engine over HTTP. FastAPI, uvicorn, pydantic, structlog, prometheus and limits live here only."""
+"""The service: the answering engine over HTTP. FastAPI, uvicorn, pydantic, prometheus and limits live here only."""

@@ -15,18 +15,16 @@ from starlette.types import ASGIApp
 
 from bythebook import __version__
 from bythebook.errors import BookError
-from bythebook.jobs.model import Job
-from bythebook.jobs.worker import working
 from bythebook.settings import Settings
 from bythebook.web import problems
 from bythebook.web.access import Doorkeeper
 from bythebook.web.bodies import WholeBody
 from bythebook.web.limits import Limiter
-from bythebook.web.logs import log
 from bythebook.web.metrics import Metrics
 from bythebook.web.observing import Observing
 from bythebook.web.routes import books, chat, gaps, jobs, local, operations, page, search, threads, webhooks
 from bythebook.web.state import State
+from bythebook.web.working import worker_beside
 from bythebook.wiring import Resources
 
 EXPOSED = ["X-Request-ID", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
@@ -93,6 +91,8 @@ async def _opened(
         redis_url = resources.settings.redis_url
         limiter = Limiter(redis_url.value if redis_url else None)
         stack.push_async_callback(limiter.close)
+        if limiter.shared or await resources.keys.any():
+            limiter.prepare()
         app.state.opened = State(
             resources=resources,
             answering=await stack.enter_async_context(resources.answering()),
@@ -107,14 +107,8 @@ async def _opened(
         app.state.doorkeeper = Doorkeeper(app.state.opened.keys, loopback=loopback)
         await stack.enter_async_context(resources.reading_ahead())
         if works:
-            await stack.enter_async_context(working(resources.worker(_tell)))
+            await stack.enter_async_context(worker_beside(resources))
         yield
-
-
-def _tell(job: Job, event: object) -> None:
-    """What went wrong with a job is in its row; the log says that it did."""
-    if isinstance(event, BookError):
-        log.warning("job failed", job_id=job.job_id, book_id=job.book_id, reason=str(event))
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

@@ -11,8 +11,11 @@ from bythebook.errors import BookError
 from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
 
 MOST_BYTES = 10_000
-LARGER = {"/webhooks/": 5_000_000, "/local/": 1_000_000}
-"""A forge tells all about a push; the command line on this machine sends what it was given."""
+LARGER = {"/webhooks/": 5_000_000}
+"""A forge tells all about a push."""
+FROM_THIS_MACHINE = {"/local/": 20_000_000}
+"""The command line sends what it was given, which may be thousands of questions."""
+LOOPBACK = frozenset({"127.0.0.1", "::1"})
 ARRIVAL_SECONDS = 10.0
 WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -40,7 +43,8 @@ class WholeBody:
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         """None where the client has gone."""
-        most = next((most for prefix, most in LARGER.items() if scope["path"].startswith(prefix)), self._most_bytes)
+        larger = {**LARGER, **FROM_THIS_MACHINE} if _is_from_this_machine(scope) else LARGER
+        most = next((most for prefix, most in larger.items() if scope["path"].startswith(prefix)), self._most_bytes)
         if (_announced(scope) or 0) > most:
             raise _too_large(most)
         parts: list[bytes] = []
@@ -65,6 +69,11 @@ def _announced(scope: Scope) -> int | None:
         return 0
     length = headers.get(b"content-length", b"")
     return int(length) if length.isdigit() else None
+
+
+def _is_from_this_machine(scope: Scope) -> bool:
+    client = scope.get("client")
+    return client is not None and client[0] in LOOPBACK
 
 
 def _too_large(most: int) -> BodyTooLarge:

@@ -5,38 +5,38 @@ No question is written down unless BYTHEBOOK_LOG_QUESTIONS says so. Values are e
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
-from typing import Any, cast
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
 
-import structlog
-
-log = cast(structlog.stdlib.BoundLogger, structlog.get_logger("bythebook"))
 QUIET = ("httpx", "httpcore", "openai", "agents", "alembic", "asyncio")
+FOR_REQUEST: ContextVar[str | None] = ContextVar("for_request", default=None)
+"""The id of the request that this is done for."""
+
+
+class Log:
+    """Says what happened, and beside it what belongs to it by name."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._logger.info(event, extra={"fields": fields})
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._logger.warning(event, extra={"fields": fields})
+
+
+log = Log("bythebook")
 
 
 def configure_logs(*, level: str = "INFO") -> None:
     """For this process. Lines of libraries take the same shape as ours."""
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        wrapper_class=structlog.stdlib.BoundLogger,
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
-    )
-    watched = sys.stderr.isatty()
-    shown: structlog.typing.Processor = _line if watched else structlog.processors.JSONRenderer(ensure_ascii=True)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, shown]
-        )
-    )
+    handler.setFormatter(PlainLines() if sys.stderr.isatty() else JsonLines())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
@@ -45,10 +45,30 @@ def configure_logs(*, level: str = "INFO") -> None:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
-def _line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> str:
+class JsonLines(logging.Formatter):
+    """For programs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {
+            **getattr(record, "fields", {}),
+            "event": record.getMessage(),
+            "request_id": FOR_REQUEST.get(),
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps({name: value for name, value in fields.items() if name != "request_id" or value}, default=repr)
+
+
+class PlainLines(logging.Formatter):
     """For a terminal: time, what happened, and the rest as name=value, quoted."""
-    time, level, what = (str(event.pop(name, "")) for name in ("timestamp", "level", "event"))
-    trace = event.pop("exception", None)
-    rest = " ".join(f"{name}={value!a}" for name, value in event.items() if name != "request_id" or level != "info")
-    first = f"{time[11:19]} {level:7} {what!s}" if what.isprintable() else f"{time[11:19]} {level:7} {what!a}"
-    return f"{first}  {rest}" + (f"\n{trace}" if trace else "")
+
+    def format(self, record: logging.LogRecord) -> str:
+        what, fields = record.getMessage(), dict(getattr(record, "fields", {}))
+        if record.levelno > logging.INFO and (request_id := FOR_REQUEST.get()):
+            fields["request_id"] = request_id
+        time = f"{datetime.fromtimestamp(record.created, UTC):%H:%M:%S}"
+        first = f"{time} {record.levelname.lower():7} {what if what.isprintable() else ascii(what)}"
+        trace = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
+        return f"{first}  {' '.join(f'{name}={value!a}' for name, value in fields.items())}{trace}"

@@ -6,11 +6,10 @@ import re
 import time
 import uuid
 
-import structlog
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bythebook.web.logs import log
+from bythebook.web.logs import FOR_REQUEST, log
 from bythebook.web.metrics import Metrics
 from bythebook.web.problems import problem, respond
 
@@ -50,8 +49,7 @@ class Observing:
             return
         began = time.perf_counter()
         seen = _Seen(scope, send)
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=seen.request_id)
+        FOR_REQUEST.set(seen.request_id)
         self._now += 1
         self._metrics.began()
         try:

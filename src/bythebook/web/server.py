@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -34,7 +35,8 @@ ON_LOOPBACK = "BYTHEBOOK_ON_LOOPBACK"
 
 
 class Patient(H11Protocol):
-    """Does not wait for ever for the head of a request that comes byte by byte, or never."""
+    """Does not wait for ever for the head of a request that comes byte by byte, or never. When the server begins to end, tells
+    what runs for long: this is the one place that hears of it in every process, also in one of several."""
 
     patience_seconds = float(NEXT_REQUEST_SECONDS)
 
@@ -51,6 +53,13 @@ class Patient(H11Protocol):
         self._giving_up.cancel()
         super().connection_lost(exc)
 
+    def shutdown(self) -> None:
+        app = self.config.loaded_app
+        if isinstance(app, FastAPI):
+            there: State = app.state.opened
+            there.stopping.set()
+        super().shutdown()
+
     def _wait(self) -> None:
         self._giving_up = self.loop.call_later(self.patience_seconds, self._give_up, self.cycle)
 
@@ -60,11 +69,10 @@ class Patient(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Says when it can be reached, and tells what runs for long that it is to end."""
+    """Says when it can be reached."""
 
     def __init__(self, app: FastAPI, *, ready: Callable[[], None]) -> None:
         super().__init__(_configured(app))
-        self._app = app
         self._ready = ready
 
     @contextmanager
@@ -85,16 +93,12 @@ class Server(uvicorn.Server):
         if self.started:
             self._ready()
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        there: State = self._app.state.opened
-        there.stopping.set()
-        await super().shutdown(sockets)
-
 
 async def serve(resources: Resources, listening: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
     """In this process, until SIGTERM or Ctrl-C."""
     configure_logs()
     app = create_app(resources, loopback=is_loopback(listening))
+    gc.freeze()  # what is there now stays: to look through it again and again costs a turn now and then 0.1 s
     await Server(app, ready=ready).serve([listening])
 
 
@@ -110,6 +114,7 @@ def serve_with_workers(listening: socket.socket, count: int) -> None:
 def worker_app() -> FastAPI:
     """What each of several processes runs. It opens everything for itself; jobs are left to `bythebook worker`."""
     configure_logs()
+    gc.freeze()
     settings = read_settings()
     return build_app(settings, open_resources(settings, embeds=True), loopback=bool(os.environ.get(ON_LOOPBACK)), works=False)
 

@@ -18,6 +18,8 @@ T = TypeVar("T")
 KEEP_ALIVE_SECONDS = 15.0
 SEND_SECONDS = 30.0
 """A reader who takes nothing for so long has gone."""
+AHEAD = 16
+"""How many events may wait for their reader before the work waits, too."""
 _END = object()
 
 
@@ -39,19 +41,33 @@ class Event:
 
 
 class Running(AsyncIterator[T]):
-    """A generator run by a task of its own and read one at a time: timeouts inside it need that it is always the same task.
-    Raises what the generator raises."""
+    """A generator run by a task of its own: timeouts inside it need that it is always the same task. Raises what the generator
+    raises."""
 
     def __init__(self, events: AsyncGenerator[T]) -> None:
-        self._waiting: asyncio.Queue[Any] = asyncio.Queue(maxsize=1)
+        self._waiting: asyncio.Queue[Any] = asyncio.Queue(AHEAD)
         self._task = asyncio.create_task(self._run(events))
 
     async def __anext__(self) -> T:
         item = await self._waiting.get()
         if item is _END:
+            self._waiting.put_nowait(_END)
             await self._task
             raise StopAsyncIteration
         return item  # type: ignore[no-any-return]
+
+    async def next_ones(self) -> list[T]:
+        """All that wait, and one at least; none when it has ended. Sent together they cost as much as one."""
+        try:
+            ones = [await anext(self)]
+        except StopAsyncIteration:
+            return []
+        while not self._waiting.empty():
+            if (item := self._waiting.get_nowait()) is _END:
+                self._waiting.put_nowait(_END)
+                break
+            ones.append(item)
+        return ones
 
     async def close(self) -> None:
         """Stop the work, wherever it stands."""
@@ -98,17 +114,19 @@ class EventStream(EventSourceResponse):
 
     async def _stream(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await _send_part(send, self._first.wire)
-        while True:
-            try:
-                async with asyncio.timeout(self._keep_alive_seconds):
-                    part = (await self._running.__anext__()).wire
-            except TimeoutError:
-                part = KEEPALIVE_COMMENT
-            except StopAsyncIteration:
-                break
+        part = self._first.wire
+        while part:
             await _send_part(send, part)
+            part = await self._next_part()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _next_part(self) -> bytes:
+        """Nothing, at the end."""
+        try:
+            async with asyncio.timeout(self._keep_alive_seconds):
+                return b"".join([event.wire for event in await self._running.next_ones()])
+        except TimeoutError:
+            return KEEPALIVE_COMMENT
 
 
 async def while_read(receive: Receive, work: Coroutine[Any, Any, T]) -> T:

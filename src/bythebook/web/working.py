@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from bythebook.errors import BookError
-from bythebook.index.progress import Planned, Report
-from bythebook.jobs.course import JobEvent, Waiting
-from bythebook.jobs.model import Job
-from bythebook.jobs.worker import working
 from bythebook.web.logs import log
 from bythebook.wiring import Resources
 
+if TYPE_CHECKING:
+    from bythebook.jobs.course import JobEvent
+    from bythebook.jobs.model import Job
 
-def worker_beside(resources: Resources) -> AbstractAsyncContextManager[None]:
+
+@asynccontextmanager
+async def worker_beside(resources: Resources) -> AsyncIterator[None]:
     """Does queued jobs as long as it is held. A job that is not done by then is another worker's."""
-    return working(resources.worker(_tell))
+    task = asyncio.create_task(_work(resources), name="worker")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def _work(resources: Resources) -> None:
+    """What reads a book is imported on another thread: readers need not wait for it."""
+    worker = await asyncio.to_thread(resources.worker, _tell)
+    await worker.work()
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:
-    about = {"job_id": job.job_id, "book_id": job.book_id}
-    match event:
-        case Planned():
-            log.info("job began", **about, mode=job.mode, lessons=event.files_total, attempt=job.attempts)
-        case Waiting():
-            log.warning("job waits", **about, seconds=round(event.seconds, 1), reason=event.reason)
-        case Report():
-            log.info("job completed", **about, lessons=event.files_processed, chunks_created=event.chunks_created)
-        case BookError():
-            log.warning("job ended", **about, reason=str(event))
-        case _:
-            pass
+    """What went wrong with a job is in its row; the log says that it did."""
+    if isinstance(event, BookError):
+        log.warning("job failed", job_id=job.job_id, book_id=job.book_id, reason=str(event))

@@ -1,7 +1,7 @@
 // The author's side: what is in the index, what is being brought in, what needs a look, and what readers ask that the book does not say.
 
 import { ago, button, element, plural, toast } from "./dom.js";
-import { download } from "./contents.js";
+import { download, lessonsOf } from "./contents.js";
 import { curve } from "./curve.js";
 import { byChapter, gapGroup } from "./gaps.js";
 import { jobRow, MODES } from "./jobs.js";
@@ -27,7 +27,7 @@ export class AuthorDesk extends HTMLElement {
         { class: "tabs", "aria-label": "Books" },
         books.map((one) => element("a", { href: `#/author/${one.book_id}`, "aria-current": one === book && "page" }, one.title)),
       );
-    const lessons = whole.modules.flatMap((module) => module.chapters.flatMap((chapter) => chapter.lessons));
+    const lessons = lessonsOf(whole);
     const changed = [book.last_full_ingest, book.last_incremental_update].filter(Boolean).sort().at(-1);
     this.replaceChildren(
       ...[
@@ -139,53 +139,13 @@ export class AuthorDesk extends HTMLElement {
   warnings(lessons) {
     const troubled = lessons.filter((lesson) => lesson.warnings.length);
     const count = troubled.reduce((sum, lesson) => sum + lesson.warnings.length, 0);
-    return this.section(
-      "Worth a look",
-      troubled.length
-        ? `${plural(count, "warning")} in ${plural(troubled.length, "lesson")}. None of them kept a lesson out.`
-        : "",
-      (room) => {
-        room.replaceChildren(
-          troubled.length
-            ? element(
-                "ul",
-                { class: "warnings" },
-                troubled.map((lesson) =>
-                  element(
-                    "li",
-                    {},
-                    element(
-                      "details",
-                      {},
-                      element(
-                        "summary",
-                        {},
-                        element("span", { class: "name", dir: "auto" }, lesson.title),
-                        element(
-                          "span",
-                          { class: "where" },
-                          ` ${lesson.source_file} · ${plural(lesson.warnings.length, "warning")}`,
-                        ),
-                      ),
-                      element(
-                        "ul",
-                        {},
-                        lesson.warnings.map((warning) =>
-                          element(
-                            "li",
-                            { dir: "auto" },
-                            element("span", { class: "where" }, `Line ${warning.line}: `),
-                            warning.message,
-                          ),
-                        ),
-                      ),
-                    ),
-                  ),
-                ),
-              )
-            : element("p", { class: "hint" }, "Nothing. Every lesson was read as it was meant."),
-        );
-      },
+    const hint = `${plural(count, "warning")} in ${plural(troubled.length, "lesson")}. None of them kept a lesson out.`;
+    return this.section("Worth a look", troubled.length ? hint : "", (room) =>
+      room.replaceChildren(
+        troubled.length
+          ? element("ul", { class: "warnings" }, troubled.map(warnedLesson))
+          : element("p", { class: "hint" }, "Nothing. Every lesson was read as it was meant."),
+      ),
     );
   }
 
@@ -255,6 +215,15 @@ export class AuthorDesk extends HTMLElement {
       },
     );
   }
+}
+
+function warnedLesson(lesson) {
+  const where = ` ${lesson.source_file} · ${plural(lesson.warnings.length, "warning")}`;
+  const summary = [element("span", { class: "name", dir: "auto" }, lesson.title), element("span", { class: "where" }, where)];
+  const warnings = lesson.warnings.map((warning) =>
+    element("li", { dir: "auto" }, element("span", { class: "where" }, `Line ${warning.line}: `), warning.message),
+  );
+  return element("li", {}, element("details", {}, element("summary", {}, summary), element("ul", {}, warnings)));
 }
 
 customElements.define("author-desk", AuthorDesk);

@@ -33,7 +33,6 @@ export function contents(book, open) {
         ),
     );
   });
-  const lessons = book.modules.flatMap((module) => module.chapters.flatMap((chapter) => chapter.lessons));
   return element(
     "section",
     { class: "contents", "aria-labelledby": "contents-title" },
@@ -41,10 +40,20 @@ export function contents(book, open) {
       "div",
       { class: "sources-top" },
       element("h2", { id: "contents-title" }, "In this book"),
-      element("span", { class: "hint" }, `${plural(lessons.length, "lesson")}, ${plural(book.total_chunks, "passage")}`),
+      element("span", { class: "hint" }, `${plural(lessonsOf(book).length, "lesson")}, ${plural(book.total_chunks, "passage")}`),
     ),
     element("ul", {}, modules),
   );
+}
+
+export function lessonsOf(book) {
+  return book.modules.flatMap((module) => module.chapters.flatMap((chapter) => chapter.lessons));
+}
+
+// The lesson whose address this is, whatever place in it is meant.
+export function lessonAt(book, address) {
+  const page = (url) => url.split("#")[0];
+  return lessonsOf(book).find((lesson) => page(lesson.source_url) === page(address));
 }
 
 export function download(blob, name) {

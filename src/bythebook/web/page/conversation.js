@@ -1,7 +1,8 @@
 // Asking: the question box, the turns of a thread, the sources beside them.
 
-import { contents, download } from "./contents.js";
+import { contents, download, lessonAt } from "./contents.js";
 import { ago, announce, button, element, icon, iconButton } from "./dom.js";
+import { earlier } from "./earlier.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
 import "./answer.js";
 import "./sources.js";
@@ -84,15 +85,17 @@ export class BookConversation extends HTMLElement {
 
   resume(thread) {
     this.head(thread.title || thread.topic_summary || this.book.title, ago(thread.updated_at));
-    for (const turn of thread.turns) {
-      const shown = element("book-answer").begin(turn.answer.query, this.actions());
-      this.turns.append(shown);
-      shown.finish(turn.answer, turn.html);
-      if (turn.stale_since) shown.stale();
-    }
+    this.turns.append(...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((turn) => this.past(turn)));
     const last = this.turns.lastElementChild;
     if (last?.sources) this.panel.show(last);
     last?.querySelector("h2")?.scrollIntoView({ block: "start" });
+  }
+
+  past(turn) {
+    const shown = element("book-answer").begin(turn.answer.query, this.actions());
+    shown.finish(turn.answer, turn.html);
+    if (turn.stale_since) shown.stale();
+    return shown;
   }
 
   // The line above the turns.
@@ -130,6 +133,10 @@ export class BookConversation extends HTMLElement {
           })
         ).results,
       oncontents: () => this.panel.showContents(this.contents()),
+      onlesson: (section) => {
+        const lesson = lessonAt(this.book, section.source_url);
+        return lesson && (() => this.panel.showLesson(lesson.parent_doc_id, [], section.heading_path.at(-1)));
+      },
       onpassage: (result) => this.panel.showPassage(result),
     };
   }
@@ -171,13 +178,15 @@ export class BookConversation extends HTMLElement {
       filters: filtersOf(readProfile(this.book.book_id)),
     };
     for await (const message of this.api.events("POST", "/chat/stream", body, { signal: this.asking.signal })) {
-      if (message.event === "opened") this.opened(message.data.thread_id ?? message.data.session_id);
-      else turn.take(message);
-      if (message.event === "answered" || message.event === "refused") this.busy(null); // the next question may come
+      const ended = message.event === "answered" || message.event === "refused";
+      if (ended) this.kept(message.data.session_id);
+      turn.take(message);
+      if (ended) this.busy(null); // the next question may come
     }
   }
 
-  opened(threadId) {
+  // A thread is there from its first answer on, and so is its address.
+  kept(threadId) {
     if (this.threadId) return;
     this.threadId = threadId;
     history.replaceState(null, "", `#/threads/${threadId}`);

@@ -22,12 +22,16 @@ export function refusal(turn, answer, actions) {
   if (answer.nearest.length) {
     made.append(
       element("h4", {}, answer.reason === "outside_filters" ? "It is here" : "Nearest in the book"),
-      element("ul", { class: "nearest" }, answer.nearest.map(place)),
+      element(
+        "ul",
+        { class: "nearest" },
+        answer.nearest.map((section) => place(section, actions)),
+      ),
     );
     const within = chapterOf(answer.nearest[0]);
     if (within && actions.onsearch && answer.reason !== "off_topic") made.append(searching(turn, answer, within, actions));
   }
-  if (actions.oncontents && (answer.reason === "off_topic" || answer.reason === "nothing_found"))
+  if (actions.oncontents && answer.reason !== "outside_filters")
     made.append(button("See what the book covers", actions.oncontents));
   if (answer.reason === "not_in_book" || answer.reason === "unsupported") {
     made.append(element("p", { class: "hint" }, "Naming the thing you mean, in the words the book uses, often helps."));
@@ -35,7 +39,8 @@ export function refusal(turn, answer, actions) {
   return made;
 }
 
-function place(section) {
+// A section opens beside where the lesson is at hand, else on the book's own site.
+function place(section, { onlesson }) {
   const path = [section.page_title, ...section.heading_path];
   const where = [
     section.chapter && `Chapter ${section.chapter}`,
@@ -44,12 +49,16 @@ function place(section) {
     section.layer,
   ].filter(Boolean);
   const title = element("span", { class: "path", dir: "auto" }, path.join(" › "));
+  const open = onlesson?.(section);
+  const outside = /^https?:/.test(section.source_url);
   return element(
     "li",
     {},
-    /^https?:/.test(section.source_url)
-      ? element("a", { href: section.source_url, target: "_blank", rel: "noopener" }, title, icon("out"))
-      : title,
+    open
+      ? element("button", { type: "button", class: "link", onclick: open }, title)
+      : outside
+        ? element("a", { href: section.source_url, target: "_blank", rel: "noopener" }, title, icon("out"))
+        : title,
     element("span", { class: "where" }, where.join(" · ")),
   );
 }

@@ -124,9 +124,11 @@ export class SourcePanel extends HTMLElement {
     this.show(this.turn);
   }
 
-  async showLesson(parentId, spans = []) {
+  // At what is quoted of it, or at a heading.
+  async showLesson(parentId, spans = [], heading = null) {
     const lesson = await this.fetchLesson(parentId, spans);
-    const back = this.turn && this.turn.sources().length > 0 && button("Back to the sources", () => this.back(), { class: "quiet" });
+    const back =
+      this.turn && this.turn.sources().length > 0 && button("Back to the sources", () => this.back(), { class: "quiet" });
     this.heading.textContent = "Lesson";
     this.body.replaceChildren(
       element(
@@ -149,7 +151,9 @@ export class SourcePanel extends HTMLElement {
     );
     this.sheet(true);
     this.body.scrollTop = 0;
-    this.body.querySelector("mark, .quoted")?.scrollIntoView({ block: "center" });
+    const headed = [...this.body.querySelectorAll(".passage :is(h4, h5, h6)")].find((one) => one.textContent.trim() === heading);
+    if (headed) headed.scrollIntoView({ block: "start" });
+    else this.body.querySelector("mark, .quoted")?.scrollIntoView({ block: "center" });
   }
 
   showContents(contents) {

@@ -97,15 +97,14 @@ export class WidgetPanel extends HTMLElement {
   }
 
   body(message) {
-    const page = location.href.replace(/[#?].*$/, "");
     return {
       message,
       render: true,
       similarity_threshold: 0,
-      page_url: page,
+      page_url: location.href.replace(/[#?].*$/, ""),
       book_id: this.settings.book ?? undefined,
       session_id: this.threadId ?? undefined,
-      filters: this.here.checked ? { prefix: page } : {},
+      filters: this.here.checked ? { prefix: lessonAddress() } : {},
     };
   }
 
@@ -116,6 +115,13 @@ export class WidgetPanel extends HTMLElement {
       widenLabel: "Ask the whole book",
     };
   }
+}
+
+// The address that the site gives the lesson: hosts add a slash, and a preview has another host. Read at each question, since
+// some sites change the page without loading it.
+function lessonAddress() {
+  const said = document.querySelector('link[rel="canonical"]')?.href;
+  return (said || location.href).replace(/[#?].*$/, "");
 }
 
 function sources(turn) {

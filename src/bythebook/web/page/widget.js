@@ -14,7 +14,10 @@ class BookWidget extends HTMLElement {
     this.follow();
     const observer = new MutationObserver(() => this.follow());
     for (const told of [document.documentElement, document.body])
-      observer.observe(told, { attributes: true, attributeFilter: ["data-theme", "class", "data-md-color-scheme"] });
+      observer.observe(told, {
+        attributes: true,
+        attributeFilter: ["data-theme", "data-bs-theme", "class", "data-md-color-scheme"],
+      });
     this.opener = Object.assign(document.createElement("button"), {
       type: "button",
       className: "opener",
@@ -28,12 +31,14 @@ class BookWidget extends HTMLElement {
     this.shadowRoot.append(this.opener);
   }
 
-  // Light or dark as the site has it: Docusaurus says data-theme, Material for MkDocs data-md-color-scheme, mdBook a class.
+  // Light or dark as the site has it: Docusaurus says data-theme, MkDocs data-bs-theme, Material for MkDocs data-md-color-scheme,
+  // mdBook a class.
   follow() {
     const root = document.documentElement;
     const said =
       settings.theme ??
       root.dataset.theme ??
+      root.dataset.bsTheme ??
       { slate: "dark", default: "light" }[document.body.dataset.mdColorScheme] ??
       (/\b(coal|navy|ayu)\b/.test(root.className) ? "dark" : /\b(light|rust)\b/.test(root.className) ? "light" : null);
     this.style.colorScheme = said === "dark" || said === "light" ? said : "light dark";
@@ -73,7 +78,7 @@ async function styles(name) {
 
 const OPENER = `
   :host { all: initial; color-scheme: light dark; }
-  .opener { position: fixed; z-index: 2147483000; inset: auto 1.25rem 1.25rem auto; padding: 0.7rem 1.1rem; border: 0; border-radius: 99px; cursor: pointer; font: 600 15px system-ui, sans-serif; color: light-dark(#fdfcf9, #171614); background: light-dark(#0d6757, #74cbb5); box-shadow: 0 6px 24px rgb(0 0 0 / 0.2); }
+  .opener { position: fixed; z-index: 2147483000; inset: auto 20px 20px auto; padding: 11.2px 17.6px; border: 0; border-radius: 99px; cursor: pointer; font: 600 15px system-ui, sans-serif; color: light-dark(#fdfcf9, #171614); background: light-dark(#0d6757, #74cbb5); box-shadow: 0 6px 24px rgb(0 0 0 / 0.2); }
   .opener:focus-visible { outline: 2px solid light-dark(#0d6757, #74cbb5); outline-offset: 3px; }
   .opener[aria-expanded="true"] { visibility: hidden; }
 `;

@@ -12,8 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.index.plan import Failure
-from bythebook.index.progress import Mode
+from bythebook.index.state import Failure, Mode
 from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source
 from bythebook.jobs.sources import same_repository, under_roots
 from bythebook.jobs.view import job_to_plain

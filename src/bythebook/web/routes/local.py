@@ -11,45 +11,34 @@ import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from importlib import import_module
 from typing import Annotated, Any, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from bythebook.errands.asking import answer
-from bythebook.errands.evaluating import draft_questions, evaluate
-from bythebook.errands.fitting import read_calibration
-from bythebook.errands.passages import fetch_context, fetch_lesson
-from bythebook.errands.searching import choose_book, read_state, search
 from bythebook.errands.server_file import ServerAddress, proof, read_address
-from bythebook.errands.shelf import calibrate, inspect, publish
-from bythebook.errands.talking import converse, resume
 from bythebook.errands.through_server import DONE
 from bythebook.errors import BookError, NotFound, Unavailable
 from bythebook.values import from_plain, to_plain
 from bythebook.web.access import Credentials
 from bythebook.web.state import Current, State
 
-ERRANDS: dict[str, Callable[..., Any]] = {
-    errand.__name__: errand
-    for errand in (
-        choose_book,
-        read_state,
-        search,
-        fetch_context,
-        fetch_lesson,
-        answer,
-        resume,
-        converse,
-        read_calibration,
-        evaluate,
-        draft_questions,
-        inspect,
-        publish,
-        calibrate,
-    )
+ERRANDS = {
+    name: f"bythebook.errands.{module}"
+    for module, names in {
+        "asking": ("answer",),
+        "evaluating": ("evaluate", "draft_questions"),
+        "fitting": ("read_calibration",),
+        "passages": ("fetch_context", "fetch_lesson"),
+        "searching": ("choose_book", "read_state", "search"),
+        "shelf": ("inspect", "publish", "calibrate"),
+        "talking": ("converse", "resume"),
+    }.items()
+    for name in names
 }
-TURNS = (answer, converse)
+"""Each with the module it is in, which is imported when the errand is first run: a server starts without an author's tools."""
+TURNS = frozenset({"answer", "converse"})
 """A server that is being stopped lets turns come to their end; what may go on for hours ends with it."""
 NOTHING = "There is nothing at this address. /openapi.json lists what there is."
 LINES = "application/x-ndjson"
@@ -78,7 +67,8 @@ async def run(name: str, address: Announced, current: Current, credentials: Cred
     said = credentials.credentials if credentials else ""
     if not hmac.compare_digest(said.encode(), address.token.encode()) or name not in ERRANDS:
         raise NotFound(NOTHING)
-    return StreamingResponse(_lines(ERRANDS[name], await request.json(), current), media_type=LINES)
+    errand = getattr(await asyncio.to_thread(import_module, ERRANDS[name]), name)
+    return StreamingResponse(_lines(errand, await request.json(), current), media_type=LINES)
 
 
 async def _lines(errand: Callable[..., Any], plain: dict[str, Any], current: State) -> AsyncIterator[bytes]:
@@ -89,7 +79,7 @@ async def _lines(errand: Callable[..., Any], plain: dict[str, Any], current: Sta
         async with aclosing(_values(errand(current.resources, **given))) as values:
             async for value in values:
                 yield _line({"value": to_plain(value)})
-                if current.stopping.is_set() and errand not in TURNS:
+                if current.stopping.is_set() and errand.__name__ not in TURNS:
                     raise Unavailable("The server is being stopped. What is done is kept: run the command again.")
     except BookError as error:
         yield _line({"error": type(error).__name__, "text": str(error)})

@@ -61,10 +61,11 @@ async def read_thread(
     who: Reader,
     current: Current,
     render: Annotated[bool, Query(description="Add safe HTML beside the answers.")] = False,
+    before: Annotated[int | None, Query(ge=1, le=1000, description="Show the turns before this number: to read back.")] = None,
 ) -> Response:
     thread = await current.threads.get(str(thread_id), who.key_id)
     messages = [message for message in await current.threads.messages(thread.thread_id) if message.spoken]
-    turns = await current.threads.turns(thread.thread_id, last=TURNS_SHOWN)
+    turns = await current.threads.turns(thread.thread_id, last=TURNS_SHOWN, before=before)
     view = ThreadView(
         **summary(thread),
         messages=tuple(
