@@ -18,7 +18,7 @@ from bench.material import CURRICULUM_QUESTIONS, curriculum_questions, sample_qu
 from bench.table import Table, verdict
 from bench.timing import milliseconds, percentile
 from bench.workshop import Workshop
-from bythebook.index.recent import CHUNKS_KEPT
+from bythebook.index.recent import CHUNKS_KEPT, TEXTS_KEPT
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import IndexedChunk
 from bythebook.retrieval.query import SearchQuery
@@ -49,9 +49,9 @@ def latency(workshop: Workshop) -> Table:
         note=f"{workshop.sizes.searches} real questions one after another, {RESULTS} results each, tier 2 and one of four "
         f"modules: an eighth of the chunks pass. {len(chunks):,} chunks are of real books with granite's embeddings; the others "
         "are copies, each embedding pushed aside at random to a cosine of about 0.89. Hybrid: candidates, fusion, a close look "
-        f"at {LOOKED_AT} of them, the results and the count of what passes. Chunks are read ahead, as by a server when it "
-        f"starts: up to {CHUNKS_KEPT:,} are kept in memory. Recall is the mean share of an exact search's results that the "
-        "default search has too.",
+        f"at {LOOKED_AT} of them, the results and the count of what passes. They are read ahead, as by a server when it "
+        f"starts: up to {CHUNKS_KEPT:,}, and {TEXTS_KEPT:,} texts, are kept in memory. Recall is the mean share of an exact "
+        "search's results that the default search has too.",
     )
 
 

@@ -3,6 +3,7 @@ Also which fields an engine must index. Knows nothing of any engine; id and vect
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -18,26 +19,29 @@ from bythebook.index.vectors import ChunkText, IndexedChunk, Terms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldIndex:
-    """How a field is looked up. `tenant`: points of one value lie together. `prefix`: beginnings can be asked for."""
+    """How a field is looked up. `tenant`: points of one value lie together. `prefix`: beginnings can be asked for. `few`: readers
+    filter by it and it has few values, so its index is small and worth keeping in memory."""
 
     kind: Literal["keyword", "integer"]
     tenant: bool = False
     prefix: bool = False
+    few: bool = False
 
 
 _KEYWORD = FieldIndex(kind="keyword")
-_INTEGER = FieldIndex(kind="integer")
+_NAME = FieldIndex(kind="keyword", few=True)
+_NUMBER = FieldIndex(kind="integer", few=True)
 _PATH = FieldIndex(kind="keyword", prefix=True)
 
 INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
     {
         "book_id": FieldIndex(kind="keyword", tenant=True),
-        "module": _KEYWORD,
-        "chapter": _INTEGER,
-        "lesson": _INTEGER,
-        "hardware_tier": _INTEGER,
-        "proficiency_level": _KEYWORD,
-        "layer": _KEYWORD,
+        "module": _NAME,
+        "chapter": _NUMBER,
+        "lesson": _NUMBER,
+        "hardware_tier": _NUMBER,
+        "proficiency_level": _NAME,
+        "layer": _NAME,
         "parent_doc_id": _KEYWORD,
         "content_hash": _KEYWORD,
         "source_file_hash": _KEYWORD,
@@ -49,6 +53,8 @@ INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
 # What a chunk holds as it is; its id is the point's own, its span and heading path are flattened below.
 _PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path"})
 _TIMES = ("created_at", "updated_at", "embedded_at")
+_OUTLANDISH = re.compile(r"[^\w\x00-\xff]")
+"""Dashes and quotes beyond Latin-1: no word has them, and a text without them takes half the memory."""
 TEXT_FIELDS = ["book_id", "content_hash", "page_title", "heading_path", "text"]
 """Of these a `ChunkText` is made."""
 
@@ -103,5 +109,5 @@ def text_from_payload(point_id: str, payload: Mapping[str, Any]) -> ChunkText:
         id=point_id,
         book_id=payload["book_id"],
         content_hash=payload["content_hash"],
-        folded="\n".join((payload["page_title"], *payload["heading_path"], payload["text"])).casefold(),
+        folded=_OUTLANDISH.sub(" ", "\n".join((payload["page_title"], *payload["heading_path"], payload["text"])).casefold()),
     )

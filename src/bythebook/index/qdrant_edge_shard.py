@@ -39,7 +39,7 @@ from bythebook.index.qdrant_edge_values import (
     point,
     storage,
 )
-from bythebook.index.recent import CHUNKS_KEPT, RecentReads
+from bythebook.index.recent import CHUNKS_KEPT, TEXTS_KEPT, RecentReads
 from bythebook.index.storing import Swap, swap
 from bythebook.index.turns import Turns
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
@@ -139,14 +139,16 @@ class EdgeShard:
             return self.recent.texts.read(ids, lambda missing: read_texts(self._shard, missing))
 
     def read_ahead(self) -> None:
-        """As many chunks as there is room for; after much writing, again. Page by page: a writer need not wait for all."""
+        """As many texts and chunks as there is room for; after much writing, again. Page by page: a writer need not wait for
+        all."""
         self._reads_ahead = True
         offset = None
-        for _ in range(CHUNKS_KEPT // POINTS_PER_PAGE):
+        for number in range(TEXTS_KEPT // POINTS_PER_PAGE):
             with self._reading():
                 page, offset = read_page(self._shard, offset)
-                self.recent.chunks.keep(as_chunks(page))
                 self.recent.texts.keep(as_texts(page))
+                if number < CHUNKS_KEPT // POINTS_PER_PAGE:
+                    self.recent.chunks.keep(as_chunks(page))
             if offset is None:
                 return
 

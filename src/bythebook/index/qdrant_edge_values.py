@@ -45,10 +45,10 @@ def _sentence(folder: Path, reason: str, *, full: bool = False) -> str:
 
 def index_params(index: FieldIndex) -> edge.KeywordIndexParams | edge.IntegerIndexParams:
     """Cold: mapped from disk, so that opening an index does not read them."""
-    cold = edge.Memory.Cold
+    memory = edge.Memory.Pinned if index.few else edge.Memory.Cold
     if index.kind == "integer":
-        return edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False, memory=cold)
-    return edge.KeywordIndexParams(is_tenant=index.tenant, prefix=index.prefix, enable_hnsw=False, memory=cold)
+        return edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False, memory=memory)
+    return edge.KeywordIndexParams(is_tenant=index.tenant, prefix=index.prefix, enable_hnsw=False, memory=memory)
 
 
 def point(stored: StoredPoint) -> edge.Point:

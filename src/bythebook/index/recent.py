@@ -10,8 +10,10 @@ from typing import Generic, TypeVar
 from bythebook.index.vectors import ChunkText, Filters, IndexedChunk
 
 COUNTS_KEPT = 256
+TEXTS_KEPT = 131_072
 CHUNKS_KEPT = 16_384
-"""As they are, and their texts folded. Together they take some 100 MB when they are full; a book of 200 chunks takes one."""
+"""Of every search forty texts are looked at, and ten chunks shown. Full, they take some 200 and 60 MB; those of a book of 200
+chunks take less than one."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -60,7 +62,7 @@ class RecentReads:
         self.alone: Recent[str, bool] = Recent(COUNTS_KEPT)
         """By the book's id: whether the collection holds no other book."""
         self.counts: Recent[Filters, int] = Recent(COUNTS_KEPT)
-        self.texts: Recent[str, ChunkText] = Recent(CHUNKS_KEPT)
+        self.texts: Recent[str, ChunkText] = Recent(TEXTS_KEPT)
         self.chunks: Recent[str, IndexedChunk] = Recent(CHUNKS_KEPT)
 
     def clear(self) -> None:
