@@ -53,8 +53,10 @@ def served(workshop: Workshop) -> Iterator[Served]:
     ) as process:
         assert process.stdout
         address = process.stdout.readline().split()[5]
-        yield Served(port=int(address.rpartition(":")[2]), pid=process.pid, ready_seconds=time.perf_counter() - began)
-        process.terminate()
+        try:
+            yield Served(port=int(address.rpartition(":")[2]), pid=process.pid, ready_seconds=time.perf_counter() - began)
+        finally:
+            process.terminate()
 
 
 def _environment(workshop: Workshop) -> dict[str, str]:

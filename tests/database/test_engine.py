@@ -52,3 +52,23 @@ def test_who_waits_for_a_connection_gets_the_next_that_is_free(database_address:
             await database.close()
 
     asyncio.run(story())
+
+
+def test_a_queue_that_moves_is_waited_for(folder: Path) -> None:
+    """Longer than anyone waits while nothing moves."""
+    held_seconds, wait_seconds = 0.25, 2.0
+    many = int(CONNECTIONS["sqlite"] * wait_seconds / held_seconds) + 8
+
+    async def one(database: Database) -> int:
+        async with database.transaction() as connection:
+            await asyncio.sleep(held_seconds)
+            return int((await connection.execute(select(1))).scalar_one())
+
+    async def story() -> None:
+        database = await Database.open(database_url(None, folder), wait_seconds=wait_seconds)
+        try:
+            assert await asyncio.gather(*(one(database) for _ in range(many))) == [1] * many
+        finally:
+            await database.close()
+
+    asyncio.run(story())

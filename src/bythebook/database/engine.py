@@ -25,7 +25,7 @@ MIGRATION_LOCK = 7_415_263
 CONNECTIONS = {"sqlite": 4, "postgresql": 15}
 """SQLite writes one thing at a time, whatever their number."""
 WAIT_SECONDS = 30.0
-"""How long one waits for a connection that is free."""
+"""How long one waits for a connection while none is given back."""
 PATIENCE = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 """With a PostgreSQL that does not answer, in seconds and milliseconds: a statement is not broken off, so it must end."""
 
@@ -53,6 +53,7 @@ class Database:
         self._engine = engine
         self._connections = CONNECTIONS[engine.dialect.name]
         self._free = asyncio.Semaphore(self._connections)
+        self._given_back = 0
         self._wait_seconds = wait_seconds
         self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="database")
         self.where = self._engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
@@ -128,18 +129,34 @@ class Database:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[None]:
         """One of those there are is ours."""
-        try:
-            async with asyncio.timeout(self._wait_seconds):
-                await self._free.acquire()
-        except TimeoutError as error:
-            raise Unavailable(
-                f"All {self._connections} connections to the database {self.where} have been in use for "
-                f"{self._wait_seconds:g} seconds. Try again in a moment."
-            ) from error
+        if self._free.locked():
+            await self._wait()
+        else:
+            await self._free.acquire()
         try:
             yield
         finally:
+            self._given_back += 1
             self._free.release()
+
+    async def _wait(self) -> None:
+        """In turn, however long the queue is, as long as it moves."""
+        waiting = asyncio.create_task(self._free.acquire())
+        try:
+            while True:
+                seen = self._given_back
+                done, _ = await asyncio.wait({waiting}, timeout=self._wait_seconds)
+                if done:
+                    return
+                if self._given_back == seen:
+                    raise Unavailable(
+                        f"All {self._connections} connections to the database {self.where} have been in use for "
+                        f"{self._wait_seconds:g} seconds. Try again in a moment."
+                    )
+        except BaseException:
+            if not waiting.cancel():  # it was ours already
+                self._free.release()
+            raise
 
     async def _migrate(self) -> None:
         try:
