@@ -7,7 +7,6 @@ import hmac
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -105,7 +104,7 @@ def _row(what: str, took: list[float], target: float) -> Row:
 
 @contextmanager
 def _started(workshop: Workshop, name: str, *arguments: str, given: dict[str, str] | None = None) -> Iterator[IO[str]]:
-    """A command on a copy of the sample book's data, and what it prints. It ends as by Ctrl-C."""
+    """A command on a copy of the sample book's data, and what it prints."""
     workshop.sample()
     data_dir = workshop.data_dir(name) / "data"
     shutil.copytree(workshop.data_dir("sample"), data_dir)
@@ -116,7 +115,7 @@ def _started(workshop: Workshop, name: str, *arguments: str, given: dict[str, st
         try:
             yield process.stdout
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # a shell in the background lets its children ignore Ctrl-C
 
 
 def _tell_of_push(client: httpx.Client, url: str) -> int:
