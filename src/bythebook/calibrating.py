@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bythebook.assessing import Assessor
 from bythebook.books.statements import statements
-from bythebook.grounding.calibration import AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Probe, fit
+from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Probe, fit
 from bythebook.grounding.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
 from bythebook.index.embedding import Embedder
 from bythebook.index.state import IngestionState
@@ -123,7 +123,7 @@ class Calibrator:
     async def _questions(self, state: IngestionState, root: Path) -> list[_Asked]:
         own = [question for question in read_questions(root) if for_fitting(question.id)]
         asked = [
-            _Asked(text=one.text, answerable=one.answerable, source=FOREIGN_SOURCE if one.foreign else AUTHOR_SOURCE)
+            _Asked(text=one.text, answerable=one.answerable, source=AUTHOR_FOREIGN_SOURCE if one.foreign else AUTHOR_SOURCE)
             for one in own
         ]
         asked += [_Asked(text=text, answerable=False, source=FOREIGN_SOURCE) for text in FOREIGN]

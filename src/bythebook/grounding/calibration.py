@@ -25,6 +25,7 @@ TOP_ABOVE_MEAN = 0.15
 LEAST_GAP = 1e-3
 FOREIGN_SOURCE = "other subject"
 AUTHOR_SOURCE = "author"
+AUTHOR_FOREIGN_SOURCE = "author, other subject"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,8 @@ def fit(probes: Sequence[Probe]) -> Calibration:
 
 def _weighing(probes: Sequence[Probe], rows: NDArray[np.float64], truth: NDArray[np.bool_]) -> Weighing:
     foreign = np.array([probe.source == FOREIGN_SOURCE for probe in probes])
-    made = np.array([probe.source not in (FOREIGN_SOURCE, AUTHOR_SOURCE) for probe in probes])
+    asked = (FOREIGN_SOURCE, AUTHOR_SOURCE, AUTHOR_FOREIGN_SOURCE)
+    made = np.array([probe.source not in asked for probe in probes])
     names = probes[0].signals.names
     if made.any() and USUAL.keys() >= set(names):
         return fitted_by_text(rows, truth, foreign, made, names)
@@ -123,8 +125,9 @@ def _weighing(probes: Sequence[Probe], rows: NDArray[np.float64], truth: NDArray
 
 def _subject(probes: Sequence[Probe]) -> float:
     """The nearest chunk's cosine tells other subjects from this one, whether the book answers or not."""
-    foreign = np.array([probe.signals.top_cosine for probe in probes if probe.source == FOREIGN_SOURCE])
-    near = np.array([probe.signals.top_cosine for probe in probes if probe.source != FOREIGN_SOURCE])
+    others = (FOREIGN_SOURCE, AUTHOR_FOREIGN_SOURCE)
+    foreign = np.array([probe.signals.top_cosine for probe in probes if probe.source in others])
+    near = np.array([probe.signals.top_cosine for probe in probes if probe.source not in others])
     return best_threshold(near, foreign)[0] if len(foreign) and len(near) else 0.0
 
 
