@@ -48,7 +48,7 @@ def test_a_refusal_says_why_and_leads_on(page: Page) -> None:
     )
     turn.get_by_role("button", name="See what the book covers").click()
     page.locator("source-panel .contents summary", has_text="How robots talk").click()
-    page.get_by_role("button", name="Topics and messages").click()
+    page.get_by_role("button", name="Topics and messages", exact=True).click()
     expect(page.locator(".lesson").get_by_role("heading", name="Streams without addresses")).to_be_visible()
 
 
