@@ -58,9 +58,6 @@ class Words(TypeDecorator[str]):
             return None
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")[: self.length]
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
-        return value
-
 
 metadata = MetaData()
 

@@ -135,13 +135,13 @@ class EdgeIndex:
         with storage(self._folder):
             names = sorted(entry.parent.name for entry in self._folder.glob(f"*/{MANIFEST}"))
         found = {}
-        for name in names:
+        for name in (name for name in names if not name.startswith(DROPPED)):
             try:
                 found[name] = read_manifest(self._folder / name)
             except StorageFailure:
                 if (self._folder / name / MANIFEST).exists():  # or else it was dropped meanwhile
                     raise
-        return {name: manifest for name, manifest in found.items() if not name.startswith(DROPPED)}
+        return found
 
     def _create(self, collection: str, manifest: Manifest) -> None:
         folder = self._path(collection)

@@ -46,9 +46,12 @@ def read_lessons(
             return
 
 
-def read_page(shard: edge.EdgeShard, offset: edge.PointId | None) -> tuple[Sequence[edge.Record], edge.PointId | None]:
-    """Some points, and where the next page begins, None after the last."""
-    return shard.scroll(edge.ScrollRequest(offset=offset, limit=POINTS_PER_PAGE, with_payload=True, with_vector=False))
+def read_page(
+    shard: edge.EdgeShard, offset: edge.PointId | None, *, whole: bool
+) -> tuple[Sequence[edge.Record], edge.PointId | None]:
+    """Some points, whole or what their texts need, and where the next page begins, None after the last."""
+    fields = True if whole else TEXT_FIELDS
+    return shard.scroll(edge.ScrollRequest(offset=offset, limit=POINTS_PER_PAGE, with_payload=fields, with_vector=False))
 
 
 def as_texts(records: Sequence[edge.Record]) -> dict[str, ChunkText]:

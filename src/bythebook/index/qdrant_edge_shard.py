@@ -144,10 +144,11 @@ class EdgeShard:
         self._reads_ahead = True
         offset = None
         for number in range(TEXTS_KEPT // POINTS_PER_PAGE):
+            whole = number < CHUNKS_KEPT // POINTS_PER_PAGE
             with self._reading():
-                page, offset = read_page(self._shard, offset)
+                page, offset = read_page(self._shard, offset, whole=whole)
                 self.recent.texts.keep(as_texts(page))
-                if number < CHUNKS_KEPT // POINTS_PER_PAGE:
+                if whole:
                     self.recent.chunks.keep(as_chunks(page))
             if offset is None:
                 return
