@@ -48,6 +48,8 @@ from bythebook.turn import Question, Turn, answered, refusal, results
 EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
 TOTAL_SECONDS = 90.0
+LOOKS_AT_ONCE = 4
+"""Of a hundred questions at once the first is then answered at once and the last no later; all together, all would be last."""
 
 
 class Answering:
@@ -73,6 +75,7 @@ class Answering:
         self._write_line = write_line
         self._seconds = total_seconds
         self._tracing = tracing
+        self._looking = asyncio.Semaphore(LOOKS_AT_ONCE)
 
     def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
         """Searching, Found, then each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
@@ -139,11 +142,12 @@ class Answering:
     async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
         """`embedding`: the question's, where an earlier look knows it."""
         try:
-            if embedding is None:
-                async with asyncio.timeout(EMBED_SECONDS):
-                    embedding = await self._embedder.embed_question(query.text)
-            async with asyncio.timeout(SEARCH_SECONDS):
-                return await self._assessor.look(query, state, embedding)
+            async with self._looking:
+                if embedding is None:
+                    async with asyncio.timeout(EMBED_SECONDS):
+                        embedding = await self._embedder.embed_question(query.text)
+                async with asyncio.timeout(SEARCH_SECONDS):
+                    return await self._assessor.look(query, state, embedding)
         except TimeoutError as error:
             raise Unavailable("The search took longer than 30 seconds and was given up. Try again.") from error
 

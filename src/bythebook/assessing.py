@@ -63,7 +63,7 @@ class Assessor:
         if not (asked := words(about, state.language)):
             about, asked = query.text, words(query.text, state.language)
         found, rarity = await asyncio.gather(
-            self._search.retrieve(query, state, embedding, with_vectors=True, without=without),
+            self._search.retrieve(query, state, embedding, embedded=POOL, without=without),
             read_rarity(self._index, state, [stem for _, _, stem in asked]),
         )
         pool = [hit.chunk for hit in found.hits[:POOL]]

@@ -38,6 +38,9 @@ CHANCE = Random()  # of our own: the shared one is for who seeds it
 LOOK_SECONDS = (0.02, 0.25)
 """How long between two looks whether the thread is free: soon at first, then seldom."""
 
+BEGIN_AT_ONCE = 4
+"""Turns that take their lease: in a crowd, one that is to be stored must not wait until all others have begun."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -95,6 +98,7 @@ class Conversing:
         self._wait_seconds = wait_seconds
         self._tracing = tracing
         self._write_line = write_line
+        self._beginning = asyncio.Semaphore(BEGIN_AT_ONCE)
 
     async def turn(self, asked: Asked) -> AsyncGenerator[ThreadEvent, None]:
         """Opened, then the turn's own events. What cannot be asked, and a thread that is not there, is full or stays busy, is
@@ -142,9 +146,10 @@ class Conversing:
         give_up_at = time.monotonic() + self._wait_seconds
         pause, longest = LOOK_SECONDS
         while True:
-            lease = await self._threads.lease(
-                thread_id, token, book_id=asked.query.book_id, key_id=asked.key_id, history=MAX_HISTORY_TURNS
-            )
+            async with self._beginning:
+                lease = await self._threads.lease(
+                    thread_id, token, book_id=asked.query.book_id, key_id=asked.key_id, history=MAX_HISTORY_TURNS
+                )
             if lease is not None:
                 return lease
             if time.monotonic() >= give_up_at:

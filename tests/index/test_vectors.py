@@ -13,7 +13,7 @@ import pytest
 
 from bythebook.books.model import LAYERS, PROFICIENCIES, Chunk
 from bythebook.errors import InvalidInput, Mismatch, NotFound
-from bythebook.index.lexical import query_terms
+from bythebook.index.lexical import query_terms, term_id
 from bythebook.index.qdrant_edge import EdgeIndex
 from bythebook.index.qdrant_server import ServerIndex
 from bythebook.index.vectors import Candidate, Filters, IndexedChunk, Replacement, Terms, VectorIndex
@@ -372,6 +372,31 @@ async def test_what_was_deleted_no_longer_makes_a_word_common(shelf: VectorIndex
     assert await ask(shelf, "hip knee") != before
     await shelf.replace(COLLECTION, "robots", [Replacement(source_file="b.md", chunks=())])
     assert await ask(shelf, "hip knee") == before
+
+
+async def test_how_rare_a_word_is_can_be_asked(shelf: VectorIndex) -> None:
+    hip, knee, tail = (term_id(word) for word in ("hip", "knee", "tail"))
+
+    async def asked() -> dict[int, float]:
+        return await shelf.idf(COLLECTION, "robots", [hip, knee, tail])
+
+    def idf(chunks: int, having: int) -> float:
+        return math.log(1 + (chunks - having + 0.5) / (having + 0.5))
+
+    assert await asked() == {}
+    await shelf.replace(
+        COLLECTION, "robots", [lesson("a.md", ["the hip turns", "the knee bends, the other knee too", "an ankle"])]
+    )
+    before = await asked()
+    assert before == pytest.approx({hip: idf(3, 1), knee: idf(3, 1)}, rel=1e-5)
+    await shelf.replace(COLLECTION, "cooks", [lesson("a.md", ["a tail", "no hip"], book_id="cooks")])
+    assert await asked() == pytest.approx(before, rel=1e-6)
+    await shelf.replace(COLLECTION, "robots", [lesson("b.md", ["hip hip", "hips and a tail", "a hip again"])])
+    assert await asked() == pytest.approx({hip: idf(6, 4), knee: idf(6, 1), tail: idf(6, 1)}, rel=1e-5)
+    await shelf.remove_book(COLLECTION, "cooks")
+    await shelf.replace(COLLECTION, "robots", [Replacement(source_file="b.md", chunks=())])
+    assert await asked() == pytest.approx(before, rel=1e-6)
+    assert await shelf.idf(COLLECTION, "robots", []) == {}
 
 
 # Filters

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -133,7 +133,7 @@ def without_mark(text: str) -> str:
     return text[mark.end() :] if mark else text
 
 
-def _whole(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+def _whole(found: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """Without the parts of words that are there as well: an identifier is one word of a claim, however many it is made of."""
     reach = -1
     for start, end, stem in found:

@@ -85,14 +85,15 @@ def query_terms(text: str, language: str) -> Terms:
     return _terms({stem: 1.0 for _, _, stem in words(text, language)})
 
 
-def words(text: str, language: str) -> list[tuple[int, int, str]]:
+@lru_cache(maxsize=256)  # a question is cut again and again
+def words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
     """Where each word of a text stands and its stem: the text as a question sees it. An identifier and its parts are all
     there, so stretches may lie inside each other. Equal stems mean equal terms: the way to mark what matched."""
     code = _code(language)
-    everything = [(word.start, word.end, word.stem) for word in _cut(text, code, singles=False)]
+    everything = tuple((word.start, word.end, word.stem) for word in _cut(text, code, singles=False))
     if code != "en":
         return everything
-    return [word for word in everything if word[2] not in _stop_stems()] or everything
+    return tuple(word for word in everything if word[2] not in _stop_stems()) or everything
 
 
 def term_id(stem: str) -> int:

@@ -35,6 +35,8 @@ class EdgeIndex:
         self._lock = lock
         self._shards: dict[str, EdgeShard] = {}
         self._opening = threading.Lock()
+        self._manifests: dict[str, Manifest] | None = None
+        self._changes = 0
 
     @classmethod
     async def open(cls, folder: Path) -> EdgeIndex:
@@ -55,13 +57,13 @@ class EdgeIndex:
         return cls(folder, lock)
 
     async def collections(self) -> Mapping[str, Manifest]:
-        return await asyncio.to_thread(self._collections)
+        return await asyncio.to_thread(self._collections) if self._manifests is None else self._manifests
 
     async def create(self, collection: str, manifest: Manifest) -> None:
         await asyncio.to_thread(self._create, collection, manifest)
 
     async def save_manifest(self, collection: str, manifest: Manifest) -> None:
-        await asyncio.to_thread(lambda: self._shard(collection).save_manifest(manifest))
+        await asyncio.to_thread(self._save_manifest, collection, manifest)
 
     async def drop(self, collection: str) -> None:
         await asyncio.to_thread(self._drop, collection)
@@ -119,6 +121,13 @@ class EdgeIndex:
             return known[0]
         return await asyncio.to_thread(lambda: self._shard(collection).count(filters))
 
+    async def idf(self, collection: str, book_id: str, terms: Sequence[int]) -> dict[int, float]:
+        recent = self._recent(collection)
+        found = recent.idf.all([(book_id, term) for term in terms]) if recent else None
+        if found is None:
+            found = await asyncio.to_thread(lambda: self._shard(collection).idf(book_id, terms))
+        return {term: idf for term, idf in zip(terms, found, strict=True) if idf}
+
     async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
         return await asyncio.to_thread(lambda: self._shard(collection).source_files(Filters(book_id=book_id)))
 
@@ -132,6 +141,14 @@ class EdgeIndex:
         await asyncio.to_thread(self._close)
 
     def _collections(self) -> dict[str, Manifest]:
+        """Kept until one changes: every question asks for them, and nobody else writes here."""
+        changes, found = self._changes, self._read_manifests()
+        with self._opening:
+            if changes == self._changes:
+                self._manifests = found
+        return found
+
+    def _read_manifests(self) -> dict[str, Manifest]:
         with storage(self._folder):
             names = sorted(entry.parent.name for entry in self._folder.glob(f"*/{MANIFEST}"))
         found = {}
@@ -151,6 +168,16 @@ class EdgeIndex:
             with storage(folder):
                 shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
             self._shards[collection] = EdgeShard.create(folder, manifest)
+            self._changed()
+
+    def _save_manifest(self, collection: str, manifest: Manifest) -> None:
+        self._shard(collection).save_manifest(manifest)
+        with self._opening:
+            self._changed()
+
+    def _changed(self) -> None:
+        self._manifests = None
+        self._changes += 1
 
     def _drop(self, collection: str) -> None:
         """Renamed first: a folder half deleted must not look like a collection."""
@@ -160,6 +187,7 @@ class EdgeIndex:
             shard.close()
             doomed = self._folder / f"{DROPPED}{uuid4().hex}"
             shard.folder.rename(doomed)
+            self._changed()
             shutil.rmtree(doomed)
 
     def _shard(self, collection: str) -> EdgeShard:

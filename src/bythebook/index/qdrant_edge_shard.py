@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
@@ -29,7 +28,7 @@ from bythebook.index.qdrant_edge_read import (
     read_page,
     read_texts,
 )
-from bythebook.index.qdrant_edge_search import find_candidates
+from bythebook.index.qdrant_edge_search import counts_deleted, find_candidates, find_idf
 from bythebook.index.qdrant_edge_values import (
     condition,
     has_id,
@@ -121,9 +120,15 @@ class EdgeShard:
         self, *, embedding: NDArray[np.float32] | None, terms: Terms | None, filters: Filters, depth: int, exact: bool
     ) -> list[Candidate]:
         with self._reading():
-            (alone,) = self.recent.alone.read([filters.book_id], lambda books: {one: is_alone(self._shard, one) for one in books})
             return find_candidates(
-                self._shard, embedding=embedding, terms=terms, filters=filters, alone=alone, depth=depth, exact=exact
+                self._shard,
+                embedding=embedding,
+                terms=terms,
+                filters=filters,
+                alone=self._is_alone(filters.book_id),
+                corpus=self._corpus(filters.book_id, terms.ids if terms else ()),
+                depth=depth,
+                exact=exact,
             )
 
     def chunks(self, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
@@ -164,6 +169,14 @@ class EdgeShard:
         with self._reading():
             return self.recent.counts.read([filters], lambda missing: {one: read_count(self._shard, one) for one in missing})[0]
 
+    def idf(self, book_id: str, terms: Sequence[int]) -> list[float]:
+        """Of each term, kept until the next write as `count`; 0 where no chunk of the book has it."""
+        with self._reading():
+            return self.recent.idf.read(
+                [(book_id, term) for term in terms],
+                lambda missing: self._idf(book_id, [term for _, term in missing]),
+            )
+
     def source_files(self, filters: Filters) -> dict[str, int]:
         with self._reading():
             hits = self._shard.facet(
@@ -182,6 +195,25 @@ class EdgeShard:
             self._compaction.stop()
         with self._writers, self._turns.writing(), storage(self.folder):
             self._shard.close()
+
+    def _is_alone(self, book_id: str) -> bool:
+        return self.recent.alone.read([book_id], lambda books: {one: is_alone(self._shard, one) for one in books})[0]
+
+    def _corpus(self, book_id: str, terms: Sequence[int]) -> edge.Filter | None:
+        """What the engine counts terms in; None where it may count all that it has."""
+        if not self._is_alone(book_id):
+            return edge.Filter(must=[is_value("book_id", book_id)])
+        whole = self.recent.whole.read([book_id], lambda books: self._whole(books, terms)) if terms else None
+        return None if whole == [True] else edge.Filter(must=[])
+
+    def _whole(self, books: Sequence[str], terms: Sequence[int]) -> dict[str, bool]:
+        deleted = counts_deleted(self._shard, terms)
+        return {} if deleted is None else dict.fromkeys(books, not deleted)
+
+    def _idf(self, book_id: str, terms: Sequence[int]) -> dict[tuple[str, int], float]:
+        alone, corpus = self._is_alone(book_id), self._corpus(book_id, terms)
+        found = find_idf(self._shard, book_id, terms, alone=alone, corpus=corpus)
+        return {(book_id, term): idf for term, idf in found.items()}
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -222,7 +254,7 @@ class EdgeShard:
             self._shard.update(edge.UpdateOperation.upsert_points(list(points[start : start + POINTS_PER_WRITE])))
         leftovers = edge.Filter(
             must=[is_value("book_id", planned.book_id), is_any("source_file", planned.source_files)],
-            must_not=[has_id(UUID(stored.id) for stored in planned.points)],
+            must_not=[has_id(stored.id for stored in planned.points)],
         )
         self._shard.update(edge.UpdateOperation.delete_points_by_filter(leftovers))
         remove_whole(self.folder / JOURNAL)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
@@ -17,8 +16,6 @@ from bythebook.errors import InvalidInput, StorageFailure
 from bythebook.index.payload import FieldIndex, from_payload
 from bythebook.index.storing import StoredPoint
 from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
-
-NO_TERMS = Terms(ids=(), weights=())
 
 
 @contextmanager
@@ -67,10 +64,15 @@ def indexed_chunk(record: edge.Record) -> IndexedChunk:
     payload, vectors = record.payload or {}, record.vector
     if not isinstance(vectors, dict):
         return from_payload(str(record.id), payload)
-    terms, sparse = NO_TERMS, vectors.get(LEXICAL)
-    if isinstance(sparse, edge.SparseVector):
-        terms = Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
-    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=terms)
+    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=record_terms(record))
+
+
+def record_terms(record: edge.Record) -> Terms:
+    """None of them for a chunk without words."""
+    sparse = record.vector.get(LEXICAL) if isinstance(record.vector, dict) else None
+    if not isinstance(sparse, edge.SparseVector):
+        return Terms(ids=(), weights=())
+    return Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
 def is_value(key: str, value: str | int) -> edge.FieldCondition:
@@ -110,5 +112,5 @@ def condition(filters: Filters, *, alone: bool = False) -> edge.Filter:
     return edge.Filter(must=must)
 
 
-def has_id(ids: Iterable[UUID]) -> edge.Filter:
+def has_id(ids: Iterable[str]) -> edge.Filter:
     return edge.Filter(must=[edge.HasIdCondition(set(ids))])

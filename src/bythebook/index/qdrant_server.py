@@ -24,6 +24,7 @@ from bythebook.index.qdrant_server_values import (
     is_any,
     is_value,
     operations,
+    record_terms,
     requests,
 )
 from bythebook.index.storing import check_name, is_point_id, pages, swap
@@ -38,6 +39,7 @@ CONFLICT = 409
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
+Name = TypeVar("Name", str, int)
 Search = tuple[models.QueryRequest, models.Filter, int]
 
 
@@ -171,6 +173,18 @@ class ServerIndex:
         await self._manifest(collection)
         return (await self._call(self._client.count, collection, condition(filters), exact=True)).count
 
+    async def idf(self, collection: str, book_id: str, terms: Sequence[int]) -> dict[int, float]:
+        """A search for one term alone scores its IDF times its weight in the chunk found, and the weight is known."""
+        await self._manifest(collection)
+        asked = {term: requests(None, Terms(ids=(term,), weights=(1.0,)), book_id, exact=False)[LEXICAL] for term in terms}
+        everything = condition(Filters(book_id=book_id))
+        found = await self._search(collection, {term: (one, everything, 1) for term, one in asked.items()})
+        best = {term: next(iter(scores.items())) for term, scores in found.items() if scores}
+        held = await self._records(collection, list({id for id, _ in best.values()}), with_payload=False, with_vectors=[LEXICAL])
+        weights = {str(record.id): record_terms(record) for record in held}
+        # One that was replaced in between is gone.
+        return {term: score / weights[id].weight(term) for term, (id, score) in best.items() if id in weights}
+
     async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
         return await self._source_files(collection, Filters(book_id=book_id))
 
@@ -223,7 +237,7 @@ class ServerIndex:
             self._manifests[collection] = Manifest.from_json(text)
         return self._manifests[collection]
 
-    async def _search(self, collection: str, asked: Mapping[str, Search]) -> dict[str, dict[str, float]]:
+    async def _search(self, collection: str, asked: Mapping[Name, Search]) -> dict[Name, dict[str, float]]:
         if not asked:
             return {}
         batch = [one.model_copy(update={"filter": wanted, "limit": limit}) for one, wanted, limit in asked.values()]
@@ -231,7 +245,7 @@ class ServerIndex:
         return {name: {str(hit.id): hit.score for hit in answer.points} for name, answer in zip(asked, answers, strict=True)}
 
     async def _records(
-        self, collection: str, ids: Sequence[str], *, with_payload: bool | list[str], with_vectors: bool = False
+        self, collection: str, ids: Sequence[str], *, with_payload: bool | list[str], with_vectors: bool | list[str] = False
     ) -> list[models.Record]:
         await self._manifest(collection)
         possible = [name for name in ids if is_point_id(name)]

@@ -13,7 +13,6 @@ from bythebook.index.payload import FieldIndex, from_payload
 from bythebook.index.storing import StoredPoint, Swap
 from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
 
-NO_TERMS = Terms(ids=(), weights=())
 OVERSAMPLING = 2.0
 
 
@@ -35,10 +34,15 @@ def indexed_chunk(record: models.Record) -> IndexedChunk:
     payload, vectors = record.payload or {}, record.vector
     if not isinstance(vectors, dict):
         return from_payload(str(record.id), payload)
-    terms, sparse = NO_TERMS, vectors.get(LEXICAL)
-    if isinstance(sparse, models.SparseVector):
-        terms = Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
-    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=terms)
+    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=record_terms(record))
+
+
+def record_terms(record: models.Record) -> Terms:
+    """None of them for a chunk without words."""
+    sparse = record.vector.get(LEXICAL) if isinstance(record.vector, dict) else None
+    if not isinstance(sparse, models.SparseVector):
+        return Terms(ids=(), weights=())
+    return Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
 def is_value(key: str, value: str | int) -> models.FieldCondition:

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from bythebook.index.vectors import ChunkText, Filters, IndexedChunk
 
 COUNTS_KEPT = 256
+TERMS_KEPT = 16_384
 TEXTS_KEPT = 131_072
 CHUNKS_KEPT = 16_384
 """Of every search forty texts are looked at, and ten chunks shown. Full, they take some 200 and 60 MB; those of a book of 200
@@ -61,12 +62,18 @@ class RecentReads:
     def __init__(self) -> None:
         self.alone: Recent[str, bool] = Recent(COUNTS_KEPT)
         """By the book's id: whether the collection holds no other book."""
+        self.whole: Recent[str, bool] = Recent(COUNTS_KEPT)
+        """The same: whether it holds nothing that was deleted, either."""
         self.counts: Recent[Filters, int] = Recent(COUNTS_KEPT)
+        self.idf: Recent[tuple[str, int], float] = Recent(TERMS_KEPT)
+        """By the book's id and the term; 0 for a term that no chunk of it has."""
         self.texts: Recent[str, ChunkText] = Recent(TEXTS_KEPT)
         self.chunks: Recent[str, IndexedChunk] = Recent(CHUNKS_KEPT)
 
     def clear(self) -> None:
         self.alone.clear()
+        self.whole.clear()
         self.counts.clear()
+        self.idf.clear()
         self.texts.clear()
         self.chunks.clear()

@@ -26,6 +26,10 @@ class Terms:
     ids: tuple[int, ...]
     weights: tuple[float, ...]
 
+    def weight(self, term: int) -> float:
+        """0 for one that is not there."""
+        return self.weights[self.ids.index(term)] if term in self.ids else 0.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedChunk:
@@ -125,6 +129,9 @@ class VectorIndex(Protocol):
     def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]: ...
 
     async def count(self, collection: str, filters: Filters) -> int: ...
+
+    async def idf(self, collection: str, book_id: str, terms: Sequence[int]) -> dict[int, float]:
+        """How rare each term is in the book, as `candidates` weighs it; a term that no chunk has is left out."""
 
     async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
         """How many chunks of each lesson the index holds."""

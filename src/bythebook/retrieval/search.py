@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappush, heappushpop
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import query_terms
 from bythebook.index.manifest import Manifest, served_books
 from bythebook.index.state import IngestionState
-from bythebook.index.vectors import Candidate, ChunkText, IndexedChunk, VectorIndex
+from bythebook.index.vectors import Candidate, ChunkText, VectorIndex
 from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
 from bythebook.retrieval.query import SearchQuery, SearchResult
@@ -65,10 +66,11 @@ class Search:
         embedding: NDArray[np.float32],
         *,
         most: int = LOOKED_AT,
-        with_vectors: bool = False,
+        embedded: int = 0,
         without: Collection[str] = (),
     ) -> Retrieval:
-        """The best hits, best first, each text once. `without` are chunks to search as if they were not there."""
+        """The best hits, best first, each text once; the first `embedded` of them with their embedding. `without` are chunks to
+        search as if they were not there."""
         candidates = await self._index.candidates(
             state.collection_name,
             embedding=embedding,
@@ -80,9 +82,12 @@ class Search:
         candidates = [candidate for candidate in candidates if candidate.id not in without]
         best = {candidate.id: (candidate, fused) for candidate, fused in fuse(candidates)[:LOOKED_AT]}
         texts = await self._index.texts(state.collection_name, query.book_id, list(best))
-        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best)[:most]}
-        held = await self._index.chunks(state.collection_name, query.book_id, list(looks), with_vectors=with_vectors)
-        hits = tuple(_hit(one, looks[one.chunk.id]) for one in held)
+        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best, most=most)}
+        held = await self._index.chunks(state.collection_name, query.book_id, list(looks))
+        first = [one.chunk.id for one in held[:embedded]]
+        whole = await self._index.chunks(state.collection_name, query.book_id, first, with_vectors=True) if first else []
+        embeddings = {one.chunk.id: one.embedding for one in whole}
+        hits = tuple(_hit(one.chunk, looks[one.chunk.id], embeddings.get(one.chunk.id)) for one in held)
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def read(self, state: IngestionState, read: Callable[[IngestionState], Awaitable[Read]]) -> Read:
@@ -125,29 +130,39 @@ class _Look:
 
 
 def _read_closely(
-    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]]
+    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]], *, most: int
 ) -> list[_Look]:
-    """Best first, each text once: of two chunks that say the same, the better one stays."""
+    """The best `most`, best first, each text once: of two chunks that say the same, the better one stays. `texts` come in the
+    order of their fused scores; what could not be among the best, however close, is not read."""
     measure = Closeness(question, language)
-    looks = []
+    first: dict[str, _Look] = {}
+    scores: list[float] = []  # a heap of the best `most` so far
     for text in texts:
         candidate, fused = best[text.id]
+        if len(scores) == most and fused + CLOSENESS_WEIGHT < scores[0]:
+            break
         closeness = measure.of(text.folded)
-        looks.append((_Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness), text.content_hash))
-    first: dict[str, _Look] = {}
-    for look, content_hash in sorted(looks, key=lambda pair: (-pair[0].score, pair[0].candidate.id)):
-        first.setdefault(content_hash, look)
-    return list(first.values())
+        look = _Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness)
+        if text.content_hash not in first:
+            heappush(scores, look.score) if len(scores) < most else heappushpop(scores, look.score)
+            first[text.content_hash] = look
+        elif _before(look) < _before(first[text.content_hash]):
+            first[text.content_hash] = look
+    return sorted(first.values(), key=_before)[:most]
 
 
-def _hit(held: IndexedChunk, look: _Look) -> Hit:
+def _before(look: _Look) -> tuple[float, str]:
+    return -look.score, look.candidate.id
+
+
+def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> Hit:
     return Hit(
-        chunk=held.chunk,
+        chunk=chunk,
         cosine=min(1.0, max(0.0, look.candidate.cosine)),
         lexical=look.candidate.lexical,
         closeness=look.closeness,
         score=look.score,
-        embedding=held.embedding,
+        embedding=embedding,
     )
 
 
