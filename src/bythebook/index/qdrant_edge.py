@@ -25,6 +25,7 @@ from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk,
 LOCK = "lock"
 OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file
 DROPPED = ".dropped-"
+Stamps = tuple[int, tuple[tuple[str, int, int], ...]]
 
 
 class EdgeIndex:
@@ -35,8 +36,8 @@ class EdgeIndex:
         self._lock = lock
         self._shards: dict[str, EdgeShard] = {}
         self._opening = threading.Lock()
-        self._manifests: dict[str, Manifest] | None = None
         self._changes = 0
+        self._seen: tuple[Stamps, dict[str, Manifest]] = ((-1, ()), {})
 
     @classmethod
     async def open(cls, folder: Path) -> EdgeIndex:
@@ -57,7 +58,11 @@ class EdgeIndex:
         return cls(folder, lock)
 
     async def collections(self) -> Mapping[str, Manifest]:
-        return await asyncio.to_thread(self._collections) if self._manifests is None else self._manifests
+        """Read again when a file has changed: every question asks for them."""
+        stamps = self._stamps()
+        if stamps != self._seen[0]:
+            self._seen = stamps, await asyncio.to_thread(self._collections)
+        return self._seen[1]
 
     async def create(self, collection: str, manifest: Manifest) -> None:
         await asyncio.to_thread(self._create, collection, manifest)
@@ -140,15 +145,13 @@ class EdgeIndex:
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
 
-    def _collections(self) -> dict[str, Manifest]:
-        """Kept until one changes: every question asks for them, and nobody else writes here."""
-        changes, found = self._changes, self._read_manifests()
-        with self._opening:
-            if changes == self._changes:
-                self._manifests = found
-        return found
+    def _stamps(self) -> Stamps:
+        """Of all manifests, and how often this process has changed one: a file's time is a coarse one. Takes microseconds."""
+        with storage(self._folder):
+            there = sorted((entry.name, entry) for entry in os.scandir(self._folder) if not entry.name.startswith(DROPPED))
+            return self._changes, tuple((name, *_stamp(Path(entry.path, MANIFEST))) for name, entry in there)
 
-    def _read_manifests(self) -> dict[str, Manifest]:
+    def _collections(self) -> dict[str, Manifest]:
         with storage(self._folder):
             names = sorted(entry.parent.name for entry in self._folder.glob(f"*/{MANIFEST}"))
         found = {}
@@ -168,16 +171,12 @@ class EdgeIndex:
             with storage(folder):
                 shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
             self._shards[collection] = EdgeShard.create(folder, manifest)
-            self._changed()
+            self._changes += 1
 
     def _save_manifest(self, collection: str, manifest: Manifest) -> None:
         self._shard(collection).save_manifest(manifest)
         with self._opening:
-            self._changed()
-
-    def _changed(self) -> None:
-        self._manifests = None
-        self._changes += 1
+            self._changes += 1
 
     def _drop(self, collection: str) -> None:
         """Renamed first: a folder half deleted must not look like a collection."""
@@ -187,7 +186,7 @@ class EdgeIndex:
             shard.close()
             doomed = self._folder / f"{DROPPED}{uuid4().hex}"
             shard.folder.rename(doomed)
-            self._changed()
+            self._changes += 1
             shutil.rmtree(doomed)
 
     def _shard(self, collection: str) -> EdgeShard:
@@ -214,6 +213,14 @@ class EdgeIndex:
             while self._shards:
                 self._shards.popitem()[1].close()
             self._lock.release()
+
+
+def _stamp(manifest: Path) -> tuple[int, int]:
+    try:
+        found = manifest.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 def _held(folder: Path) -> str:
