@@ -117,8 +117,8 @@ class Calibrator:
     async def _store(self, state: IngestionState, close: Calibration, quick: Calibration) -> None:
         async with self._arranging():
             manifest = (await self._index.collections())[state.collection_name]
-            fits = {**manifest.calibration, state.book_id: {"close": close.to_dict(), "quick": quick.to_dict()}}
-            await self._index.save_manifest(state.collection_name, replace(manifest, calibration=fits))
+            fit = {"close": close.to_dict(), "quick": quick.to_dict()}
+            await self._index.save_manifest(state.collection_name, manifest.fitted(state.book_id, fit))
 
     async def _questions(self, state: IngestionState, root: Path) -> list[_Asked]:
         own = [question for question in read_questions(root) if for_fitting(question.id)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +94,8 @@ class Publishing:
             state = await self.records.book(book_id)
             assert state is not None, "it was fitted"
             manifest = (await self.index.collections())[state.collection_name]
-            fit = {name: value for name, value in manifest.calibration[book_id].items() if name != "outdated"}
-            fits = {**manifest.calibration, book_id: {**fit, "outdated": True} if outdated else fit}
-            await self.index.save_manifest(state.collection_name, replace(manifest, calibration=fits))
+            fit = {**manifest.calibration[book_id], "outdated": outdated}
+            await self.index.save_manifest(state.collection_name, manifest.fitted(book_id, fit))
 
 
 async def _unless(coming: Coming, work: Coroutine[Any, Any, None]) -> None:

@@ -95,6 +95,7 @@ class Library:
         try:
             yield
         finally:
+            reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
 
     @property

@@ -52,7 +52,7 @@ def list_jobs(
     if not found:
         typer.echo("There are no jobs. 'bythebook ingest FOLDER' makes one.")
         return
-    table = plain_table("job", "book", "mode", "status", "begun", "lessons", "chunks", "")
+    table = plain_table("job", "book", "mode", "status", "begun", "lessons", "chunks", "", whole="job")
     for job in found:
         lessons, chunks = f"{job.files_processed:,}", f"+{job.chunks_created:,} -{job.chunks_deleted:,}"
         began = when(job.started_at) if job.started_at else ""

@@ -67,7 +67,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
     if not keys:
         console.print("There is no key yet: the service answers this machine only. Make one with 'bythebook keys create NAME'.")
         return
-    table = plain_table("key", "name", "scopes", "book", "a minute", "made", "last used")
+    table = plain_table("key", "name", "scopes", "book", "a minute", "made", "last used", whole="key")
     for key in keys:
         used = "revoked " + when(key.revoked_at) if key.revoked_at else when(key.last_used_at)
         scopes = ", ".join(key.scopes)

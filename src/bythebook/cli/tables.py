@@ -7,11 +7,11 @@ from datetime import datetime
 from rich.table import Table
 
 
-def plain_table(*headings: str) -> Table:
-    """What stands in a column is folded rather than cut."""
+def plain_table(*headings: str, whole: str | None = None) -> Table:
+    """What stands in a column is folded rather than cut; in the column `whole`, neither: an id is there to be copied."""
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == whole)
     return table
 
 

@@ -50,7 +50,7 @@ def list_threads(
     if not threads:
         console.print(NONE_STALE if stale else "There is no thread yet. 'bythebook chat' begins one.")
         return
-    table = plain_table("thread", "book", "turns", "last spoken in", "about")
+    table = plain_table("thread", "book", "turns", "last spoken in", "about", whole="thread")
     for thread in threads:
         moment = when(thread.updated_at) + (" (archived)" if thread.archived_at else "")
         about = escape(thread.topic_summary or thread.title or "")

@@ -29,6 +29,9 @@ class Manifest:
     def serving(self, state: IngestionState) -> Manifest:
         return replace(self, books={**self.books, state.book_id: _plain(state)})
 
+    def fitted(self, book_id: str, fit: Mapping[str, Any]) -> Manifest:
+        return replace(self, calibration={**self.calibration, book_id: fit})
+
     def without(self, book_id: str) -> Manifest:
         books, fits = ({id: one for id, one in some.items() if id != book_id} for some in (self.books, self.calibration))
         return replace(self, books=books, calibration=fits)

@@ -149,6 +149,8 @@ class EdgeShard:
         self._reads_ahead = True
         offset = None
         for number in range(TEXTS_KEPT // POINTS_PER_PAGE):
+            if self._closing:
+                return
             whole = number < CHUNKS_KEPT // POINTS_PER_PAGE
             with self._reading():
                 page, offset = read_page(self._shard, offset, whole=whole)
