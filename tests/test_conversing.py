@@ -345,3 +345,27 @@ def test_metadata_and_summary(tale: Tell) -> None:
         assert "Lenses" in (thread.topic_summary or "")
 
     tale(story)
+
+
+def test_a_crowd_is_answered_in_its_order(tale: Tell) -> None:
+    """When the first have their answers, the last have not been looked at: all together would all be last."""
+    crowd = 40
+
+    async def story(room: Room) -> None:
+        conversing = room.conversing()
+        opened, ended = 0, []
+
+        async def one(number: int) -> None:
+            nonlocal opened
+            async for event in conversing.turn(asked(WICK)):
+                opened += isinstance(event, Opened)
+                if isinstance(event, Answered):
+                    ended.append((number, opened))
+
+        await asyncio.gather(*map(one, range(crowd)))
+        assert len(ended) == crowd
+        assert ended[0][1] <= crowd // 2
+        early = {number for number, _ in ended[: crowd // 2]}
+        assert sum(number < crowd * 3 // 4 for number in early) == len(early)
+
+    tale(story)

@@ -36,6 +36,19 @@ def test_messages_alternate_and_a_summary_comes_with_the_fifth_exchange(client: 
     assert [message["role"] for message in shown["messages"]] == ["user", "assistant"] * 5
 
 
+def test_a_thread_is_read_back_from_a_turn(client: httpx.Client) -> None:
+    thread = ask(client, NODE)["session_id"]
+    for message in ("What is a topic?", "What is a service?"):
+        ask(client, message, session_id=thread)
+
+    def numbers(**asked: int) -> list[int]:
+        shown = client.get(f"/threads/{thread}", params=asked).json()
+        return [turn["number"] for turn in shown["turns"]]
+
+    assert (numbers(), numbers(before=3), numbers(before=1)) == ([1, 2, 3], [1, 2], [])
+    problem(client.get(f"/threads/{thread}", params={"before": 0}), 422, "invalid_input")
+
+
 def test_threads_are_listed_page_by_page_the_latest_first(client: httpx.Client) -> None:
     made = [ask(client, NODE)["session_id"] for _ in range(3)]
     first = client.get("/threads", params={"limit": 2, "book_id": BOOK}).json()
