@@ -138,7 +138,7 @@ def _quality(book: str, trials: Mapping[str, Trial], questions: Sequence[Questio
             what="right decision, balanced",
             figures=_each(trials, lambda trial: balanced(trial.refused, questions)),
             shown="{:.1%}".format,
-            why="a cut-off that happens to suit this book does better than ours, which is fitted without its questions. A reader "
+            why="a cut-off that happens to suit this book does better than ours, which never saw these questions. A reader "
             "that tells whether a passage answers would mend it",
             picture="quality",
         ),

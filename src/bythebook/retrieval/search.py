@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappush, heappushpop
 from typing import TypeVar
 
 import numpy as np
@@ -82,7 +81,7 @@ class Search:
         candidates = [candidate for candidate in candidates if candidate.id not in without]
         best = {candidate.id: (candidate, fused) for candidate, fused in fuse(candidates)[:LOOKED_AT]}
         texts = await self._index.texts(state.collection_name, query.book_id, list(best))
-        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best, most=most)}
+        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best)[:most]}
         held = await self._index.chunks(state.collection_name, query.book_id, list(looks))
         first = [one.chunk.id for one in held[:embedded]]
         whole = await self._index.chunks(state.collection_name, query.book_id, first, with_vectors=True) if first else []
@@ -130,29 +129,19 @@ class _Look:
 
 
 def _read_closely(
-    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]], *, most: int
+    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]]
 ) -> list[_Look]:
-    """The best `most`, best first, each text once: of two chunks that say the same, the better one stays. `texts` come in the
-    order of their fused scores; what could not be among the best, however close, is not read."""
+    """Best first, each text once: of two chunks that say the same, the better one stays."""
     measure = Closeness(question, language)
-    first: dict[str, _Look] = {}
-    scores: list[float] = []  # a heap of the best `most` so far
+    looks = []
     for text in texts:
         candidate, fused = best[text.id]
-        if len(scores) == most and fused + CLOSENESS_WEIGHT < scores[0]:
-            break
         closeness = measure.of(text.folded)
-        look = _Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness)
-        if text.content_hash not in first:
-            heappush(scores, look.score) if len(scores) < most else heappushpop(scores, look.score)
-            first[text.content_hash] = look
-        elif _before(look) < _before(first[text.content_hash]):
-            first[text.content_hash] = look
-    return sorted(first.values(), key=_before)[:most]
-
-
-def _before(look: _Look) -> tuple[float, str]:
-    return -look.score, look.candidate.id
+        looks.append((_Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness), text.content_hash))
+    first: dict[str, _Look] = {}
+    for look, content_hash in sorted(looks, key=lambda pair: (-pair[0].score, pair[0].candidate.id)):
+        first.setdefault(content_hash, look)
+    return list(first.values())
 
 
 def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> Hit:
