@@ -37,8 +37,8 @@ HOW = (
     "Each library in a process of its own, with the same lessons, questions and embedding weights, as its own documentation sets "
     "it up (`bench/peers/`, one file each). Without a language model none of the others writes an answer: it is taken to refuse "
     "when its documented cut-off leaves no passage to answer from, and its citation is exact when the passage it shows stands in "
-    "the file it names, character for character. Every ingestion ends with what is kept on disk. The sample book brings questions "
-    "of its author, and half of them fit ours: only the other half is asked here."
+    "the file it names, character for character. Every ingestion ends with what is kept on disk. The sample book "
+    "brings questions of its author, and half of them fit ours: only the other half is asked here."
 )
 
 
