@@ -74,3 +74,12 @@ def test_scripts_without_spaces_match_anywhere() -> None:
 @given(st.text(max_size=300), st.text(min_size=3, max_size=60))
 def test_closeness_is_between_0_and_1(text: str, question: str) -> None:
     assert 0.0 <= close(question, text) <= 1.0 + 1e-9
+
+
+WORDS = st.lists(st.sampled_from(["knee", "knees", "hip", "toe", "and", "膝"]), min_size=1, max_size=6)
+
+
+@given(WORDS, st.text("kneship to膝", max_size=300))
+def test_closeness_is_never_above_its_bound(asked: list[str], text: str) -> None:
+    measure = Closeness(" ".join(asked), "en")
+    assert measure.of(text) <= measure.at_most(text) + 1e-9

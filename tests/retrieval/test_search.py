@@ -226,3 +226,24 @@ def test_what_can_be_asked() -> None:
         replace(QUERY, **given)
     for layer in LAYERS:
         replace(QUERY, layer_filter=layer)
+
+
+def test_fewer_results_are_the_first_of_more(folder: Path) -> None:
+    """Those that cannot be among the best are not read closely, and it must not show."""
+    book = folder / "walking"
+    words = ("hip", "knee", "ankle", "toe", "heel", "gait", "step", "sway")
+    for number in range(60):
+        said = [words[(number * step + step) % len(words)] for step in range(1, 9)]
+        text = " ".join(f"The {word} moves{' slowly' * (number % 7)}." for word in said)
+        write(book, f"{number:02}.md", lesson(f"Part {number}", text))
+
+    async def story(library: Library) -> None:
+        await library.ingest(book, book_id="walking")
+        for asked in ("hip and knee", "how does the ankle move with toe and heel", "gait step sway", "slowly"):
+            every = (await library.ask(asked, book_id="walking", limit=20)).results
+            assert len(every) == 20
+            for limit in (1, 3, 7, 12):
+                fewer = (await library.ask(asked, book_id="walking", limit=limit)).results
+                assert [result.id for result in fewer] == [result.id for result in every[:limit]]
+
+    told(folder, story)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,7 @@ def begins(key: str, prefix: str) -> edge.FieldCondition:
     return edge.FieldCondition(key=key, match=edge.MatchPrefix(prefix))
 
 
+@lru_cache(maxsize=256)  # readers have the same few
 def condition(filters: Filters, *, alone: bool = False) -> edge.Filter:
     """`alone`: the book has the collection to itself. To ask each of 100,000 chunks for its book takes half of a search."""
     equal = {

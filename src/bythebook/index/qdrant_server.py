@@ -181,9 +181,10 @@ class ServerIndex:
         found = await self._search(collection, {term: (one, everything, 1) for term, one in asked.items()})
         best = {term: next(iter(scores.items())) for term, scores in found.items() if scores}
         held = await self._records(collection, list({id for id, _ in best.values()}), with_payload=False, with_vectors=[LEXICAL])
-        weights = {str(record.id): record_terms(record) for record in held}
+        chunks = {str(record.id): record_terms(record) for record in held}
         # One that was replaced in between is gone.
-        return {term: score / weights[id].weight(term) for term, (id, score) in best.items() if id in weights}
+        weights = {term: chunks[id].weight(term) for term, (id, _) in best.items() if id in chunks}
+        return {term: best[term][1] / weight for term, weight in weights.items() if weight}
 
     async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
         return await self._source_files(collection, Filters(book_id=book_id))

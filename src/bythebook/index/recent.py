@@ -30,8 +30,8 @@ class Recent(Generic[Key, Value]):
 
     def all(self, keys: Sequence[Key]) -> list[Value] | None:
         """The values of all `keys`, or None if one is not known."""
-        found = self._known(keys)
-        return [found[key] for key in keys] if len(found) == len(set(keys)) else None
+        found = [value for key in keys if (value := self._values.get(key)) is not None]
+        return found if len(found) == len(keys) else None
 
     def read(self, keys: Sequence[Key], read: Callable[[list[Key]], Mapping[Key, Value]]) -> list[Value]:
         """The values of `keys`, in their order; `read` is asked for those that are not known, and leaves out what is nowhere."""

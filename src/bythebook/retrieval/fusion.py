@@ -44,6 +44,11 @@ class Closeness:
         self._weights = [math.sqrt(len(beginning)) for beginning in self._beginnings]
         self._total = sum(self._weights)
 
+    def at_most(self, folded: str) -> float:
+        """What it cannot be more than, found in a tenth of the time."""
+        there = (weight for beginning, weight in zip(self._beginnings, self._weights, strict=True) if beginning in folded)
+        return sum(there) / self._total if self._total else 0.0
+
     def of(self, folded: str) -> float:
         """The heaviest set of different words of the question within one window of a text that is case folded already."""
         found = self._places(folded)

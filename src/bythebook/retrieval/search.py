@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappush, heappushpop
 from typing import TypeVar
 
 import numpy as np
@@ -81,7 +82,7 @@ class Search:
         candidates = [candidate for candidate in candidates if candidate.id not in without]
         best = {candidate.id: (candidate, fused) for candidate, fused in fuse(candidates)[:LOOKED_AT]}
         texts = await self._index.texts(state.collection_name, query.book_id, list(best))
-        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best)[:most]}
+        looks = {look.candidate.id: look for look in _read_closely(query.text, state.language, texts, best, most=most)}
         held = await self._index.chunks(state.collection_name, query.book_id, list(looks))
         first = [one.chunk.id for one in held[:embedded]]
         whole = await self._index.chunks(state.collection_name, query.book_id, first, with_vectors=True) if first else []
@@ -127,21 +128,32 @@ class _Look:
     closeness: float
     score: float
 
+    @property
+    def place(self) -> tuple[float, str]:
+        """The lesser, the better."""
+        return -self.score, self.candidate.id
+
 
 def _read_closely(
-    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]]
+    question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]], *, most: int
 ) -> list[_Look]:
-    """Best first, each text once: of two chunks that say the same, the better one stays."""
+    """The best `most`, best first, each text once: of two chunks that say the same, the better one stays. What could not be
+    among them, were all its words of the question side by side, is passed over."""
     measure = Closeness(question, language)
-    looks = []
+    first: dict[str, _Look] = {}
+    scores: list[float] = []  # a heap of the best `most` so far
     for text in texts:
         candidate, fused = best[text.id]
+        if len(scores) == most and fused + CLOSENESS_WEIGHT * measure.at_most(text.folded) < scores[0]:
+            continue
         closeness = measure.of(text.folded)
-        looks.append((_Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness), text.content_hash))
-    first: dict[str, _Look] = {}
-    for look, content_hash in sorted(looks, key=lambda pair: (-pair[0].score, pair[0].candidate.id)):
-        first.setdefault(content_hash, look)
-    return list(first.values())
+        look = _Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness)
+        known = first.get(text.content_hash)
+        if known is None:
+            (heappush if len(scores) < most else heappushpop)(scores, look.score)
+        if known is None or look.place < known.place:
+            first[text.content_hash] = look
+    return sorted(first.values(), key=lambda look: look.place)[:most]
 
 
 def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> Hit:
