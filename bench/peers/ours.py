@@ -1,4 +1,4 @@
-"""By the Book, as `bythebook ingest`, `search` and `ask` run it; ingestion includes its calibration."""
+"""By the Book, as `bythebook ingest` and `serve` run it; ingestion includes its calibration, and what a server reads ahead."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class Library:
         self._resources: Resources = self._runner.run(self._opening.__aenter__())
         self._answering: Answering = self._runner.run(self._resources.answering().__aenter__())
         self.parts["calibration"] = self._runner.run(self._publish(book))
+        self._runner.run(self._resources.read_ahead())
 
     def ingest_again(self, book: Path, edited: str) -> None:
         self.parts["calibration_again"] = self._runner.run(self._publish(book))
