@@ -349,7 +349,7 @@ def test_metadata_and_summary(tale: Tell) -> None:
 
 def test_a_crowd_is_answered_in_its_order(tale: Tell) -> None:
     """When the first have their answers, the last have not been looked at: all together would all be last."""
-    crowd = 40
+    crowd = 80
 
     async def story(room: Room) -> None:
         conversing = room.conversing()

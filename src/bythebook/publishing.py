@@ -94,8 +94,9 @@ class Publishing:
             state = await self.records.book(book_id)
             assert state is not None, "it was fitted"
             manifest = (await self.index.collections())[state.collection_name]
-            fit = {**manifest.calibration[book_id], "outdated": outdated}
-            await self.index.save_manifest(state.collection_name, manifest.fitted(book_id, fit))
+            fit = {name: value for name, value in manifest.calibration[book_id].items() if name != "outdated"}
+            marked = {**fit, "outdated": True} if outdated else fit  # one that still holds is stored as it was made
+            await self.index.save_manifest(state.collection_name, manifest.fitted(book_id, marked))
 
 
 async def _unless(coming: Coming, work: Coroutine[Any, Any, None]) -> None:

@@ -45,7 +45,7 @@ class Closeness:
         self._total = sum(self._weights)
 
     def at_most(self, folded: str) -> float:
-        """What it cannot be more than, found in a tenth of the time."""
+        """What it cannot be more than, found in a fifth of the time."""
         there = (weight for beginning, weight in zip(self._beginnings, self._weights, strict=True) if beginning in folded)
         return sum(there) / self._total if self._total else 0.0
 
