@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from fastapi.sse import KEEPALIVE_COMMENT
 from starlette.types import Message
 
-from bythebook.web.stream import Event, EventStream, ReaderGone, Running, begin, while_read
+from bythebook.web.stream import Event, EventStream, ReaderGone, WhileRead, begin
 
 pytestmark = pytest.mark.anyio
 
@@ -48,8 +49,8 @@ class Work:
             self.closed = True
 
 
-def _event(name: str) -> Event:
-    return Event(name=name, id="t/1/0", body=b"{}")
+def _event(name: str, *, held: bool = False) -> Event:
+    return Event(name=name, id="t/1/0", body=b"{}", held=held)
 
 
 SCOPE: dict[str, Any] = {"type": "http"}
@@ -65,8 +66,8 @@ async def test_events_are_sent_as_browsers_read_them() -> None:
 
 async def test_a_sign_of_life_while_nothing_happens() -> None:
     reader, work = Reader(), Work()
-    running = Running(work.events())
-    stream = EventStream(await anext(running), running, keep_alive_seconds=0.001)
+    events = work.events()
+    stream = EventStream(await anext(events), events, keep_alive_seconds=0.001)
     answering = asyncio.create_task(stream(SCOPE, reader.receive, reader.send))
     while b": ping\n\n" not in reader.got:
         reader.heard.clear()
@@ -118,20 +119,74 @@ async def test_the_whole_work_runs_in_one_task() -> None:
     """A timeout that is begun between two events must find the task it began in."""
     tasks = []
 
-    async def timed() -> AsyncGenerator[int]:
+    async def timed() -> AsyncGenerator[Event]:
         async with asyncio.timeout(60):
             for number in range(3):
                 tasks.append(asyncio.current_task())
-                yield number
+                await asyncio.sleep(0)
+                yield _event(str(number))
 
-    running = Running(timed())
-    assert [number async for number in running] == [0, 1, 2]
+    reader = Reader()
+    await (await begin(reader.receive, timed()))(SCOPE, reader.receive, reader.send)
+    assert [part.split()[1] for part in reader.got if part] == [b"0", b"1", b"2"]
     assert len(set(tasks)) == 1
-    await running.close()
 
 
-async def test_while_read_gives_what_the_work_gives() -> None:
-    async def work() -> int:
-        return 7
+async def test_what_is_held_goes_with_the_next() -> None:
+    async def two() -> AsyncGenerator[Event]:
+        yield _event("first", held=True)
+        yield _event("second")
 
-    assert await while_read(Reader().receive, work()) == 7
+    reader = Reader()
+    await (await begin(reader.receive, two()))(SCOPE, reader.receive, reader.send)
+    assert [part.count(b"event: ") for part in reader.got] == [0, 2, 0]
+
+
+async def test_a_reader_who_takes_nothing_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nothing but a sign of life is to be sent."""
+    monkeypatch.setattr("bythebook.web.stream.SEND_SECONDS", 0.001)
+    work = Work()
+
+    async def stuck(message: Message) -> None:
+        if message.get("body") == KEEPALIVE_COMMENT:
+            await asyncio.Event().wait()
+
+    events = work.events()
+    stream = EventStream(await anext(events), events, keep_alive_seconds=0.001)
+    await stream(SCOPE, Reader().receive, stuck)
+    assert work.closed
+
+
+async def test_work_that_is_read_to_its_end_is_left_alone() -> None:
+    reader = Reader()
+    with WhileRead(reader.receive):
+        await asyncio.sleep(0)
+    reader.gone.set()
+    await asyncio.sleep(0)
+    task = asyncio.current_task()
+    assert task
+    assert not task.cancelling()
+
+
+async def test_a_reader_who_goes_as_the_work_ends_cancels_nothing_after_it() -> None:
+    reader = Reader()
+    with WhileRead(reader.receive):
+        await asyncio.sleep(0)
+        reader.gone.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_who_cancels_the_work_is_not_taken_for_its_reader() -> None:
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        with WhileRead(Reader().receive):
+            begun.set()
+            await asyncio.Event().wait()
+
+    working = asyncio.create_task(work())
+    await begun.wait()
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working

@@ -148,8 +148,8 @@ class EdgeIndex:
     def _stamps(self) -> Stamps:
         """Of all manifests, and how often this process has changed one: a file's time is a coarse one. Takes microseconds."""
         with storage(self._folder):
-            there = sorted((entry.name, entry) for entry in os.scandir(self._folder) if not entry.name.startswith(DROPPED))
-            return self._changes, tuple((name, *_stamp(Path(entry.path, MANIFEST))) for name, entry in there)
+            names = sorted(name for name in os.listdir(self._folder) if not name.startswith(DROPPED))
+            return self._changes, tuple((name, *_stamp(f"{self._folder}/{name}/{MANIFEST}")) for name in names)
 
     def _collections(self) -> dict[str, Manifest]:
         with storage(self._folder):
@@ -215,9 +215,9 @@ class EdgeIndex:
             self._lock.release()
 
 
-def _stamp(manifest: Path) -> tuple[int, int]:
+def _stamp(manifest: str) -> tuple[int, int]:
     try:
-        found = manifest.stat()
+        found = os.stat(manifest)
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size

@@ -1,26 +1,23 @@
 """Server-sent events: a turn's events as they come, a sign of life in between, and an end that is always said.
 
-The work runs in one task of its own. When the reader goes away that task is cancelled at once, and its generator closed.
+The work runs in the task of its request. When the reader goes away it is cancelled at once, and its generator closed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Self
 
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
 
-T = TypeVar("T")
 KEEP_ALIVE_SECONDS = 15.0
 SEND_SECONDS = 30.0
 """A reader who takes nothing for so long has gone."""
-AHEAD = 16
-"""How many events may wait for their reader before the work waits, too."""
-_END = object()
 
 
 class ReaderGone(Exception):
@@ -29,133 +26,132 @@ class ReaderGone(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event as it is sent. `body` is JSON."""
+    """One event as it is sent. `body` is JSON. `held`: sent with the next one, or with the end, which comes at once."""
 
     name: str
     id: str
     body: bytes
+    held: bool = False
 
     @property
     def wire(self) -> bytes:
         return format_sse_event(data_str=self.body.decode(), event=self.name, id=self.id)
 
 
-class Running(AsyncIterator[T]):
-    """A generator run by a task of its own: timeouts inside it need that it is always the same task. Raises what the generator
-    raises."""
+class WhileRead:
+    """`with WhileRead(receive):` the work goes on as long as somebody waits for it. When nobody does, it is cancelled wherever
+    it stands, and ends as ReaderGone."""
 
-    def __init__(self, events: AsyncGenerator[T]) -> None:
-        self._waiting: asyncio.Queue[Any] = asyncio.Queue(AHEAD)
-        self._task = asyncio.create_task(self._run(events))
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._gone = False
 
-    async def __anext__(self) -> T:
-        item = await self._waiting.get()
-        if item is _END:
-            self._waiting.put_nowait(_END)
-            await self._task
-            raise StopAsyncIteration
-        return item  # type: ignore[no-any-return]
+    def __enter__(self) -> Self:
+        task = asyncio.current_task()
+        assert task
+        self._working = task
+        self._cancelling = task.cancelling()  # by others, before us
+        self._watching = asyncio.create_task(self._watch())
+        return self
 
-    async def next_ones(self) -> list[T]:
-        """All that wait, and one at least; none when it has ended. Sent together they cost as much as one."""
-        try:
-            ones = [await anext(self)]
-        except StopAsyncIteration:
-            return []
-        while not self._waiting.empty():
-            if (item := self._waiting.get_nowait()) is _END:
-                self._waiting.put_nowait(_END)
-                break
-            ones.append(item)
-        return ones
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._watching.cancel()
+        if self._gone and self._working.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise ReaderGone from error
 
-    async def close(self) -> None:
-        """Stop the work, wherever it stands."""
-        self._task.cancel()
-        await asyncio.wait([self._task])
-        if not self._task.cancelled():
-            self._task.exception()  # seen, or nobody wants it
+    def leave(self) -> None:
+        """Nobody waits any more."""
+        self._gone = True
+        self._working.cancel()
 
-    async def _run(self, events: AsyncGenerator[T]) -> None:
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    await self._waiting.put(event)
-        finally:
-            if not _cancelled():
-                await self._waiting.put(_END)
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.leave()
 
 
 async def begin(receive: Receive, events: AsyncGenerator[Event]) -> EventStream:
     """Waits for the first event before there is a status, so that what fails early fails as HTTP does."""
-    running = Running(events)
     try:
-        first = await while_read(receive, running.__anext__())
+        with WhileRead(receive):
+            first = await anext(events)
     except BaseException:
-        await running.close()
+        await events.aclose()
         raise
-    return EventStream(first, running)
+    return EventStream(first, events)
 
 
 class EventStream(EventSourceResponse):
-    def __init__(self, first: Event, running: Running[Event], *, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
+    """To be sent in the task that began it: timeouts inside the work need that it is always the same."""
+
+    def __init__(self, first: Event, events: AsyncGenerator[Event], *, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
         super().__init__((), headers={"X-Accel-Buffering": "no"})
         self._first = first
-        self._running = running
+        self._events = events
         self._keep_alive_seconds = keep_alive_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await while_read(receive, self._stream(send))
+            async with aclosing(self._events) as events:
+                with WhileRead(receive) as reading, _Telling(send, reading, self._keep_alive_seconds) as telling:
+                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                    await telling.tell(self._first)
+                    async for event in events:
+                        await telling.tell(event)
+                    await telling.end()
         except ReaderGone:
             return
-        finally:
-            await self._running.close()
-
-    async def _stream(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        part = self._first.wire
-        while part:
-            await _send_part(send, part)
-            part = await self._next_part()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _next_part(self) -> bytes:
-        """Nothing, at the end."""
-        try:
-            async with asyncio.timeout(self._keep_alive_seconds):
-                return b"".join([event.wire for event in await self._running.next_ones()])
-        except TimeoutError:
-            return KEEPALIVE_COMMENT
 
 
-async def while_read(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work as long as somebody waits for it; raise ReaderGone when nobody does."""
-    doing, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(receive))
-    try:
-        await asyncio.wait([doing, gone], return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
-            raise ReaderGone
-        return await doing
-    finally:
-        for task in (doing, gone):
-            task.cancel()
-        await asyncio.wait([doing, gone])
+class _Telling:
+    """Sends events, and a comment when nothing has been sent for a while. One timer sees to that and to readers who take
+    nothing: to set and unset one with each event would cost more than to send it."""
 
+    def __init__(self, send: Send, reading: WhileRead, keep_alive_seconds: float) -> None:
+        self._send = send
+        self._reading = reading
+        self._keep_alive_seconds = keep_alive_seconds
+        self._held = b""
+        self._under_way = 0
+        self._sign: asyncio.Task[None] | None = None
 
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    def __enter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._moved_at = self._loop.time()
+        self._look_in(self._keep_alive_seconds)
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self._next_look.cancel()
+        if self._sign:
+            self._sign.cancel()
 
-async def _send_part(send: Send, part: bytes) -> None:
-    try:
-        async with asyncio.timeout(SEND_SECONDS):
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-    except TimeoutError as error:
-        raise ReaderGone from error
+    async def tell(self, event: Event) -> None:
+        self._held += event.wire
+        if not event.held:
+            part, self._held = self._held, b""
+            await self._send_part(part)
 
+    async def end(self) -> None:
+        await self._send_part(self._held, more=False)
 
-def _cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    async def _send_part(self, part: bytes, *, more: bool = True) -> None:
+        self._under_way += 1
+        self._moved_at = self._loop.time()
+        await self._send({"type": "http.response.body", "body": part, "more_body": more})
+        self._under_way -= 1
+        self._moved_at = self._loop.time()
+
+    def _look_in(self, seconds: float) -> None:
+        self._next_look = self._loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        still_for = self._loop.time() - self._moved_at
+        if self._under_way and still_for >= SEND_SECONDS:
+            self._reading.leave()
+            return
+        due = (SEND_SECONDS if self._under_way else self._keep_alive_seconds) - still_for
+        if due <= 0:
+            self._sign = self._loop.create_task(self._send_part(KEEPALIVE_COMMENT))
+            due = min(self._keep_alive_seconds, SEND_SECONDS)
+        self._look_in(due)

@@ -17,8 +17,8 @@ from bythebook.web.logs import log
 from bythebook.web.problems import ERRORS, Problem, describe, request_id, trusted
 from bythebook.web.schemas import ChatRequest
 from bythebook.web.state import Current, State
-from bythebook.web.stream import Event, ReaderGone, begin, while_read
-from bythebook.web.views import ChatResponse, Done, SentenceView, chat_response, rendered
+from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
+from bythebook.web.views import ChatResponse, Done, SentenceView, StreamedValue, chat_response, rendered
 from bythebook.web.writing import json_response, write
 
 router = APIRouter(tags=["chat"])
@@ -45,13 +45,13 @@ EVENTS = (
 )
 async def run(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
     turn = await _turn(body, request, who, current)
-    if body.stream:
-        return await begin(request.receive, turn.stream())
     try:
-        response = await while_read(request.receive, turn.whole())
+        if body.stream:
+            return await begin(request.receive, turn.stream())
+        with WhileRead(request.receive):
+            return json_response(await turn.whole())
     except ReaderGone:
         return Response(status_code=499)
-    return json_response(response)
 
 
 @router.post(
@@ -112,11 +112,11 @@ class ChatTurn:
                         continue
                     assert opened
                     if number == 0:
-                        yield event_of("opened", opened, opened, number)
+                        yield event_of("opened", opened, opened, number, held=True)
                     number += 1
                     yield await self._event(event, opened, number)
             if opened:
-                yield event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, number + 1)
+                yield event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, number + 1, held=True)
         except BookError as error:
             if opened is None or number == 0:
                 raise
@@ -135,7 +135,7 @@ class ChatTurn:
                 return event_of("sentence", sentence_view(event, render=self._render), opened, number)
             case Answered() | Refused():
                 name = "refused" if event.answer.refused else "answered"
-                return event_of(name, await self._response(event.answer, opened), opened, number)
+                return event_of(name, await self._response(event.answer, opened), opened, number, held=True)
 
     async def _response(self, answer: Answer, opened: Opened) -> ChatResponse:
         self._current.metrics.turn(answer)
@@ -149,7 +149,5 @@ def sentence_view(sentence: Sentence, *, render: bool) -> SentenceView:
     return SentenceView(text=sentence.text, kind=sentence.kind, citations=sentence.citations, html=html)
 
 
-def event_of(
-    name: str, value: Opened | Searching | Found | SentenceView | ChatResponse | Done | Problem, opened: Opened, number: int
-) -> Event:
-    return Event(name=name, id=f"{opened.thread_id}/{opened.turn}/{number}", body=write(value))
+def event_of(name: str, value: StreamedValue | Problem, opened: Opened, number: int, *, held: bool = False) -> Event:
+    return Event(name=name, id=f"{opened.thread_id}/{opened.turn}/{number}", body=write(value), held=held)
