@@ -55,7 +55,7 @@ def test_the_fit_is_in_the_manifest_and_survives_reopening(folder: Path) -> None
     )
     assert close.auc > 0.95
     assert quick.auc > 0.7
-    assert close.balanced_accuracy > 0.9
+    assert close.balanced_accuracy > 0.85
 
 
 def test_a_book_too_small_to_ask_about_is_left_as_it_is(folder: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bythebook.grounding.signals import Signals
-from bythebook.grounding.weighing import LEAST_SCALES, USUAL, fitted, fitted_by_text
+from bythebook.grounding.weighing import LEAST_SCALES, PASSING, USUAL, fitted, fitted_by_text
 
 NAMES = tuple(USUAL)
 DRAW = np.random.default_rng(3)
@@ -50,3 +50,16 @@ def test_other_subjects_weigh_little_beside_near_ones() -> None:
     once = fitted(given, ANSWERABLE, foreign)
     often = fitted(many, np.append(ANSWERABLE, [False] * 285), np.append(foreign, [True] * 285))
     assert (once.score(given) > 0).mean() == pytest.approx((often.score(given) > 0).mean(), abs=0.1)
+
+
+def test_made_questions_that_stand_far_above_the_held_out_ones_draw_the_line_up_to_them() -> None:
+    """Between the two lies what is near the subject and missing: the middle would answer all of it."""
+    chance = np.random.default_rng(5)
+    spread = np.array([LEAST_SCALES[name] for name in NAMES])
+    answered = 0.9 + spread * chance.normal(size=(50, len(NAMES))) / 10
+    given = np.vstack([answered, answered - 5 * spread, np.zeros((20, len(NAMES)))])
+    truth = np.arange(len(given)) < 50
+    foreign = np.arange(len(given)) >= 100
+    weighing = fitted_by_text(given, truth, foreign, ~foreign, NAMES)
+    assert (weighing.score(answered) >= 0).mean() == pytest.approx(PASSING, abs=0.02)
+    assert (weighing.score(given[~truth]) < 0).all()

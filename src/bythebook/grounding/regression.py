@@ -16,13 +16,14 @@ def regress(
     *,
     weights: NDArray[np.float64] | None = None,
     usual: NDArray[np.float64] | None = None,
+    ridge: float = RIDGE,
 ) -> tuple[NDArray[np.float64], float]:
     """The coefficients and the intercept. Without weights, both kinds weigh the same, however many there are of each. `usual`
     are the coefficients that the ridge draws towards, zero where nothing is said."""
     design = np.hstack([rows, np.ones((len(rows), 1))])
     share = truth.mean()
     weight = np.where(truth == 1, 0.5 / share, 0.5 / (1 - share)) if weights is None else weights
-    penalty = RIDGE * np.diag([*np.ones(rows.shape[1]), 1e-6])
+    penalty = ridge * np.diag([*np.ones(rows.shape[1]), 1e-6])
     start = np.append(np.zeros(rows.shape[1]) if usual is None else usual, 0.0)
     solution = start
     for _ in range(STEPS):
