@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from bythebook.books.statements import Statement
 from bythebook.retrieval.asking import Shape
@@ -75,11 +76,17 @@ def says_nothing(statement: Statement, raw: str) -> float:
         return 1.0
     if LINK_FIRST.match(raw) and statement.kind == "item":
         return 1.0
-    if ABOUT_THE_BOOK.search(text):
+    if _is_about_the_book(text):
         return 0.5
     if statement.kind in ("sentence", "item") and len(text.split()) < FEWEST_WORDS:
         return 0.5
     return 0.1 if text.endswith(":") else 0.0
+
+
+@lru_cache(maxsize=8192)
+def _is_about_the_book(text: str) -> bool:
+    """Remembered: every question asks it of every statement of the chunks that are read."""
+    return ABOUT_THE_BOOK.search(text) is not None
 
 
 def fits(shape: Shape, statement: Statement, raw: str, names: Callable[[str], float]) -> float:

@@ -27,7 +27,7 @@ LOOKED_AT = 8
 """Statements that are embedded: some 30 ms on two cores."""
 EMBEDDED_CHARACTERS = 240
 """The time goes with the length, and a block of code tells in its first lines what it is about."""
-FOLLOWING_CHARACTERS = 150
+FOLLOWING_CHARACTERS = 100
 """What follows is embedded with a statement: it often says what the statement is good for, and tells answers from mentions."""
 REMEMBERED = 4096
 COVERAGE_WEIGHT = 1.0
