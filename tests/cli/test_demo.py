@@ -67,6 +67,17 @@ def test_ingesting_the_same_book_again_does_nothing(folder: Path) -> None:
     assert "0 texts embedded" in " ".join(outcome.out.split())
 
 
+def test_the_demo_indexes_its_book_anew_after_an_older_version_did(folder: Path) -> None:
+    data = sample_library(folder)
+    (manifest,) = data.glob("index/*/manifest.json")
+    manifest.write_text(manifest.read_text().replace('"chunker_version": ', '"chunker_version": 99'))
+    outcome = run_process("demo", data_dir=data)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("The sample book was indexed by another version of this program: indexing it anew.")
+    assert outcome.out.count("[1]") > 1
+    assert "Nearest sections" in outcome.out
+
+
 def test_the_demo_serves_the_page_until_it_is_stopped(folder: Path) -> None:
     given = {**environment(sample_library(folder)), "BYTHEBOOK_PORT": "0"}
     command = [sys.executable, "-m", "bythebook", "demo", "--serve"]
