@@ -9,6 +9,7 @@ from bythebook.evaluation.breakdowns import Point, Share
 
 WIDTH, HEIGHT = 560, 330
 LEFT, RIGHT, TOP, BOTTOM = 66, 24, 14, 46
+NOTE_WIDTH, NOTE_HEIGHT = 52, 14
 TOPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
 """Where an axis may end, so that five steps to it are round numbers."""
 
@@ -34,15 +35,20 @@ def risk_coverage_plot(points: Sequence[Point], now: Point | None) -> str:
 def reliability_plot(shares: Sequence[Share]) -> str:
     """Each band of confidence with how often the book answers it."""
     parts = [f'<line class="ideal" x1="{_x(0):.1f}" y1="{_y(0):.1f}" x2="{_x(1):.1f}" y2="{_y(1):.1f}"/>']
+    last_x, last_y = float("-inf"), 0.0
     for share in shares:
         low, high = share.interval
         x = _x(share.at)
         parts.append(f'<line class="whisker" x1="{x:.1f}" y1="{_y(low):.1f}" x2="{x:.1f}" y2="{_y(high):.1f}"/>')
         radius = 4 + min(6.0, share.count**0.5 / 2)
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{_y(share.value):.1f}" r="{radius:.1f}"/>')
-        below = radius + 15 if share.value > 0.5 else -radius - 7
-        place = f'x="{x - 6:.1f}" y="{_y(share.value) + below:.1f}"'
-        parts.append(f'<text class="note" {place} text-anchor="end">{share.right}/{share.count}</text>')
+        y, line = _y(share.value) + radius + 15, NOTE_HEIGHT
+        if share.value <= 0.5:
+            y, line = _y(share.value) - radius - 7, -NOTE_HEIGHT
+        if x - last_x < NOTE_WIDTH and abs(y - last_y) < NOTE_HEIGHT:  # two notes would stand in each other
+            y = last_y + line
+        parts.append(f'<text class="note" x="{x - 6:.1f}" y="{y:.1f}" text-anchor="end">{share.right}/{share.count}</text>')
+        last_x, last_y = x, y
     return _svg(_axes(1.0, "confidence the tutor had", "answered by the book") + "".join(parts), "Reliability of confidence")
 
 
