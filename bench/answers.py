@@ -24,6 +24,7 @@ from bythebook.answers import Answer, Answered, Refused, Sentence
 from bythebook.calibrating import QUESTIONS_FILE, for_fitting
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
+from bythebook.evaluation.intervals import mcnemar
 from bythebook.grounding.regression import area
 from bythebook.index.embedding import Embedder
 from bythebook.retrieval.query import SearchQuery
@@ -49,7 +50,8 @@ class Turn:
 
 def answers(workshop: Workshop) -> Table:
     workshop.sample()
-    rows = asyncio.run(_sample(workshop)) + asyncio.run(_second(workshop))
+    turns = asyncio.run(_turns(workshop, "sample"))
+    rows = _sample(turns) + asyncio.run(_second(workshop, turns))
     if workshop.curriculum() and CURRICULUM_QUESTIONS.exists() and SQUAD.exists():
         rows += asyncio.run(_foreign(workshop))
     if SQUAD.exists():
@@ -62,7 +64,9 @@ def answers(workshop: Workshop) -> Table:
         "questions about other subjects (CLAP NQ, SQuAD). SQuAD: each article is a book of its own, calibrated from its own "
         "text; its unanswerable questions were written to look answerable. With questions of the author: half of its questions "
         "are the book's own and fit it, the other half is scored. The single cosine threshold beside it is the best there is, "
-        "chosen on the very questions it is scored by. Gold lesson: of the answers to questions that the book answers.",
+        "chosen on the very questions it is scored by. Against the first: questions that one embedder decides rightly and the "
+        "other does not, and how likely chance alone parts them so (McNemar). Gold lesson: of the "
+        "answers to questions that the book answers.",
     )
 
 
@@ -79,24 +83,33 @@ async def _turns(workshop: Workshop, name: str, embedder: Embedder | None = None
             return [await _ask(answering, row, state.book_id) for row in (*scored[:5], *scored)][5:]
 
 
-async def _second(workshop: Workshop) -> list[tuple[str, ...]]:
-    """The same code with another embedder, and no number touched."""
+async def _second(workshop: Workshop, first: list[Turn]) -> list[tuple[str, ...]]:
+    """The same code with another embedder, and no number touched; and how likely chance alone makes it differ from the `first`
+    so much."""
     if not found():
         return []
     turns = await _turns(workshop, "sample-minilm", MiniLM())
     name = "sample book, all-MiniLM-L6-v2"
+    better, worse = (
+        sum(one.right is right and other.right is not right for one, other in zip(turns, first, strict=True))
+        for right in (True, False)
+    )
+    chance = mcnemar(better, worse)
+    compared = f"{better} better, {worse} worse (chance {chance:.0%})"
     return [
-        _share(name, str(len(some)), figure, sum(turn.right for turn in some), len(some))
-        for figure, some in (
-            ("right decision", turns),
-            ("… answerable", [turn for turn in turns if turn.row["answerable"]]),
-            ("… not answerable", [turn for turn in turns if not turn.row["answerable"]]),
-        )
+        *(
+            _share(name, str(len(some)), figure, sum(turn.right for turn in some), len(some))
+            for figure, some in (
+                ("right decision", turns),
+                ("… answerable", [turn for turn in turns if turn.row["answerable"]]),
+                ("… not answerable", [turn for turn in turns if not turn.row["answerable"]]),
+            )
+        ),
+        (name, str(len(turns)), "… against the first", compared, "chance ≥ 5%", verdict(chance >= 0.05)),
     ]
 
 
-async def _sample(workshop: Workshop) -> list[tuple[str, ...]]:
-    turns = await _turns(workshop, "sample")
+def _sample(turns: list[Turn]) -> list[tuple[str, ...]]:
     answered = [turn for turn in turns if not turn.answer.refused]
     rightly = [turn for turn in answered if turn.row["answerable"]]
     cited = [turn for turn in rightly if turn.row["lesson"] in {one.source_file for one in turn.answer.citations}]
