@@ -253,7 +253,7 @@ def test_confidence_is_assessed_on_the_same_pool_whatever_is_shown(folder: Path,
 
 def test_low_confidence_answers_with_a_disclaimer(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
-        low = await light.ask("What colour is the oil?")
+        low = await light.ask("What colour is the lens?")
         assert (low.confidence.confidence_level, low.disclaimer) == ("low", DISCLAIMER)
         assert (await light.ask(WICK)).disclaimer is None
 

@@ -46,7 +46,7 @@ def test_the_fit_is_in_the_manifest_and_survives_reopening(folder: Path) -> None
     assert fits[0] == fits[1]
     close, quick = fits[0]
     assert close.method == METHOD
-    assert (len(close.names), len(quick.names)) == (8, 4)
+    assert (len(close.names), len(quick.names)) == (9, 4)
     assert close.sources["other subject"] == len(FOREIGN)
     assert (
         close.sources["held out"]

@@ -23,7 +23,7 @@ from bythebook.retrieval.reading import Reader, all_stems, surroundings
 from bythebook.retrieval.search import Retrieval, Search
 
 BEST, CLOSEST = 3, 6
-"""Sentences that are asked whether they negate, and around which a question's names are looked for."""
+"""Sentences that are asked whether they negate and to which the question is added; and around which its names are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +80,7 @@ class Assessor:
             contrary=negates(query.text, state.language)
             and not any(negates(one.statement.readable, state.language) for one in read[:BEST]),
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
+            said_already=await self._reader.said_already(query.text, read[:BEST]),
         )
         return Look(found=found, signals=signals, rarity=rarity.by_stem)
 

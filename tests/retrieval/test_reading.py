@@ -136,3 +136,28 @@ def test_what_stands_around_a_statement_and_in_a_whole_chunk() -> None:
     assert {"gear", "belt", "leg", "feet"} <= around
     assert "toe" not in around
     assert around | {"toe", "curl"} <= all_stems(one, "en")
+
+
+def said_already(question: str, text: str) -> float:
+    async def ask() -> float:
+        reader = Reader(SmallEmbedder(dimension=256))
+        return await reader.said_already(question, (await reader.read(question, [chunk(text)], "en"))[:3])
+
+    return asyncio.run(ask())
+
+
+def test_a_question_adds_little_to_the_statement_that_answers_it() -> None:
+    statement = "The lamp is lit at dusk by the keeper."
+    near, far = said_already("When is the lamp lit?", statement), said_already("Who painted the old harbour?", statement)
+    assert 0.0 <= far < near <= 1.0
+
+
+def test_a_question_is_not_held_to_be_answered_for_its_length() -> None:
+    """A short one moves the statement less, whatever it asks."""
+    statement = "The lamp is lit at dusk by the keeper, and put out by the boy at dawn."
+    short, long = said_already("Painted harbour?", statement), said_already("Who painted the old harbour wall?", statement)
+    assert short - long < 0.1
+
+
+def test_where_nothing_was_read_nothing_is_said() -> None:
+    assert asyncio.run(Reader(SmallEmbedder()).said_already("When is the lamp lit?", ())) == 0.0

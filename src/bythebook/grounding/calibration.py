@@ -19,7 +19,7 @@ from bythebook.grounding.regression import area, best_threshold
 from bythebook.grounding.signals import Glance, Signals
 from bythebook.grounding.weighing import USUAL, Weighing, fitted, fitted_by_text
 
-METHOD = "ridge logistic regression on eight retrieval signals, anchored"
+METHOD = "ridge logistic regression on nine retrieval signals, anchored"
 TOP_ABOVE_MEAN = 0.15
 """How far the best result of a typical pool stands above the pool's mean."""
 LEAST_GAP = 1e-3

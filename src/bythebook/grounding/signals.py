@@ -55,6 +55,8 @@ class Signals:
     """0 where the question negates and none of the best sentences does."""
     kind_found: float
     """0 where a number or a date is asked for and the best sentences hold none."""
+    said_already: float
+    """How little the question adds to one of the best sentences: one that answers it says most of it already."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,6 +91,7 @@ def measure(
     lacking: Sequence[Collection[str]] = (),
     contrary: bool = False,
     kind_found: bool = True,
+    said_already: float = 0.0,
 ) -> Signals:
     """`rarity`: IDF of each stem of the question, `most_rare` for stems the book does not have. `pool`: the stems of each
     chunk of the pool. `cosines` of the sentences read in it. `lacking`: the names of the question that do not stand around
@@ -112,6 +115,7 @@ def measure(
         names_found=1.0 - min(1.0, missing / most_rare),
         same_sense=0.0 if contrary else 1.0,
         kind_found=1.0 if kind_found else 0.0,
+        said_already=said_already,
     )
 
 
