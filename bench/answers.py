@@ -25,12 +25,15 @@ from bythebook.calibrating import QUESTIONS_FILE, for_fitting
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
 from bythebook.evaluation.intervals import mcnemar
+from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Probe, fit
+from bythebook.grounding.probes import FOREIGN as OTHER_SUBJECTS
 from bythebook.grounding.regression import area
 from bythebook.index.embedding import Embedder
 from bythebook.retrieval.query import SearchQuery
 from bythebook.turn import Question
 
 FOREIGN = 300
+HALVES = 60
 SEED = 7
 
 
@@ -51,7 +54,7 @@ class Turn:
 def answers(workshop: Workshop) -> Table:
     workshop.sample()
     turns = asyncio.run(_turns(workshop, "sample"))
-    rows = _sample(turns) + asyncio.run(_second(workshop, turns))
+    rows = _sample(turns) + asyncio.run(_halves(workshop)) + asyncio.run(_second(workshop, turns))
     if workshop.curriculum() and CURRICULUM_QUESTIONS.exists() and SQUAD.exists():
         rows += asyncio.run(_foreign(workshop))
     if SQUAD.exists():
@@ -81,6 +84,37 @@ async def _turns(workshop: Workshop, name: str, embedder: Embedder | None = None
         await resources.calibrator.calibrate(state, sample_book())
         async with resources.answering() as answering:
             return [await _ask(answering, row, state.book_id) for row in (*scored[:5], *scored)][5:]
+
+
+async def _halves(workshop: Workshop) -> list[tuple[str, ...]]:
+    """The same decision for many other halves of the questions, one to fit by and one to score: one half alone is few."""
+    lines = (sample_book() / QUESTIONS_FILE).read_text(encoding="utf-8").splitlines()
+    asked = [row for row in map(json.loads, lines) if not row["filters"]][: 2 * workshop.sizes.questions]
+    async with opened(workshop.data_dir("sample")) as resources:
+        state = await resources.search.book((await resources.records.books())[0].book_id)
+
+        async def probe(text: str, source: str, *, answerable: bool) -> Probe:
+            query = SearchQuery(text=text, book_id=state.book_id, hardware_tier_filter=None)
+            look = await resources.assessor.look(query, state, await resources.embedder.embed_question(text))
+            return Probe(signals=look.signals, answerable=answerable, source=source, top_above_mean=look.top_above_mean)
+
+        others = [await probe(text, FOREIGN_SOURCE, answerable=False) for text in OTHER_SUBJECTS]
+        probes = [
+            await probe(
+                row["standalone"] or row["question"],
+                AUTHOR_FOREIGN_SOURCE if row["kind"] == "foreign" else AUTHOR_SOURCE,
+                answerable=row["answerable"],
+            )
+            for row in asked
+        ]
+    shares = []
+    for seed in range(HALVES):
+        random.Random(seed).shuffle(probes)
+        fitting, scored = probes[: len(probes) // 2], probes[len(probes) // 2 :]
+        calibration = fit([*fitting, *others])
+        shares.append(sum((calibration.relevance(one.signals) >= 0.6) is one.answerable for one in scored) / len(scored))
+    told = f"{sum(shares) / len(shares):.1%} ({min(shares):.1%} to {max(shares):.1%})"
+    return [("sample book", str(len(probes) - len(probes) // 2), f"… of {HALVES} other halves", told, "", "")]
 
 
 async def _second(workshop: Workshop, first: list[Turn]) -> list[tuple[str, ...]]:

@@ -22,8 +22,8 @@ from bythebook.retrieval.rarity import read_rarity
 from bythebook.retrieval.reading import Reader, all_stems, surroundings
 from bythebook.retrieval.search import Retrieval, Search
 
-BEST, CLOSEST = 3, 6
-"""Sentences that are asked whether they negate and to which the question is added; and around which its names are looked for."""
+NEXT, BEST, CLOSEST = 2, 3, 6
+"""Sentences to which the question is added; that are asked whether they negate; and around which its names are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class Assessor:
             contrary=negates(query.text, state.language)
             and not any(negates(one.statement.readable, state.language) for one in read[:BEST]),
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
-            said_already=await self._reader.said_already(query.text, read[:BEST]),
+            said_already=await self._reader.said_already(query.text, read[:NEXT]),
         )
         return Look(found=found, signals=signals, rarity=rarity.by_stem)
 

@@ -23,7 +23,7 @@ from bythebook.index.lexical import words
 from bythebook.retrieval.asking import Shape, asked_about, asked_for
 from bythebook.retrieval.forms import asks, fits, opens_asking, says_nothing
 
-LOOKED_AT = 6
+LOOKED_AT = 5
 """Statements that are embedded: some 20 ms on two cores."""
 EMBEDDED_CHARACTERS = 240
 """The time goes with the length, and a block of code tells in its first lines what it is about."""
