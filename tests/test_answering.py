@@ -19,7 +19,21 @@ from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchQuery
 from bythebook.turn import MAX_QUESTION, Question, check_question
 from tests.library import with_embedder
-from tests.lighthouse import ARC, FOREIGN, LAMP, NEAR, ROCK, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, make_embedder, tell
+from tests.lighthouse import (
+    ARC,
+    DOUBTFUL,
+    FOREIGN,
+    LAMP,
+    NEAR,
+    ROCK,
+    TRIMMED,
+    WICK,
+    Forbidden,
+    Lighthouse,
+    Scripted,
+    make_embedder,
+    tell,
+)
 
 BRAID = "A wick is a braid of cotton that lifts oil to the flame."
 CRUMBS = "Scissors with a tray catch the charred crumbs before they fall into the burner."
@@ -253,7 +267,7 @@ def test_confidence_is_assessed_on_the_same_pool_whatever_is_shown(folder: Path,
 
 def test_low_confidence_answers_with_a_disclaimer(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
-        low = await light.ask("What colour is the lens?")
+        low = await light.ask(DOUBTFUL)
         assert (low.confidence.confidence_level, low.disclaimer) == ("low", DISCLAIMER)
         assert (await light.ask(WICK)).disclaimer is None
 

@@ -17,7 +17,7 @@ from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMet
 from bythebook.retrieval.query import SearchQuery
 from bythebook.threads.model import Message, Thread
 from bythebook.turn import Question
-from tests.lighthouse import FOREIGN, WICK, Lighthouse, tell
+from tests.lighthouse import DOUBTFUL, FOREIGN, WICK, Lighthouse, tell
 from tests.room import Room, tell_in_room
 from tests.threads.made import answer, keep, refusal
 
@@ -49,7 +49,7 @@ def test_the_documents_other_example_has_too_few_chunks_for_more_than_low() -> N
 
 def test_low_answers_with_a_disclaimer_and_insufficient_refuses(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
-        low = await light.ask("Why is the lens heavy?")
+        low = await light.ask(DOUBTFUL)
         assert (low.confidence.confidence_level, low.refused, bool(low.disclaimer)) == ("low", False, True)
         insufficient = await light.ask(FOREIGN)
         assert (insufficient.confidence.confidence_level, insufficient.refused) == ("insufficient", True)
