@@ -60,7 +60,7 @@ class ReadStatement:
 
 
 class Reader:
-    """Remembers the embeddings of statements it has read."""
+    """Remembers the embeddings of statements it has read, also with a question before them: a class asks the same one often."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -97,10 +97,10 @@ class Reader:
             return 0.0
         texts = [_going_on(one) for one in read]
         alone = await self._vectors_of(texts)
-        together = await self._embedder.embed_lessons([f"{question} {text}" for text in texts])
+        together = await self._vectors_of([f"{question} {text}" for text in texts])
         stayed = [
-            float(alone[text] @ both) + MOVED_BY_LENGTH * math.log(len(question) / len(text))
-            for text, both in zip(texts, together, strict=True)
+            float(alone[text] @ together[f"{question} {text}"]) + MOVED_BY_LENGTH * math.log(len(question) / len(text))
+            for text in texts
         ]
         return min(1.0, max(0.0, *stayed))
 
