@@ -21,7 +21,7 @@ from bench.minilm import MiniLM, found
 from bench.table import Table, verdict
 from bench.workshop import Workshop
 from bythebook.answers import Answer, Answered, Refused, Sentence
-from bythebook.calibrating import QUESTIONS_FILE, for_fitting
+from bythebook.calibrating import QUESTIONS_FILE, for_fitting, read_questions
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
 from bythebook.evaluation.intervals import mcnemar
@@ -88,8 +88,7 @@ async def _turns(workshop: Workshop, name: str, embedder: Embedder | None = None
 
 async def _halves(workshop: Workshop) -> list[tuple[str, ...]]:
     """The same decision for many other halves of the questions, one to fit by and one to score: one half alone is few."""
-    lines = (sample_book() / QUESTIONS_FILE).read_text(encoding="utf-8").splitlines()
-    asked = [row for row in map(json.loads, lines) if not row["filters"]][: 2 * workshop.sizes.questions]
+    asked = read_questions(sample_book())[: 2 * workshop.sizes.questions]
     async with opened(workshop.data_dir("sample")) as resources:
         state = await resources.search.book((await resources.records.books())[0].book_id)
 
@@ -100,12 +99,8 @@ async def _halves(workshop: Workshop) -> list[tuple[str, ...]]:
 
         others = [await probe(text, FOREIGN_SOURCE, answerable=False) for text in OTHER_SUBJECTS]
         probes = [
-            await probe(
-                row["standalone"] or row["question"],
-                AUTHOR_FOREIGN_SOURCE if row["kind"] == "foreign" else AUTHOR_SOURCE,
-                answerable=row["answerable"],
-            )
-            for row in asked
+            await probe(one.text, AUTHOR_FOREIGN_SOURCE if one.foreign else AUTHOR_SOURCE, answerable=one.answerable)
+            for one in asked
         ]
     shares = []
     for seed in range(HALVES):

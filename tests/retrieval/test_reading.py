@@ -156,7 +156,7 @@ def test_a_question_is_not_held_to_be_answered_for_its_length() -> None:
     """A short one moves the statement less, whatever it asks."""
     statement = "The lamp is lit at dusk by the keeper, and put out by the boy at dawn."
     short, long = said_already("Painted harbour?", statement), said_already("Who painted the old harbour wall?", statement)
-    assert short - long < 0.1
+    assert short - long < 0.03  # 0.04 where nothing is made up for
 
 
 def test_where_nothing_was_read_nothing_is_said() -> None:

@@ -97,10 +97,11 @@ class Reader:
             return 0.0
         texts = [_going_on(one) for one in read]
         alone = await self._vectors_of(texts)
-        together = await self._vectors_of([f"{question} {text}" for text in texts])
+        asked = [f"{question} {text}" for text in texts]
+        together = await self._vectors_of(asked)
         stayed = [
-            float(alone[text] @ together[f"{question} {text}"]) + MOVED_BY_LENGTH * math.log(len(question) / len(text))
-            for text in texts
+            float(alone[text] @ together[both]) + MOVED_BY_LENGTH * math.log(len(question) / len(text))
+            for text, both in zip(texts, asked, strict=True)
         ]
         return min(1.0, max(0.0, *stayed))
 
