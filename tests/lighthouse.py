@@ -177,7 +177,7 @@ the panes most often. A perch of rope around the gallery gives tired birds a pla
 WICK = "How often does the keeper trim the wick?"
 TRIMMED = "The keeper trims the wick every four hours."
 FOREIGN = "Compound interest banking?"
-DOUBTFUL = "What colour is the lens?"
+DOUBTFUL = "Which ships carry oil?"
 NEAR = "What salary does the keeper of the lighthouse earn?"
 ARC = "How are the rods of a carbon arc lamp moved together?"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bythebook.grounding.confidence import ConfidenceMetrics, assess
 from bythebook.grounding.verdict import (
-    CLEARLY_BETTER,
+    BETTER_BEYOND,
     DEFAULT_SCORE_THRESHOLD,
     MIN_CHUNKS_FOR_ANSWER,
     Answerable,
@@ -98,8 +98,8 @@ def test_the_filters_are_not_blamed_for_what_the_book_does_not_have() -> None:
 
 def test_a_reader_is_sent_beyond_the_filters_only_when_it_is_clearly_better_there() -> None:
     within = metrics(*[0.7] * 5)
-    assert refused(within, beyond=metrics(*[0.7 + CLEARLY_BETTER + 0.01] * 5), best_is_beyond=True).reason == "outside_filters"
-    assert isinstance(verdict(within, beyond=metrics(*[0.7 + CLEARLY_BETTER - 0.01] * 5), best_is_beyond=True), Answerable)
+    assert refused(within, beyond=metrics(*[0.7 + BETTER_BEYOND + 0.01] * 5), best_is_beyond=True).reason == "outside_filters"
+    assert isinstance(verdict(within, beyond=metrics(*[0.7 + BETTER_BEYOND - 0.01] * 5), best_is_beyond=True), Answerable)
 
 
 @given(

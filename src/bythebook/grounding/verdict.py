@@ -11,8 +11,9 @@ RefusalReason = Literal["nothing_found", "off_topic", "not_in_book", "outside_fi
 
 DEFAULT_SCORE_THRESHOLD = 0.3
 MIN_CHUNKS_FOR_ANSWER = 1
-CLEARLY_BETTER = 0.1
-"""How much more relevant the book must be beyond the filters than within them to send the reader there."""
+BETTER_BEYOND = 0.02
+"""How much more relevant the book must be beyond the filters than within them to send the reader there, where its best result
+lies there too. More than this would be lost at the top of the scale, where all relevances are close together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def decide(
     if beyond is None or not beyond.should_answer or not best_is_beyond:
         return verdict
     gain = beyond.average_similarity - confidence.average_similarity
-    if isinstance(verdict, Unanswerable) or gain >= CLEARLY_BETTER:
+    if isinstance(verdict, Unanswerable) or gain >= BETTER_BEYOND:
         within, without = confidence.average_similarity, beyond.average_similarity
         return _refuse("outside_filters", confidence, f"within the filters {within:.2f}, without them {without:.2f}")
     return verdict
