@@ -128,6 +128,7 @@ def test_what_would_not_be_english_stands_in_brackets() -> None:
         "Why do sailors say that the wind backs?",
         "Does this book cover knots?",
         "Is it OK to sail without a jib?",
+        "How did Grace Darling get her boat to the wreck?",
         "When is it worth taking a reef?",
         "Can a sloop, a ketch and a yawl each be rowed? Compare them.",
         "Are there tides in lakes?",

@@ -21,7 +21,12 @@ EXPLETIVE = re.compile(
     r"|\bit\s+worth\s+\w+ing\b|\bit\s+(?:rain|snow|get dark|get cold)",
     re.IGNORECASE,
 )
-POSSESSIVE = re.compile(r"\b(?:its|their|his|theirs)\b|\bher\b(?=\s+[a-z])", re.IGNORECASE)
+# "her" before a noun; before a preposition or a conjunction it is an object.
+POSSESSIVE = re.compile(
+    r"\b(?:its|their|his|theirs)\b|\bher\b(?=\s+(?!(?:about|after|and|as|at|back|because|before|but|by|during|for|from|if|in|into"
+    r"|of|off|on|or|out|over|so|that|the|to|up|when|while|with)\b)[a-z])",
+    re.IGNORECASE,
+)
 PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.IGNORECASE)
 PEOPLE = frozenset({"he", "she", "him", "his", "her", "hers", "they", "them", "their"})
 PERSONAL = re.compile(r"\b(?:it|they|them|he|she|him|her)\b", re.IGNORECASE)
@@ -95,7 +100,7 @@ def _open(asked: str, match: re.Match[str]) -> bool:
         return True
     if pronoun == "it" and EXPLETIVE.match(asked, match.start()):
         return False
-    if pronoun in OBJECTS and SUBJECT_ONLY.match(before):
+    if pronoun in OBJECTS and SUBJECT_ONLY.match(before) and not POSSESSIVE.match(asked, match.start()):
         return True
     named = any(phrase.proper for phrase in phrases(before))
     if pronoun in PEOPLE and WHO_DID.match(before):
