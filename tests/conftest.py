@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -37,6 +38,14 @@ def folder() -> Iterator[Path]:
     made = fast_folder()
     yield made
     shutil.rmtree(made)
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """Nobody listens there, and no other test's server can come to."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,13 +39,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
         monkeypatch.setenv("OPENAI_BASE_URL", started.url)
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         yield started
-
-
-@pytest.fixture
-def closed_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
 
 
 def read(cli: Cli, *arguments: str) -> Any:

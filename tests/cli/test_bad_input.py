@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -147,8 +146,8 @@ def test_a_locked_index(shelf: Cli, book: Path, folder: Path) -> None:
     still_searchable(shelf)
 
 
-def test_an_unreachable_qdrant_server(shelf: Cli, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{free_port()}")
+def test_an_unreachable_qdrant_server(shelf: Cli, book: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{closed_port}")
     monkeypatch.setenv("QDRANT_API_KEY", "very-secret")
     outcome = shelf("ingest", book)
     assert outcome.code == 1
@@ -158,8 +157,8 @@ def test_an_unreachable_qdrant_server(shelf: Cli, book: Path, monkeypatch: pytes
     still_searchable(shelf)
 
 
-def test_an_unreachable_database_server(shelf: Cli, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATABASE_URL", f"postgresql://reader:very-secret@127.0.0.1:{free_port()}/books")
+def test_an_unreachable_database_server(shelf: Cli, book: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", f"postgresql://reader:very-secret@127.0.0.1:{closed_port}/books")
     outcome = shelf("ingest", book)
     assert outcome.code == 1
     assert "postgresql://reader:***@127.0.0.1" in outcome.sentence()
@@ -341,9 +340,3 @@ def test_wrong_arguments(cli: Cli, arguments: tuple[str, ...]) -> None:
     outcome = cli(*arguments)
     assert outcome.code == 2
     assert "Traceback" not in outcome.err
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

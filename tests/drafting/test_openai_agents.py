@@ -416,10 +416,10 @@ def test_a_failure_after_a_search_is_tried_again_too(server: ChatServer) -> None
 
 
 def test_a_server_that_is_not_there() -> None:
-    server = ChatServer(key=KEY)
-    server.http.server_close()
+    server = ChatServer(key=KEY, listening=False)
     with pytest.raises(Unavailable, match=r"^The model at 127\.0\.0\.1 does not answer \(ConnectError\), asked 3 times"):
         drafted(server)
+    server.http.server_close()
 
 
 def test_a_slow_server(server: ChatServer) -> None:

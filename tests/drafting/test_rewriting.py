@@ -150,9 +150,9 @@ def test_trouble_with_the_model_is_noted_and_nothing_more(
 
 
 def test_a_server_that_is_not_there() -> None:
-    server = ChatServer(key=KEY)
-    server.http.server_close()
+    server = ChatServer(key=KEY, listening=False)
     made = rewritten(server)
+    server.http.server_close()
     assert made.text == BY_RULES
     assert "(ConnectError)" in made.note
 

@@ -65,16 +65,20 @@ class RequestError(Exception):
 
 
 class ChatServer:
-    """`turns` are played one a request. `bodies` are the requests that were in order."""
+    """`turns` are played one a request. `bodies` are the requests that were in order. One that is not `listening` holds its port,
+    so that no other answers there."""
 
-    def __init__(self, *, key: str = "sk-test", model: str = "gpt-4o-mini") -> None:
+    def __init__(self, *, key: str = "sk-test", model: str = "gpt-4o-mini", listening: bool = True) -> None:
         self.key = key
         self.model = model
         self.turns: deque[Script] = deque()
         self.bodies: list[Json] = []
         self.refused: list[str] = []
         self.closing = threading.Event()
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self), bind_and_activate=False)
+        self.http.server_bind()
+        if listening:
+            self.http.server_activate()
 
     @property
     def url(self) -> str:
