@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -96,17 +95,14 @@ async def test_an_answer_lost_while_dropping_is_no_trouble(index: ServerIndex, s
     assert await index.collections() == {}
 
 
-async def test_a_server_that_is_not_there(pauses: list[float]) -> None:
+async def test_a_server_that_is_not_there(pauses: list[float], closed_port: int) -> None:
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    with socket.socket() as unused:  # bound and not listening: nobody else answers there
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://name:word@127.0.0.1:{unused.getsockname()[1]}"
-        index = await ServerIndex.open(url, KEY, sleep=sleep)
-        with pytest.raises(Unavailable, match=r"at http://127\.0\.0\.1:\d+ does not answer .*QDRANT_URL"):
-            await index.collections()
-        await index.close()
+    index = await ServerIndex.open(f"http://name:word@127.0.0.1:{closed_port}", KEY, sleep=sleep)
+    with pytest.raises(Unavailable, match=r"at http://127\.0\.0\.1:\d+ does not answer .*QDRANT_URL"):
+        await index.collections()
+    await index.close()
     assert len(pauses) == 3
 
 

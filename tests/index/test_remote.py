@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -112,11 +111,9 @@ def test_a_silent_server_runs_into_the_timeout(openai: OpenAIServer) -> None:
         ask(openai.url, Time(), timeout_seconds=0.1, tries=2)
 
 
-def test_nobody_listens() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        with pytest.raises(Unavailable, match=r"does not answer \(ConnectError\), asked 6 times"):
-            ask(f"http://127.0.0.1:{taken.getsockname()[1]}", Time())
+def test_nobody_listens(closed_port: int) -> None:
+    with pytest.raises(Unavailable, match=r"does not answer \(ConnectError\), asked 6 times"):
+        ask(f"http://127.0.0.1:{closed_port}", Time())
 
 
 @pytest.mark.parametrize(("key", "sentence"), [("sk-wrong", "does not accept the key it was sent"), ("", "asks for a key")])

@@ -100,14 +100,15 @@ def _open(asked: str, match: re.Match[str]) -> bool:
         return True
     if pronoun == "it" and EXPLETIVE.match(asked, match.start()):
         return False
-    if pronoun in OBJECTS and SUBJECT_ONLY.match(before) and not POSSESSIVE.match(asked, match.start()):
+    possessive = POSSESSIVE.match(asked, match.start()) is not None
+    if pronoun in OBJECTS and not possessive and SUBJECT_ONLY.match(before):
         return True
     named = any(phrase.proper for phrase in phrases(before))
     if pronoun in PEOPLE and WHO_DID.match(before):
         return False
     if PERSON.fullmatch(pronoun):
         return not named and len(stems(before)) < 3
-    return not _settled(before) and not (named and POSSESSIVE.match(asked, match.start()))
+    return not _settled(before) and not (named and possessive)
 
 
 def _settled(before: str) -> bool:

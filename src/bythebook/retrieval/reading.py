@@ -2,7 +2,8 @@
 with the embedder at the few that remain.
 
 No sign is enough alone: a sentence that repeats the question covers all of its words and answers nothing. The weights were
-fitted on SQuAD questions and on the sample book, and rounded; the best sentence is the one that answers in four of five cases.
+fitted on SQuAD questions and on the sample book, and rounded; four of five answers from the sample book hold the sentence that
+its author would quote.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // One turn as it is read: the question, the checked sentences with their markers, or a refusal that helps on.
 // Nothing that stands on the page moves while sentences come: they are added below, and the line above keeps its height.
 
-import { announce, copyButton, element, plural, withCopyButtons } from "./dom.js";
+import { announce, copyButton, element, plural, sourceName, withCopyButtons } from "./dom.js";
 import { refusal } from "./refusal.js";
 
 export const CONFIDENCE = {
@@ -64,7 +64,7 @@ export class BookAnswer extends HTMLElement {
           type: "button",
           class: "marker",
           "data-label": citation.label,
-          "aria-label": `Source ${citation.label}: ${[citation.page_title, citation.section].filter(Boolean).join(", ")}`,
+          "aria-label": sourceName(citation),
           onclick: () => this.actions.onsource(this, citation.label, citation),
         },
         `[${citation.label}]`,

@@ -95,6 +95,11 @@ export function plural(count, one, many = one + "s") {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
+// What a screen reader says of a marker and of the source it leads to.
+export function sourceName({ label, page_title, section }) {
+  return `Source ${label}: ${[page_title, section].filter(Boolean).join(", ")}`;
+}
+
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 export function ago(moment) {
   const seconds = (new Date(moment) - Date.now()) / 1000;

@@ -1,7 +1,7 @@
 // What an answer rests on, beside it: the quoted words in their surroundings, the passages before and after, the whole lesson,
 // and the link to the place on the book's own site. On a narrow screen it is a sheet that Esc closes.
 
-import { button, element, icon, iconButton, withCopyButtons } from "./dom.js";
+import { button, element, icon, iconButton, sourceName, withCopyButtons } from "./dom.js";
 
 const WIDE = window.matchMedia("(min-width: 64rem)");
 
@@ -39,19 +39,17 @@ export class SourcePanel extends HTMLElement {
   }
 
   card(source, key) {
-    const path = [source.section].filter(Boolean).join(" › ");
     const opener = element(
       "button",
       { type: "button", class: "source-head", "aria-expanded": "false", onclick: () => this.toggle(card) },
       element("span", { class: "number", "aria-hidden": "true" }, String(source.label)),
       element("span", { class: "title", dir: "auto" }, source.page_title),
-      element("span", { class: "where", dir: "auto" }, [source.chapter, path].filter(Boolean).join(" · ")),
+      element("span", { class: "where", dir: "auto" }, [source.chapter, source.section].filter(Boolean).join(" · ")),
     );
     // A group, not a landmark: there are many, and one lesson may be a source twice.
-    const name = [`Source ${source.label}`, [source.page_title, path].filter(Boolean).join(", ")].join(": ");
     const card = element(
       "div",
-      { class: "source", role: "group", "data-key": key, "data-label": source.label, "aria-label": name },
+      { class: "source", role: "group", "data-key": key, "data-label": source.label, "aria-label": sourceName(source) },
       element("h3", {}, opener),
       element("div", { class: "quotes" }),
       element("div", { class: "passages" }),
