@@ -1,7 +1,8 @@
 """Our values as plain JSON and back: how an answer is kept in a thread, and how events travel between two processes.
 
-A dataclass becomes an object that names itself by `type`, the class's name in snake_case; so a union of them can be read
-again. What a value computes is not written, what a newer program has added is passed over, and an array is left out (None).
+A dataclass becomes an object that names itself by `type`, so that a union of them can be read again: by its name in
+`STORED_NAMES`, or, where it is never stored, by its class name in snake_case. What a value computes is not written, what a newer
+program has added is passed over, and an array is left out (None).
 """
 
 from __future__ import annotations
@@ -22,12 +23,39 @@ Plain = Any
 """None, bool, int, float, str, a list of plain values, or a dict of them by str."""
 
 TYPE = "type"
+STORED_NAMES = {
+    "Answer": "answer",
+    "Citation": "citation",
+    "ConfidenceMetrics": "confidence_metrics",
+    "Considered": "considered",
+    "Drafted": "drafted",
+    "Dropped": "dropped",
+    "Figure": "figure",
+    "FollowUp": "follow_up",
+    "Gate": "gate",
+    "Mark": "mark",
+    "Remark": "remark",
+    "Report": "report",
+    "Retrieved": "retrieved",
+    "SearchQuery": "search_query",
+    "Section": "section",
+    "Sentence": "sentence",
+    "Shown": "shown",
+    "Span": "span",
+    "Step": "step",
+    "Times": "times",
+    "Timing": "timing",
+    "ToolCall": "tool_call",
+    "Trace": "trace",
+}
+"""Class name -> the name under which its values are stored in threads and reports. Who renames a class changes the left side; the
+right side stays for ever, or stored threads can no longer be read."""
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @cache
 def type_name(kind: type) -> str:
-    return _CAPITAL.sub("_", kind.__name__).lower()
+    return STORED_NAMES.get(kind.__name__) or _CAPITAL.sub("_", kind.__name__).lower()
 
 
 def to_plain(value: object) -> Plain:
