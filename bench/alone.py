@@ -10,15 +10,15 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.machine import peak_memory
 from bench.standin import StandIn
-from bythebook.index.embedding import Embedder
-from bythebook.index.progress import Report
+from bythebook.embedding.embedder import Embedder
+from bythebook.ingestion.progress import IngestReport
 from bythebook.settings import read_settings
-from bythebook.wiring import Resources, open_resources
+from bythebook.wiring.author import Resources, open_resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +36,13 @@ class Ingested:
 @asynccontextmanager
 async def opened(data_dir: Path, embedder: Embedder | None = None) -> AsyncIterator[Resources]:
     """The product's own resources, with another embedder where one is given."""
-    async with open_resources(read_settings(data_dir=data_dir)) as resources:
-        yield replace(resources, embedder=embedder) if embedder else resources
+    async with open_resources(read_settings(data_dir=data_dir), embedder=embedder) as resources:
+        yield resources
 
 
-async def ingest(resources: Resources, book: Path) -> Report:
+async def ingest(resources: Resources, book: Path) -> IngestReport:
     async for event in resources.ingestion.run(book):
-        if isinstance(event, Report):
+        if isinstance(event, IngestReport):
             return event
     raise AssertionError("an ingestion ends with its report")
 

@@ -20,17 +20,17 @@ from bench.material import CLAPNQ, CURRICULUM_QUESTIONS, SQUAD, curriculum_quest
 from bench.minilm import MiniLM, found
 from bench.table import Table, verdict
 from bench.workshop import Workshop
-from bythebook.answers import Answer, Answered, Refused, Sentence
-from bythebook.calibrating import QUESTIONS_FILE, for_fitting, read_questions
+from bythebook.answering.answer import Answer, Answered, Refused, Sentence
+from bythebook.answering.question import Question
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
+from bythebook.embedding.embedder import Embedder
 from bythebook.evaluation.intervals import mcnemar
 from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Probe, fit
-from bythebook.grounding.probes import FOREIGN as OTHER_SUBJECTS
-from bythebook.grounding.regression import area
-from bythebook.index.embedding import Embedder
+from bythebook.grounding.weights import area
+from bythebook.ingestion.calibrator import QUESTIONS_FILE, for_fitting, read_questions
+from bythebook.ingestion.probes import FOREIGN as OTHER_SUBJECTS
 from bythebook.retrieval.query import SearchQuery
-from bythebook.turn import Question
 
 FOREIGN = 300
 HALVES = 60
@@ -82,8 +82,7 @@ async def _turns(workshop: Workshop, name: str, embedder: Embedder | None = None
             await ingest(resources, sample_book())
         state = await resources.search.book((await resources.records.books())[0].book_id)
         await resources.calibrator.calibrate(state, sample_book())
-        async with resources.answering() as answering:
-            return [await _ask(answering, row, state.book_id) for row in (*scored[:5], *scored)][5:]
+        return [await _ask(resources.answerer, row, state.book_id) for row in (*scored[:5], *scored)][5:]
 
 
 async def _halves(workshop: Workshop) -> list[tuple[str, ...]]:
@@ -163,7 +162,7 @@ def _sample(turns: list[Turn]) -> list[tuple[str, ...]]:
     ]
 
 
-async def _ask(answering: Any, row: dict[str, Any], book_id: str) -> Turn:
+async def _ask(answerer: Any, row: dict[str, Any], book_id: str) -> Turn:
     filters: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row["filters"].items()}
     query = SearchQuery(text="the question", book_id=book_id, **({"hardware_tier_filter": None} | filters))
     said = row["history"]
@@ -172,7 +171,7 @@ async def _ask(answering: Any, row: dict[str, Any], book_id: str) -> Turn:
     )
     began = time.perf_counter()
     first = 0.0
-    async for event in answering.answer(Question(text=row["question"], query=query, history=history)):
+    async for event in answerer.answer(Question(text=row["question"], query=query, history=history)):
         now = 1000 * (time.perf_counter() - began)
         match event:
             case Sentence():

@@ -13,13 +13,13 @@ from bench.alone import opened
 from bench.material import SQUAD
 from bench.table import verdict
 from bench.workshop import Workshop
-from bythebook.assessing import Assessor
-from bythebook.calibrating import QUESTIONS_FILE, for_fitting
+from bythebook.answering.look import Assessor
 from bythebook.grounding.calibration import Calibration
-from bythebook.grounding.regression import best_threshold
+from bythebook.grounding.weights import best_threshold
 from bythebook.index.state import IngestionState
+from bythebook.ingestion.calibrator import QUESTIONS_FILE, for_fitting
 from bythebook.retrieval.query import SearchQuery
-from bythebook.wiring import Resources
+from bythebook.wiring.author import Resources
 
 ARTICLES = 4
 """The others of the file were used for choosing weights."""

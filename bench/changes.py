@@ -16,7 +16,7 @@ from bench.table import Table, verdict
 from bench.timing import median
 from bench.workshop import Workshop
 from bythebook.index.vectors import Filters
-from bythebook.wiring import Resources
+from bythebook.wiring.author import Resources
 
 CHECK_TARGET_SECONDS = 2.0
 CHECKS = 5

@@ -18,7 +18,7 @@ from bench.table import Table, verdict
 from bench.workshop import Workshop
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
-from bythebook.drafting.followup import standalone
+from bythebook.followups.rules import standalone
 
 CANARD = SHARED / "questions" / "canard-dev-half.json"
 SAMPLED = 500

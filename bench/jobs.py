@@ -19,7 +19,7 @@ from bench.timing import median
 from bench.workshop import Workshop
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import jobs as job_rows
-from bythebook.index.granite import GraniteEmbedder
+from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.jobs.model import Folder, Order
 from bythebook.jobs.rows import new_row
 from bythebook.jobs.store import Jobs
@@ -54,9 +54,9 @@ async def _overhead(workshop: Workshop) -> Row:
     ratios = []
     for number in range(workshop.sizes.throughput_pairs + 1):
         async with opened(workshop.empty_dir(f"jobs-plain-{number}"), embedder) as resources:
-            plain = await _cpu_seconds(resources.publishing.run(book, calibrate=False))
+            plain = await _cpu_seconds(resources.publisher.run(book, calibrate=False))
         async with opened(workshop.empty_dir(f"jobs-job-{number}"), embedder) as resources:
-            job = await _cpu_seconds(resources.attended.run(book, calibrate=False))
+            job = await _cpu_seconds(resources.foreground_job.run(book, calibrate=False))
         ratios.append(job / plain - 1)
     await embedder.close()
     overhead = median(ratios[1:])  # the first pair warms everything up

@@ -15,10 +15,10 @@ from bench.alone import opened
 from bench.standin import unit
 from bench.workshop import Workshop
 from bythebook.books.model import sha256
+from bythebook.index.manifest import wanted_manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement
-from bythebook.index.versions import wanted_manifest
-from bythebook.wiring import Resources
+from bythebook.wiring.author import Resources
 
 BOOK = "large"
 COLLECTION = "large"

@@ -18,13 +18,14 @@ from bench.material import CURRICULUM_QUESTIONS, curriculum_questions, sample_qu
 from bench.table import Table, verdict
 from bench.timing import milliseconds, percentile
 from bench.workshop import Workshop
-from bythebook.index.recent import CHUNKS_KEPT, TEXTS_KEPT
+from bythebook.index.qdrant_edge.cache import CHUNKS_KEPT, TEXTS_KEPT
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import IndexedChunk
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.search import DEPTH, LOOKED_AT
 from bythebook.settings import read_settings
-from bythebook.wiring import Resources
+from bythebook.wiring.author import Resources
+from bythebook.wiring.reader import Library
 
 SMALL_TARGET_SECONDS, LARGE_TARGET_SECONDS, EMBEDDING_TARGET_SECONDS = 0.005, 0.015, 0.030
 WARM_UP = 20
@@ -98,7 +99,7 @@ async def _asked(resources: Resources, text: str, number: int) -> Asked:
 
 
 async def _embedded_times(resources: Resources, state: IngestionState, asked: Sequence[Asked]) -> list[float]:
-    searching, times = resources.searching, []
+    searching, times = resources.book_search, []
     for one in [*asked[:WARM_UP], *asked]:
         started = time.perf_counter()
         await searching.search_embedded(one.query, state, one.embedding)
@@ -107,7 +108,7 @@ async def _embedded_times(resources: Resources, state: IngestionState, asked: Se
 
 
 async def _whole_times(resources: Resources, asked: Sequence[Asked]) -> list[float]:
-    searching, times = resources.searching, []
+    searching, times = resources.book_search, []
     for one in asked:
         started = time.perf_counter()
         await searching.search(one.query)
@@ -116,7 +117,8 @@ async def _whole_times(resources: Resources, asked: Sequence[Asked]) -> list[flo
 
 
 async def _recall(resources: Resources, state: IngestionState, asked: Sequence[Asked], *, filtered: bool) -> float:
-    exact = replace(resources, settings=read_settings(data_dir=resources.settings.data_dir, exact_search=True))
+    settings = read_settings(data_dir=resources.settings.data_dir, exact_search=True)
+    exact = Library(settings=settings, index=resources.index, embedder=resources.embedder, data_dir=resources.data_dir)
     shares = []
     for one in asked:
         query = one.query if filtered else replace(one.query, hardware_tier_filter=None, module_filter=None)
@@ -125,8 +127,8 @@ async def _recall(resources: Resources, state: IngestionState, asked: Sequence[A
     return sum(shares) / len(shares)
 
 
-async def _found(resources: Resources, query: SearchQuery, state: IngestionState, one: Asked) -> set[str]:
-    response = await resources.searching.search_embedded(query, state, one.embedding)
+async def _found(resources: Library, query: SearchQuery, state: IngestionState, one: Asked) -> set[str]:
+    response = await resources.book_search.search_embedded(query, state, one.embedding)
     return {result.id for result in response.results}
 
 

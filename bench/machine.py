@@ -12,7 +12,7 @@ import psutil
 
 from bench.table import Table
 from bythebook import __version__
-from bythebook.index.granite import available_cores
+from bythebook.embedding.granite import available_cores
 
 PARTS = ("onnxruntime", "tokenizers", "qdrant-edge-py", "sqlalchemy", "numpy")
 

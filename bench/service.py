@@ -13,11 +13,11 @@ from bench.served import STARTS, Served, seconds_to_ready, served
 from bench.table import Table, verdict
 from bench.timing import median, milliseconds, percentile
 from bench.workshop import Workshop
-from bythebook.answering import Answering
-from bythebook.conversing import Asked, Conversing
+from bythebook.answering.answerer import Answerer
+from bythebook.answering.question import Question
 from bythebook.retrieval.query import DEFAULT_BOOK, SearchQuery
-from bythebook.turn import Question
-from bythebook.wiring import Resources
+from bythebook.threads.conversation import Asked, Conversation
+from bythebook.wiring.author import Resources
 
 OVERHEAD_TARGET_SECONDS = 0.010
 THROUGHPUT_TARGET = 0.7
@@ -61,10 +61,8 @@ def service(workshop: Workshop) -> Table:
 async def _compared(workshop: Workshop, server: Served, questions: Sequence[str]) -> list[Row]:
     async with (
         opened(workshop.data_dir("sample")) as resources,
-        resources.answering() as answering,
-        resources.conversing() as conversing,
     ):
-        turn, search, stored = _turn(answering), _search(resources), _stored(conversing)
+        turn, search, stored = _turn(resources.answerer), _search(resources), _stored(resources.conversation)
         await _one_by_one(turn, questions)  # what is made once is made
         call(server.port, _asked("/chat/run", questions), count=len(questions), at_once=1)
         return [
@@ -149,27 +147,27 @@ def _asked(path: str, questions: Sequence[str], *, name: str = "message") -> lis
     return [Request(path=path, body={name: question}) for question in questions]
 
 
-def _turn(answering: Answering) -> Act:
+def _turn(answerer: Answerer) -> Act:
     query = SearchQuery(text="question", book_id=DEFAULT_BOOK, hardware_tier_filter=None)
 
     async def act(text: str) -> object:
-        return [event async for event in answering.answer(Question(text=text, query=query, similarity_threshold=SIMILARITY))]
+        return [event async for event in answerer.answer(Question(text=text, query=query, similarity_threshold=SIMILARITY))]
 
     return act
 
 
-def _stored(conversing: Conversing) -> Act:
+def _stored(conversation: Conversation) -> Act:
     query = SearchQuery(text="question", book_id=DEFAULT_BOOK, hardware_tier_filter=None)
 
     async def act(text: str) -> object:
-        return [event async for event in conversing.turn(Asked(text=text, query=query, similarity_threshold=SIMILARITY))]
+        return [event async for event in conversation.turn(Asked(text=text, query=query, similarity_threshold=SIMILARITY))]
 
     return act
 
 
 def _search(resources: Resources) -> Act:
     async def act(text: str) -> object:
-        return await resources.searching.search(SearchQuery(text=text, book_id=DEFAULT_BOOK))
+        return await resources.book_search.search(SearchQuery(text=text, book_id=DEFAULT_BOOK))
 
     return act
 

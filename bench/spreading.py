@@ -17,10 +17,10 @@ from bench.alone import opened
 from bench.table import verdict
 from bench.timing import median
 from bench.workshop import Workshop
-from bythebook.index.cache import EmbeddingCache
-from bythebook.index.granite import GraniteEmbedder, open_lone_granite
-from bythebook.index.ingest import Ingestion
-from bythebook.index.spreading import Spread, SpreadEmbedder, embed_there
+from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.granite import GraniteEmbedder, open_lone_granite
+from bythebook.embedding.parallel import Spread, SpreadEmbedder, embed_there
+from bythebook.ingestion.ingest import Ingestion
 
 SPREAD_TARGET = 1.7
 SECTIONS = 5
@@ -97,7 +97,7 @@ def _address(file: Path) -> str:
 
 async def _spent(client: Any, addresses: list[str], book: Path, data_dir: Path) -> Spent:
     """An ingestion by these workers and no others; nothing of it is known before."""
-    spread = Spread(executor=client.get_executor(pure=False, workers=addresses), lanes=len(addresses))
+    spread = Spread(executor=client.get_executor(pure=False, workers=addresses), slots=len(addresses))
     async with opened(data_dir) as resources:
         ingestion = Ingestion(
             index=resources.index,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.index.embedding import Vectors
-from bythebook.index.granite import DIMENSION, GraniteEmbedder
+from bythebook.embedding.embedder import Vectors
+from bythebook.embedding.granite import DIMENSION, GraniteEmbedder
 
 
 class StandIn:

@@ -10,8 +10,8 @@ from bench.alone import ingest, opened
 from bench.table import Table, verdict
 from bench.timing import median
 from bench.workshop import Workshop
-from bythebook.books.chunking import embedded_text
-from bythebook.index.granite import GraniteEmbedder
+from bythebook.books.chunker import embedded_text
+from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.index.vectors import Filters
 
 TARGET = 0.85

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bythebook.answers import Answer
-    from bythebook.conversing import Asked, Conversing
-    from bythebook.traces import Trace
+    from bythebook.answering.answer import Answer
+    from bythebook.answering.trace import Trace
+    from bythebook.threads.conversation import Asked, Conversation
 
 ROOT = Path(__file__).parent.parent
 LIVE = ROOT / ".venv" / "live"
@@ -154,38 +154,38 @@ def serve() -> None:
 
 async def converse(*, passages: int, ends_at: float) -> list[Told]:
     """One thread, as `bythebook chat` has it, with the variables that name a model."""
-    from bythebook.conversing import Asked
     from bythebook.retrieval.query import SearchQuery
     from bythebook.settings import read_settings
-    from bythebook.wiring import open_resources
+    from bythebook.threads.conversation import Asked
+    from bythebook.wiring.author import open_resources
 
     told: list[Told] = []
-    async with open_resources(read_settings(data_dir=DATA), embeds=True) as resources, resources.conversing() as conversing:
+    async with open_resources(read_settings(data_dir=DATA), embeds=True) as resources:
         thread_id: str | None = None
         for question in QUESTIONS:
             print(f"› {question}", flush=True)
             query = SearchQuery(text=question, book_id=BOOK, hardware_tier_filter=None, limit=passages)
-            one, thread_id = await ask(conversing, Asked(text=question, query=query, thread_id=thread_id), ends_at)
+            one, thread_id = await ask(resources.conversation, Asked(text=question, query=query, thread_id=thread_id), ends_at)
             print(report(one), flush=True)
             told.append(one)
     return told
 
 
-async def ask(conversing: Conversing, asked: Asked, ends_at: float) -> tuple[Told, str | None]:
+async def ask(conversation: Conversation, asked: Asked, ends_at: float) -> tuple[Told, str | None]:
     """Every sentence is printed when it passes."""
-    from bythebook.answers import Answered, Refused, Searching, Sentence
-    from bythebook.conversing import Opened
+    from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
     from bythebook.errors import BookError
+    from bythebook.threads.conversation import Opened
 
     thread_id = asked.thread_id
     began, answer, trace, error = time.monotonic(), None, None, ""
     try:
         async with asyncio.timeout(ends_at - began):
-            async for event in conversing.turn(asked):
+            async for event in conversation.turn(asked):
                 match event:
                     case Opened():
                         thread_id = event.thread_id
-                    case Searching(question=standalone) if standalone != asked.text:
+                    case SearchBegun(question=standalone) if standalone != asked.text:
                         print(f"    searching for: {standalone}", flush=True)
                     case Sentence():
                         print(f"    {time.monotonic() - began:4.0f} s  {event.text}", flush=True)

@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
-from tests.library import fast_folder
-from tests.small_book import write_small_book
+from tests.support.library import fast_folder
+from tests.support.small_book import write_small_book
 
 # The same examples everywhere and on every run: what CI says must be what a developer sees. `make soak` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -30,6 +30,13 @@ def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(OURS):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers in the tests are on the loopback; a proxy of the machine must not stand in between."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -15,18 +15,18 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer, Answered
+from bythebook.answering.trace import Trace
 from bythebook.drafting.draft import ToolCall
 from bythebook.evaluation.report import Report
 from bythebook.index.manifest import Manifest, served_books
 from bythebook.jobs.model import source_to_plain
-from bythebook.keys import Keys
+from bythebook.plain import STORED_NAMES, from_plain, to_plain, type_name
 from bythebook.settings import read_settings
-from bythebook.traces import Trace
-from bythebook.values import STORED_NAMES, from_plain, to_plain, type_name
-from bythebook.wiring import open_resources
-from tests.lighthouse import WICK
-from tests.room import asked
+from bythebook.web.keys import Keys
+from bythebook.wiring.author import open_resources
+from tests.support.lighthouse import WICK
+from tests.support.room import asked
 
 EARLIER = Path(__file__).parent / "earlier_data"
 TURNS = ("answered", "refused", "model")
@@ -108,8 +108,8 @@ def test_a_data_folder_of_before_opens_with_everything_in_it(tmp_path: Path) -> 
             assert {name: getattr(job, name) for name in kept} == {name: before[name] for name in kept}
             assert source_to_plain(job.source) == before["source"]
             assert [key.name for key in await Keys(resources.database).list()] == ["golden"]
-            async with resources.conversing() as conversing:
-                events = [event async for event in conversing.turn(asked(WICK, ANSWERED))]
+            events = [event async for event in resources.conversation.turn(asked(WICK, ANSWERED))]
+            assert isinstance(events[-1], Answered)
             assert "every four hours" in events[-1].answer.answer
             assert threads[ANSWERED].turn_count + 1 == (await resources.threads.get(ANSWERED, None)).turn_count
 

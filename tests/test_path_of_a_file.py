@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bythebook.index.progress import Report
+from bythebook.ingestion.progress import IngestReport
 from bythebook.retrieval.context import read_context
 from bythebook.retrieval.query import SearchQuery
 from bythebook.settings import read_settings
-from bythebook.wiring import Resources, open_resources
-from tests.small_book import write
+from bythebook.wiring.author import Resources, open_resources
+from tests.support.small_book import write
 
 BOOK = 'book_id = "humanoids"\ntitle = "Humanoids"\nbase_url = "https://humanoids.example"\nsite = "docusaurus"\n'
 BOOK += '[modules]\n"module-1-balance" = "balance"\n'
@@ -56,7 +56,7 @@ async def _story(book: Path, data: Path) -> None:
         query = SearchQuery(
             text="How often must the controller that keeps it upright run?", book_id="humanoids", hardware_tier_filter=2
         )
-        found = await resources.searching.search(query)
+        found = await resources.book_search.search(query)
         first = found.results[0]
         assert "Run the balance loop at 500 Hz or faster" in first.text
         assert LESSON[first.span.start : first.span.end] == first.text
@@ -65,7 +65,7 @@ async def _story(book: Path, data: Path) -> None:
         assert first.source_url.startswith("https://humanoids.example/module-1-balance/chapter-1-standing/zero-moment-point")
 
         # A reader with lesser hardware does not see it.
-        beginner = await resources.searching.search(SearchQuery(text=query.text, book_id="humanoids"))
+        beginner = await resources.book_search.search(SearchQuery(text=query.text, book_id="humanoids"))
         assert {result.source_file for result in beginner.results} == {"module-1-balance/chapter-1-standing/index.md"}
 
         # What stands around it can be read, and ends where the lesson ends.
@@ -81,7 +81,7 @@ async def _story(book: Path, data: Path) -> None:
     async with open_resources(read_settings(data_dir=data)) as resources:
         report = await _ingest(resources, book)
         assert (report.files_modified, report.files_skipped, report.chunks_embedded) == (1, 1, 1)
-        found = await resources.searching.search(query)
+        found = await resources.book_search.search(query)
         assert "1,000 Hz" in found.results[0].text
         assert not any("500 Hz" in result.text for result in found.results)
 
@@ -89,10 +89,10 @@ async def _story(book: Path, data: Path) -> None:
         lesson.unlink()
         report = await _ingest(resources, book)
         assert report.files_deleted == 1
-        assert all("balance loop" not in result.text for result in (await resources.searching.search(query)).results)
+        assert all("balance loop" not in result.text for result in (await resources.book_search.search(query)).results)
 
 
-async def _ingest(resources: Resources, book: Path) -> Report:
+async def _ingest(resources: Resources, book: Path) -> IngestReport:
     *_, report = [event async for event in resources.ingestion.run(book)]
-    assert isinstance(report, Report)
+    assert isinstance(report, IngestReport)
     return report

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.answers import Answer, Answered, Refused, Searching
+from bythebook.answering.answer import Answer, Answered, Refused, SearchBegun
+from bythebook.answering.trace import FollowUp
 from bythebook.settings import read_settings
-from bythebook.traces import FollowUp
-from bythebook.wiring import Resources, open_resources
-from tests.fakes.openai_server import ChatServer, Says, running, usage
-from tests.lighthouse import FOREIGN, TRIMMED, WICK, make_embedder, published
-from tests.room import asked
+from bythebook.wiring.author import Resources, open_resources
+from tests.support.fakes.openai_server import ChatServer, Says, running, usage
+from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.room import asked
 
 THREAD = "550e8400-e29b-41d4-a716-446655440000"
 SMOKES = "A wick that is cut unevenly smokes and blackens the glass."
@@ -25,9 +25,8 @@ SAID = (Says(text="When does the wick smoke?"), Says(text=SMOKES))
 
 async def turn(resources: Resources, text: str) -> tuple[str, Answer, FollowUp | None]:
     """What was searched for, how it ended, and who rewrote it."""
-    async with resources.conversing() as conversing:
-        events = [event async for event in conversing.turn(asked(text, THREAD))]
-    (searching,) = [event for event in events if isinstance(event, Searching)]
+    events = [event async for event in resources.conversation.turn(asked(text, THREAD))]
+    (searching,) = [event for event in events if isinstance(event, SearchBegun)]
     assert isinstance(events[-1], Answered | Refused)
     assert events[-1].trace is not None
     return searching.question, events[-1].answer, events[-1].trace.follow_up

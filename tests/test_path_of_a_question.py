@@ -7,15 +7,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from bythebook.answering import Answering
-from bythebook.answers import Answer, Answered, Found, Refused, Searching, Sentence, TurnEvent
+from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent
+from bythebook.answering.answerer import Answerer
+from bythebook.answering.question import Question
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import DraftEvent, DraftRequest, Exchange
 from bythebook.retrieval.query import SearchQuery
 from bythebook.settings import read_settings
-from bythebook.turn import Question
-from bythebook.wiring import Resources, open_resources
-from tests.sample_library import sample_library
+from bythebook.wiring.author import Resources, open_resources
+from tests.support.sample_library import sample_library
 
 POLYGON = "What is the support polygon?"
 BALANCE = "module-2-gazebo/chapter-4-simulated-robots/03-balance-and-walking.md"
@@ -38,11 +38,11 @@ def test_the_path_of_a_question(folder: Path) -> None:
 
 
 async def _story(data: Path) -> None:
-    async with open_resources(read_settings(data_dir=data)) as resources, resources.answering() as answering:
+    async with open_resources(read_settings(data_dir=data)) as resources:
         # It is searched for as it was asked, and five results come with their relevance.
-        events = await _ask(answering, POLYGON)
+        events = await _ask(resources.answerer, POLYGON)
         searching, found, *sentences, last = events
-        assert searching == Searching(asked=POLYGON, question=POLYGON)
+        assert searching == SearchBegun(asked=POLYGON, question=POLYGON)
         assert isinstance(found, Found)
         assert found.results[0].source_file == BALANCE
         assert [result.rank for result in found.results] == [1, 2, 3, 4, 5]
@@ -60,8 +60,8 @@ async def _story(data: Path) -> None:
 
         # The reader goes on, and says "it". The question is made whole before it is searched for.
         history = (Exchange(question=POLYGON, answer=answer.answer, sources=("Balance and walking in simulation",)),)
-        follow_up = await _ask(answering, "How large is it when the robot stands on one foot?", history=history)
-        assert isinstance(follow_up[0], Searching)
+        follow_up = await _ask(resources.answerer, "How large is it when the robot stands on one foot?", history=history)
+        assert isinstance(follow_up[0], SearchBegun)
         assert "support polygon" in follow_up[0].question
         assert isinstance(follow_up[-1], Answered)
         _prove(follow_up[-1].answer)
@@ -86,20 +86,20 @@ async def _story(data: Path) -> None:
 
 
 async def _ask(
-    answering: Answering, text: str, *, history: tuple[Exchange, ...] = (), levels: tuple[str, ...] | None = None
+    answerer: Answerer, text: str, *, history: tuple[Exchange, ...] = (), levels: tuple[str, ...] | None = None
 ) -> list[TurnEvent]:
     query = SearchQuery(text="standing in for the question", hardware_tier_filter=None, proficiency_levels=levels)
-    return [event async for event in answering.answer(Question(text=text, query=query, history=history))]
+    return [event async for event in answerer.answer(Question(text=text, query=query, history=history))]
 
 
-async def _refusal(answering: Answering, text: str, *, levels: tuple[str, ...] | None = None) -> Answer:
-    last = (await _ask(answering, text, levels=levels))[-1]
+async def _refusal(answerer: Answerer, text: str, *, levels: tuple[str, ...] | None = None) -> Answer:
+    last = (await _ask(answerer, text, levels=levels))[-1]
     assert isinstance(last, Refused)
     return last.answer
 
 
-def _without_drafter(resources: Resources) -> Answering:
-    return Answering(
+def _without_drafter(resources: Resources) -> Answerer:
+    return Answerer(
         search=resources.search,
         assessor=resources.assessor,
         index=resources.index,

@@ -10,7 +10,7 @@ import pytest
 
 from scripts.write_cli_reference import PAGE, reference
 from tests.cli.conftest import run_process
-from tests.sample_library import sample_library
+from tests.support.sample_library import sample_library
 
 README = Path(__file__).parents[1] / "README.md"
 EXAMPLE = re.compile(r"```console\n\$ bythebook (?P<command>ask[^\n]+)\n```\n\n```text\n(?P<shown>.*?)\n```", re.DOTALL)

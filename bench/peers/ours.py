@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 from bench.peers.trial import RESULTS, Passage
-from bythebook.answering import Answering
-from bythebook.answers import Answered
-from bythebook.publishing import Calibrating
+from bythebook.answering.answer import Answered
+from bythebook.answering.answerer import Answerer
+from bythebook.answering.question import Question
+from bythebook.ingestion.publisher import CalibrationBegun
 from bythebook.retrieval.query import SearchQuery
 from bythebook.settings import read_settings
-from bythebook.turn import Question
-from bythebook.wiring import Resources, open_resources
+from bythebook.wiring.author import Resources, open_resources
 
 
 class Library:
@@ -26,7 +26,7 @@ class Library:
         self._runner = asyncio.Runner()
         self._opening = open_resources(read_settings(data_dir=store))
         self._resources: Resources = self._runner.run(self._opening.__aenter__())
-        self._answering: Answering = self._runner.run(self._resources.answering().__aenter__())
+        self._answerer: Answerer = self._resources.answerer
         self.parts["calibration"] = self._runner.run(self._publish(book))
         self._runner.run(self._resources.read_ahead())
 
@@ -34,7 +34,7 @@ class Library:
         self.parts["calibration_again"] = self._runner.run(self._publish(book))
 
     def search(self, question: str) -> list[Passage]:
-        response = self._runner.run(self._resources.searching.search(self._query(question)))
+        response = self._runner.run(self._resources.book_search.search(self._query(question)))
         return [Passage(lesson=result.source_file, text=result.text) for result in response.results]
 
     def answer(self, question: str) -> list[Passage]:
@@ -42,7 +42,7 @@ class Library:
         return self._runner.run(self._answer(question))
 
     async def _answer(self, question: str) -> list[Passage]:
-        async for event in self._answering.answer(Question(text=question, query=self._query(question))):
+        async for event in self._answerer.answer(Question(text=question, query=self._query(question))):
             if isinstance(event, Answered):
                 cited = [citation for sentence in event.answer.sentences for citation in sentence.citations]
                 return [Passage(lesson=citation.source_file, text=citation.quote) for citation in cited]
@@ -51,8 +51,8 @@ class Library:
     async def _publish(self, book: Path) -> float:
         """How long calibrating took of it. An edit is served when that begins."""
         calibrating = None
-        async for event in self._resources.publishing.run(book, book_id="book"):
-            if isinstance(event, Calibrating):
+        async for event in self._resources.publisher.run(book, book_id="book"):
+            if isinstance(event, CalibrationBegun):
                 calibrating = time.perf_counter()
         return time.perf_counter() - calibrating if calibrating else 0.0
 

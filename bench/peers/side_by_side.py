@@ -16,8 +16,8 @@ from bench.peers.rows import OURS, Question, Row, rows
 from bench.peers.trial import Trial
 from bench.table import Table
 from bench.workshop import Workshop
-from bythebook.calibrating import for_fitting
 from bythebook.cli.demo import sample_book
+from bythebook.ingestion.calibrator import for_fitting
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / ".venv" / "peers"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 
-from bythebook.index.granite import GraniteEmbedder
+from bythebook.embedding.granite import GraniteEmbedder
 
 
 class Weights:

@@ -9,7 +9,7 @@ from bench.alone import ingest, opened
 from bench.material import lesson_path, make_book, sample_paragraphs, sample_questions
 from bench.standin import StandIn, direction
 from bythebook.cli.demo import sample_book
-from bythebook.index.progress import Report
+from bythebook.ingestion.progress import IngestReport
 
 
 def test_made_books_are_the_same_every_time(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_made_book_is_read_without_a_warning_and_embedded_once(tmp_path: Path)
     book = make_book(tmp_path / "book", lessons=6, sections=2)
     embedder = StandIn()
 
-    async def twice() -> tuple[Report, Report]:
+    async def twice() -> tuple[IngestReport, IngestReport]:
         async with opened(tmp_path / "data", embedder) as resources:
             return await ingest(resources, book), await ingest(resources, book)
 

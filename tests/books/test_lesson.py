@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.books.lesson import Claim, chapter_titles, decode, humanised, read_categories, read_claim, read_lesson
+from bythebook.books.lesson import (
+    Claim,
+    chapter_titles,
+    decode,
+    humanised,
+    read_categories,
+    read_claim,
+    read_lesson,
+)
 from bythebook.books.model import Book, Lesson, Place, SiteStyle, sha256
 from bythebook.errors import InvalidBook
 

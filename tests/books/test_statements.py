@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from bythebook.books.chunking import cut
+from bythebook.books.chunker import cut
 from bythebook.books.formulas import plain
 from bythebook.books.frontmatter import read_frontmatter
 from bythebook.books.markdown import readable

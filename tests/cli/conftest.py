@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from bythebook import wiring
 from bythebook.cli import main
-from bythebook.index.embedding import Embedder
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.small_book import write_small_book
+from bythebook.embedding.embedder import Embedder
+from bythebook.wiring import reader
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.small_book import write_small_book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def embedder(small_embedder: SmallEmbedder, monkeypatch: pytest.MonkeyPatch) -> 
     def open_small(_: object) -> Embedder:
         return small_embedder
 
-    monkeypatch.setattr(wiring, "open_embedder", open_small)
+    monkeypatch.setattr(reader, "open_embedder", open_small)
     return small_embedder
 
 
@@ -80,7 +80,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the small book in it, to be copied: ingesting it anew for each test takes seconds."""
     folder = tmp_path_factory.mktemp("ingested")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "open_embedder", lambda _: SmallEmbedder())
+        patch.setattr(reader, "open_embedder", lambda _: SmallEmbedder())
         patch.setenv("BYTHEBOOK_DATA_DIR", str(folder / "data"))
         patch.setattr(sys, "argv", ["bythebook", "ingest", str(write_small_book(folder / "book")), "--json"])
         with pytest.raises(SystemExit) as ended:

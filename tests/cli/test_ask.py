@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.fakes.openai_server import ChatServer, Fails, Says, running
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.lighthouse import ARC, FOREIGN, LAMP, NEAR, TRIMMED, WICK, make_embedder, published
+from tests.support.fakes.openai_server import ChatServer, Fails, Says, running
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.lighthouse import ARC, FOREIGN, LAMP, NEAR, TRIMMED, WICK, make_embedder, published
 
 KEY = "sk-test-4815162342"
 A_RESPONSE = {"answer", "citations", "query", "grounded", "refused", "retrieval_time_ms", "generation_time_ms", "tool_calls"}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli, Outcome, environment, run_process
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.small_book import lesson, write
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.small_book import lesson, write
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
 STAIRS = "module-2-legs/chapter-3-walking/02-stairs.md"
@@ -132,7 +132,7 @@ def test_another_model(shelf: Cli, book: Path, embedder: SmallEmbedder) -> None:
 
 
 def test_a_locked_index(shelf: Cli, book: Path, folder: Path) -> None:
-    holder = "import asyncio, sys; from pathlib import Path; from bythebook.index.qdrant_edge import EdgeIndex\n"
+    holder = "import asyncio, sys; from pathlib import Path; from bythebook.index.qdrant_edge.index import EdgeIndex\n"
     holder += "index = asyncio.run(EdgeIndex.open(Path(sys.argv[1]))); print('held', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", holder, str(folder / "data" / "index")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -11,9 +11,9 @@ import pytest
 
 from bythebook.grounding.calibration import METHOD, Calibration
 from tests.cli.conftest import Cli
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.lighthouse import make_embedder, published
-from tests.small_book import write
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.lighthouse import make_embedder, published
+from tests.support.small_book import write
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli, Outcome
-from tests.fakes.openai_server import ChatServer, Fails, Says, running
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.fakes.openai_server import ChatServer, Fails, Says, running
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
 
 KEY = "sk-test-4815162342"
 BRAID = "A wick is a braid of cotton that lifts oil to the flame."

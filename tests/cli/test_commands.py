@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.small_book import lesson, write, write_small_book
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.small_book import lesson, write, write_small_book
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
 D_RESULT = {

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 from bythebook.cli.demo import ANSWERED, REFUSED, sample_book
 from tests.cli.conftest import environment, run_process
-from tests.sample_library import demonstrated, sample_library
+from tests.support.sample_library import demonstrated, sample_library
 
 
 def test_the_demo_answers_and_refuses() -> None:

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Cli
-from tests.evaluation.questions import QUESTIONS, write_questions
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.lighthouse import LAMP, TRIMMED, make_embedder, published
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.lighthouse import LAMP, TRIMMED, make_embedder, published
+from tests.support.questions import QUESTIONS, write_questions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluate-on-every-change.yml"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bythebook.database.engine import Database, database_url
 from bythebook.threads.store import Threads
 from tests.cli.conftest import Cli
-from tests.threads.made import answer, keep, refusal
+from tests.support.made_turns import answer, keep, refusal
 
 
 def fill(folder: Path) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli, environment, run_process
-from tests.jobs.hall import write_listings
-from tests.small_book import write
+from tests.support.hall import write_listings
+from tests.support.small_book import write
 
 
 def read(cli: Cli, *arguments: str) -> Any:

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 from bythebook.database.engine import Database
-from bythebook.keys import Key, Keys
+from bythebook.web.keys import Key, Keys
 from tests.cli.conftest import Cli
-from tests.databases import opened
+from tests.support.databases import opened
 
 
 def found(folder: Path, secret: str) -> Key | None:
@@ -62,7 +62,7 @@ def test_the_database_is_reached_while_the_index_is_held(cli: Cli, folder: Path)
     """By a server, say: keys need no turn."""
 
     async def hold() -> int:
-        from bythebook.index.qdrant_edge import EdgeIndex
+        from bythebook.index.qdrant_edge.index import EdgeIndex
 
         (folder / "data").mkdir(exist_ok=True)
         index = await EdgeIndex.open(folder / "data" / "index")

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from bythebook.index.granite import GraniteEmbedder
+from bythebook.embedding.granite import GraniteEmbedder
 from tests.cli.conftest import environment, run_process
-from tests.library import fast_folder, open_library
-from tests.small_book import BOOK_TOML, lesson, write, write_small_book
+from tests.support.library import fast_folder, open_library
+from tests.support.small_book import BOOK_TOML, lesson, write, write_small_book
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.fakes.collector import Collector, collecting
+from tests.support.fakes.collector import Collector, collecting
 
 QUESTION = "What is a node?"
 

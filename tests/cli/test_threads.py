@@ -12,10 +12,10 @@ import pytest
 
 from bythebook.threads.store import Threads
 from tests.cli.conftest import Cli
-from tests.databases import opened
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, make_embedder, published
-from tests.threads.made import answer, keep
+from tests.support.databases import opened
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, make_embedder, published
+from tests.support.made_turns import answer, keep
 
 UNKNOWN = "550e8400-e29b-41d4-a716-446655440000"
 

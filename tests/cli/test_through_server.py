@@ -16,20 +16,21 @@ from pathlib import Path
 
 import pytest
 
-from bythebook import wiring
-from bythebook.errands.runner import open_runner
-from bythebook.errands.server_file import SERVER_FILE, announced
-from bythebook.errands.shelf import publish
-from bythebook.index.embedding import Vectors
-from bythebook.index.progress import Planned
+from bythebook.embedding.embedder import Vectors
+from bythebook.ingestion.progress import Planned
+from bythebook.operations.address import SERVER_FILE, announced
+from bythebook.operations.author import publish
+from bythebook.operations.runner import open_runner
 from bythebook.settings import read_settings
+from bythebook.wiring import reader
+from bythebook.wiring.author import open_resources
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.cli.test_startup import HEAVY, PROGRAM
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
-from tests.sample_library import sample_library
-from tests.small_book import write, write_small_book
-from tests.web.serving import running, silent
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.sample_library import sample_library
+from tests.support.serving import running, silent
+from tests.support.small_book import write, write_small_book
 
 WICKS = "module-1-lamp/chapter-1-the-light/01-wicks.md"
 OF_THE_RUN = re.compile(r"\d+ ms|\(\d+\.\d s\)|\"?(?:\w+_at|\w+_ms|duration_seconds|timestamp)\"?: [^\n]+|/[\w/.-]*bythebook-\w+")
@@ -93,7 +94,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path
     folder = tmp_path_factory.mktemp("twins")
     held, free = (Path(shutil.copytree(published() / "data", folder / name)) for name in ("held", "free"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "open_embedder", lambda _: make_embedder())
+        patch.setattr(reader, "open_embedder", lambda _: make_embedder())
         with serving(held):
             yield held, free
 
@@ -220,7 +221,7 @@ class GatedEmbedder(SmallEmbedder):
 
 def test_ctrl_c_stops_the_work_on_the_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate()
-    monkeypatch.setattr(wiring, "open_embedder", lambda _: GatedEmbedder(gate))
+    monkeypatch.setattr(reader, "open_embedder", lambda _: GatedEmbedder(gate))
     book = write_small_book(folder / "book")
     with serving(folder / "data"):
         command = [sys.executable, "-m", "bythebook", "ingest", str(book)]
@@ -241,11 +242,11 @@ def test_ctrl_c_stops_the_work_on_the_server(folder: Path, monkeypatch: pytest.M
 
 def test_progress_is_told_as_it_goes_and_leaving_ends_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate()
-    monkeypatch.setattr(wiring, "open_embedder", lambda _: GatedEmbedder(gate))
+    monkeypatch.setattr(reader, "open_embedder", lambda _: GatedEmbedder(gate))
     book = write_small_book(folder / "book")
 
     async def leave_early() -> None:
-        async with open_runner(read_settings(data_dir=folder / "data"), wiring.open_resources) as runner:
+        async with open_runner(read_settings(data_dir=folder / "data"), open_resources) as runner:
             events = runner.follow(publish, root=book, book_id=None, mode="incremental", dry_run=False)
             assert isinstance(await anext(events), Planned)  # and nothing will ever be embedded
             assert await asyncio.to_thread(gate.waiting.wait, 60)
@@ -259,7 +260,7 @@ def test_a_fault_of_the_server_is_one_sentence(cli: Cli, folder: Path, monkeypat
     def fail(texts: Sequence[str]) -> None:
         raise RuntimeError("a fault of the program")
 
-    monkeypatch.setattr(wiring, "open_embedder", lambda _: SmallEmbedder(before_batch=fail))
+    monkeypatch.setattr(reader, "open_embedder", lambda _: SmallEmbedder(before_batch=fail))
     with serving(folder / "data"):
         outcome = cli("ingest", write_small_book(folder / "book"))
     assert outcome.code == 1

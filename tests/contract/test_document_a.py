@@ -9,17 +9,23 @@ from typing import Any
 
 import pytest
 
-from bythebook import answers
-from bythebook.answers import Answer, inline
+from bythebook.answering import answer as answers
+from bythebook.answering.answer import Answer, inline
+from bythebook.answering.question import Question
 from bythebook.cli import ask
 from bythebook.cli.ask import agent_response
 from bythebook.errors import InvalidSettings
 from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import assess
-from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, MIN_CHUNKS_FOR_ANSWER, Answerable, Unanswerable, decide
+from bythebook.grounding.verdict import (
+    DEFAULT_SCORE_THRESHOLD,
+    MIN_CHUNKS_FOR_ANSWER,
+    Answerable,
+    Unanswerable,
+    decide,
+)
 from bythebook.settings import read_settings
-from bythebook.turn import Question
-from tests.lighthouse import ARC, FOREIGN, NEAR, WICK, Forbidden, Lighthouse, Scripted, tell
+from tests.support.lighthouse import ARC, FOREIGN, NEAR, WICK, Forbidden, Lighthouse, Scripted, tell
 
 NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."
 LOW_SCORE = "I cannot answer this question with confidence. The retrieved content has low relevance to your question."

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bythebook.drafting.draft import DraftEvent, DraftRequest, ToolCall
-from bythebook.drafting.openai_agents import AgentDrafter
-from bythebook.drafting.openai_agents_options import AgentOptions
+from bythebook.drafting.openai_agents.drafter import AgentDrafter
+from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.drafting.prompts import (
     DOCUMENT_TOOL_NAME,
     SYSTEM_PROMPT,
@@ -23,8 +23,8 @@ from bythebook.drafting.prompts import (
 )
 from bythebook.errors import InvalidSettings
 from bythebook.settings import read_settings
-from tests.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
-from tests.room import Room, asked, tell_in_room
+from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
+from tests.support.room import Room, asked, tell_in_room
 
 LOCAL = "http://127.0.0.1:9/v1"
 
@@ -153,7 +153,7 @@ def test_a_thread_is_protected_from_growing_without_end(folder: Path) -> None:
     async def story(room: Room) -> None:
         seen = Scripted(TRIMMED)
         thread_id = await room.begun(*(f"{WICK} ({number})" for number in range(1, 22)))
-        async for _ in room.conversing(seen).turn(asked(WICK, thread_id)):
+        async for _ in room.conversation(seen).turn(asked(WICK, thread_id)):
             pass
         history = seen.requests[-1].history
         assert [exchange.question for exchange in history] == [f"{WICK} ({number})" for number in range(2, 22)]

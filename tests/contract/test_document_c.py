@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.answers import Answer, sources_footer
+from bythebook.answering.answer import Answer, sources_footer
 from bythebook.cli.ask import agent_response
 from bythebook.drafting.prompts import format_for_agent
 from bythebook.errors import InvalidInput, InvalidSettings
 from bythebook.settings import read_settings
-from tests.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
-from tests.room import Room, asked, tell_in_room
-from tests.threads.made import keep, refusal
+from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
+from tests.support.made_turns import keep, refusal
+from tests.support.room import Room, asked, tell_in_room
 
 
 def test_settings_by_the_documents_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_a_thread_takes_50_user_turns(folder: Path) -> None:
     async def story(room: Room) -> None:
         thread_id = await keep(room.threads, *(refusal(f"Question {number}?") for number in range(50)))
         with pytest.raises(InvalidInput, match="has had its 50 questions"):
-            await anext(room.conversing().turn(asked(WICK, thread_id)))
+            await anext(room.conversation().turn(asked(WICK, thread_id)))
         whole = await room.threads.messages(thread_id, archived=True)
         assert len([message for message in whole if message.role == "user"]) == 50
 

@@ -14,14 +14,14 @@ import pytest
 
 from bythebook.books.model import Chunk
 from bythebook.index.payload import INDEXES, to_payload
-from bythebook.index.progress import MODES
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk
+from bythebook.ingestion.progress import MODES
 from bythebook.jobs.model import STATUSES, Folder, Job, Order
 from bythebook.jobs.store import Jobs
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
-from tests.library import Library, open_library
-from tests.small_book import lesson, write
+from tests.support.library import Library, open_library
+from tests.support.small_book import lesson, write
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 

@@ -10,16 +10,16 @@ from uuid import UUID
 
 import pytest
 
-from bythebook.answers import Found
-from bythebook.conversing import Opened
+from bythebook.answering.answer import Found
+from bythebook.answering.question import Question
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
 from bythebook.retrieval.query import SearchQuery
+from bythebook.threads.conversation import Opened
 from bythebook.threads.model import Message, Thread
-from bythebook.turn import Question
-from tests.lighthouse import DOUBTFUL, FOREIGN, WICK, Lighthouse, tell
-from tests.room import Room, tell_in_room
-from tests.threads.made import answer, keep, refusal
+from tests.support.lighthouse import DOUBTFUL, FOREIGN, WICK, Lighthouse, tell
+from tests.support.made_turns import answer, keep, refusal
+from tests.support.room import Room, tell_in_room
 
 QUERY = SearchQuery(text="standing in")
 

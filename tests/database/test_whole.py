@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, insert, select
 from bythebook.database.engine import Database
 from bythebook.database.tables import reservations
 from bythebook.errors import StorageFailure
-from tests.databases import tell
+from tests.support.databases import tell
 
 
 async def write(database: Database, book_id: str) -> None:

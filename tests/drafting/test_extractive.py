@@ -14,13 +14,13 @@ from bythebook.books.model import Book, Chunk
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Drafter, DraftRequest, DraftSentence
 from bythebook.drafting.extractive import ExtractiveDrafter
+from bythebook.embedding.embedder import Embedder
+from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.grounding.citations import Checker, Supported
-from bythebook.index.embedding import Embedder
-from bythebook.index.granite import GraniteEmbedder
 from bythebook.retrieval.evidence import Evidence
-from bythebook.retrieval.reading import Reader
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.index.made import chunk
+from bythebook.retrieval.sentence_reader import SentenceReader
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.made_chunks import chunk
 
 
 def evidence(found: Sequence[Chunk]) -> tuple[Evidence, ...]:
@@ -34,7 +34,7 @@ async def collect(drafter: ExtractiveDrafter, question: str, found: Sequence[Chu
 
 def draft(question: str, *found: str | Chunk) -> list[DraftSentence]:
     held = [one if isinstance(one, Chunk) else chunk(one, index=index) for index, one in enumerate(found)]
-    drafted = asyncio.run(collect(ExtractiveDrafter(Reader(SmallEmbedder(dimension=256))), question, held))
+    drafted = asyncio.run(collect(ExtractiveDrafter(SentenceReader(SmallEmbedder(dimension=256))), question, held))
     checker = Checker(evidence(held), "en")
     assert all(isinstance(checker.check(sentence), Supported) for sentence in drafted)
     return drafted
@@ -159,14 +159,14 @@ def test_where_nothing_answers_nothing_is_drafted(text: str) -> None:
 
 
 def test_the_drafter_names_itself_and_leaves_the_embedder_open() -> None:
-    drafter: Drafter = ExtractiveDrafter(Reader(SmallEmbedder()))
+    drafter: Drafter = ExtractiveDrafter(SentenceReader(SmallEmbedder()))
     asyncio.run(drafter.close())
     assert drafter.model == "extractive"
 
 
 def test_what_was_read_before_is_not_embedded_again() -> None:
     embedder = SmallEmbedder()
-    reader = Reader(embedder)
+    reader = SentenceReader(embedder)
     held = [chunk("A gripper is a hand of metal. It closes around things.")]
     question, embedding = "What is a gripper?", asyncio.run(embedder.embed_question("What is a gripper?"))
     asyncio.run(reader.read(question, held, "en", embedding=embedding))
@@ -203,7 +203,7 @@ def test_questions_of_the_sample_book_are_answered_with_the_right_sentence() -> 
 
 async def _right(embedder: Embedder, asked: Sequence[dict[str, str]]) -> int:
     right = 0
-    drafter = ExtractiveDrafter(Reader(embedder))
+    drafter = ExtractiveDrafter(SentenceReader(embedder))
     for row in asked:
         question = row["standalone"] or row["question"]
         held = {one.id: one for one in lesson_chunks(row["lesson"])}

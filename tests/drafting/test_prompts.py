@@ -12,7 +12,7 @@ from bythebook.drafting import prompts
 from bythebook.drafting.draft import DraftRequest, Exchange
 from bythebook.errors import InvalidSettings
 from bythebook.retrieval.evidence import Evidence
-from tests.index.made import chunk
+from tests.support.made_chunks import chunk
 
 DOCUMENT_B_PROMPT = """\
 You are a helpful assistant that answers questions about a book using ONLY information retrieved from the documentation. You \

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.evaluation.questions import QUESTIONS, write_questions
-from tests.lighthouse import BOOK, LAMP, LESSONS, ROCK, TRIMMED
-from tests.small_book import write
+from tests.support.lighthouse import BOOK, LAMP, LESSONS, ROCK, TRIMMED
+from tests.support.questions import QUESTIONS, write_questions
+from tests.support.small_book import write
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluate-on-every-change.yml"
 KEPT = (f"{LAMP}/01-wicks.md", f"{LAMP}/02-lenses.md", f"{ROCK}/02-fog.md", f"{ROCK}/03-storms.md")

@@ -15,7 +15,7 @@ from bythebook.evaluation.gates import NAMES, missed, read_gates
 from bythebook.evaluation.intervals import bootstrap, mcnemar, wilson
 from bythebook.evaluation.ir_measures import retrieval_figures
 from bythebook.evaluation.marks import Mark
-from bythebook.evaluation.times import Timing, latencies
+from bythebook.evaluation.times import QuestionTime, latencies
 
 
 def mark(id: str, **given: Any) -> Mark:
@@ -43,7 +43,7 @@ MARKS = [
 
 
 def test_latency_is_told_apart_and_a_refusal_has_no_first_sentence() -> None:
-    timings = [Timing(total_ms=float(10 * number), first_sentence_ms=5.0 if number > 3 else None) for number in range(1, 6)]
+    timings = [QuestionTime(total_ms=float(10 * number), first_sentence_ms=5.0 if number > 3 else None) for number in range(1, 6)]
     found = {name: (figure.value, figure.count) for name, figure in by_name(latencies(timings)).items()}
     assert found == {"latency_p50_ms": (30.0, 5), "latency_p95_ms": (48.0, 5), "first_sentence_p95_ms": (5.0, 2)}
     assert latencies([]) == ()

@@ -9,15 +9,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
 from bythebook.database.engine import Database
 from bythebook.evaluation.gap_texts import to_csv, to_issues
 from bythebook.evaluation.gaps import ELSEWHERE, find_gaps, read_gaps
 from bythebook.threads.model import StoredTurn
-from bythebook.threads.review_store import Review
+from bythebook.threads.review import Review
 from bythebook.threads.store import Threads
-from tests.databases import tell
-from tests.threads.made import NEAREST, NOON, answer, citation, keep, refusal
+from tests.support.databases import tell
+from tests.support.made_turns import NEAREST, NOON, answer, citation, keep, refusal
 
 LENS = replace(NEAREST, page_title="Lenses", heading_path=("Cleaning",), source_url="https://light.example/lenses#cleaning")
 

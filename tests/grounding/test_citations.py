@@ -15,8 +15,8 @@ from bythebook.drafting.draft import DraftSentence
 from bythebook.drafting.draft import Quote as DraftQuote
 from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.retrieval.evidence import Evidence
-from tests.grounding.cases import CHATTER, HOSTILE, SUPPORTED, TEXTS, UNSUPPORTED, Case, Draft, Quote, evidence, passage
-from tests.index.made import chunk
+from tests.support.checker_cases import CHATTER, HOSTILE, SUPPORTED, TEXTS, UNSUPPORTED, Case, Draft, Quote, evidence, passage
+from tests.support.made_chunks import chunk
 
 CHECKER = Checker(evidence(), "en")
 QUOTABLE = [

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from bythebook.grounding.regression import area, best_threshold, regress
+from bythebook.grounding.weights import area, best_threshold, regress
 
 
 def test_a_column_that_parts_the_rows_gets_the_weight_and_one_that_does_not_gets_none() -> None:

@@ -19,10 +19,10 @@ from bythebook.grounding.blocks import find_block
 from bythebook.grounding.citations import Checker, Supported
 from bythebook.grounding.facts import read
 from bythebook.grounding.support import best_windows, read_source, signs
-from bythebook.index.plan import make_plan
+from bythebook.ingestion.plan import make_plan
 from bythebook.retrieval.evidence import Evidence
-from tests.grounding.cases import NODES, RATES, Draft, passage
-from tests.index.made import chunk
+from tests.support.checker_cases import NODES, RATES, Draft, passage
+from tests.support.made_chunks import chunk
 
 BOOK = Path(bythebook.__file__).parent / "sample_book"
 SAMPLE = 25

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bythebook.books.model import LAYERS, PROFICIENCIES, Chunk, Span
 from bythebook.index.payload import INDEXES, from_payload, to_payload
 from bythebook.index.vectors import IndexedChunk
-from tests.index.made import NOON, chunk, indexed
+from tests.support.made_chunks import NOON, chunk, indexed
 
 D_FIELDS = {
     "book_id", "module", "chapter", "lesson", "hardware_tier", "proficiency_level", "layer", "parent_doc_id", "content_hash",

@@ -14,13 +14,13 @@ import psycopg
 import pytest
 
 from bythebook.errors import RateLimited, Unavailable
-from bythebook.index.progress import Advanced, Report
-from bythebook.jobs.course import Waiting
-from bythebook.jobs.running import TRIES
+from bythebook.ingestion.progress import Advanced, IngestReport
+from bythebook.jobs.progress import WaitBegun
+from bythebook.jobs.runner import TRIES
 from bythebook.jobs.store import Jobs
-from tests.fakes.small_embedder import SmallEmbedder
-from tests.jobs.hall import begin, many_lessons, open_hall, order_of, runner_of
-from tests.library import Library, open_library
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.hall import begin, many_lessons, open_hall, order_of, runner_of
+from tests.support.library import Library, open_library
 
 OUTAGE_SECONDS = 30.0
 LIMITED_SECONDS = 60.0
@@ -111,16 +111,16 @@ def test_a_server_that_is_away_for_half_a_minute(folder: Path, book: Path, postg
     asyncio.run(story())
 
 
-async def outlive(library: Library, book: Path, go: Act, sleep: Callable[[float], Awaitable[None]]) -> list[Waiting]:
+async def outlive(library: Library, book: Path, go: Act, sleep: Callable[[float], Awaitable[None]]) -> list[WaitBegun]:
     """A job to its end, while a server goes after the first batch. How it waited."""
     job = await begin(library, order_of(book))
-    waits: list[Waiting] = []
+    waits: list[WaitBegun] = []
     gone = False
     async for event in runner_of(library, sleep=sleep).run(job, calibrate=False):
         if isinstance(event, Advanced) and not gone:
             gone = True
             await go()
-        if isinstance(event, Waiting):
+        if isinstance(event, WaitBegun):
             waits.append(event)
     assert waits
     assert (await Jobs(library.database).get(job.job_id)).status == "completed"
@@ -153,11 +153,11 @@ def test_an_embedder_that_limits_its_rate_is_waited_for_and_asked_nothing_twice(
         async with open_library(folder / "data", embedder) as library:
             job = await begin(library, order_of(many_lessons(book)))
             events = [event async for event in runner_of(library, sleep=sleep).run(job, calibrate=False)]
-            waits = [event for event in events if isinstance(event, Waiting)]
+            waits = [event for event in events if isinstance(event, WaitBegun)]
             assert [event.seconds for event in waits] == pauses
             assert len(pauses) == 3
             assert min(pauses) >= 7.0
-            assert isinstance(events[-1], Report)
+            assert isinstance(events[-1], IngestReport)
             lessons = [text for text in embedder.embedded if "say" in text]
             assert len(lessons) == len(set(lessons))
             assert await library.problems() == ()
@@ -182,7 +182,7 @@ def test_an_embedder_that_takes_nothing_for_a_minute(folder: Path, book: Path) -
         async with open_library(folder / "data", embedder) as library:
             job = await begin(library, order_of(many_lessons(book)))
             events = [event async for event in runner_of(library, sleep=asyncio.sleep).run(job, calibrate=False)]
-            waits = [event.seconds for event in events if isinstance(event, Waiting)]
+            waits = [event.seconds for event in events if isinstance(event, WaitBegun)]
             assert len(embedder.embedded) == len(set(embedder.embedded))
             await compare(library, folder, book)
             print(f"\nlimited for {LIMITED_SECONDS:.0f} s: waited {', '.join(f'{one:.0f}' for one in waits)} s, nothing twice")

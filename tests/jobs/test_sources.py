@@ -10,8 +10,8 @@ import pytest
 from bythebook.errors import InvalidInput, NotFound, Rejected
 from bythebook.jobs import model
 from bythebook.jobs.sources import Sources, same_repository, shown, under_roots
-from tests.jobs.repository import Repository
-from tests.small_book import BOOK_TOML, write
+from tests.support.repository import Repository
+from tests.support.small_book import BOOK_TOML, write
 
 
 def fetch(folder: Path, url: str, branch: str = "main", subfolder: str = "") -> Path:

@@ -13,8 +13,8 @@ from sqlalchemy.exc import IntegrityError
 from bythebook.database.engine import Database
 from bythebook.database.tables import jobs as table
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.index.plan import Failure
-from bythebook.index.progress import Mode, Report
+from bythebook.ingestion.plan import Failure
+from bythebook.ingestion.progress import IngestReport, Mode
 from bythebook.jobs.model import Folder, Job, Order, Progress, Repository
 from bythebook.jobs.rows import new_row
 from bythebook.jobs.store import ATTEMPTS_MAX, LEASE, Jobs
@@ -28,8 +28,8 @@ def order(book_id: str = "small", mode: Mode = "incremental", path: str = "/book
     return Order(book_id=book_id, source=Folder(path=Path(path), host=host), mode=mode)
 
 
-def report(book_id: str = "small") -> Report:
-    return Report(
+def report(book_id: str = "small") -> IngestReport:
+    return IngestReport(
         book_id=book_id,
         title="A small book",
         mode="incremental",

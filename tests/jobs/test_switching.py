@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from tests.cli.conftest import run_process
-from tests.small_book import write_small_book
+from tests.support.small_book import write_small_book
 from tests.web.test_serve import client, served
 
 READERS = 2

@@ -15,17 +15,17 @@ import pytest
 from sqlalchemy import delete
 
 from bythebook.database.tables import embeddings
+from bythebook.embedding.embedder import Embedder
+from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.errors import BookError
-from bythebook.index.embedding import Embedder
-from bythebook.index.granite import GraniteEmbedder
-from bythebook.index.progress import Mode, Report
-from bythebook.jobs.course import JobEvent
+from bythebook.ingestion.progress import IngestReport, Mode
 from bythebook.jobs.model import Job
+from bythebook.jobs.progress import JobEvent
 from bythebook.jobs.store import Jobs
 from bythebook.jobs.worker import Worker, working
 from tests.cli.conftest import environment
-from tests.jobs.hall import Hall, open_hall, order_of, runner_of, write_listings
 from tests.jobs.test_store import let_lapse
+from tests.support.hall import Hall, open_hall, order_of, runner_of, write_listings
 
 
 def test_two_workers_share_the_jobs_of_many_books(folder: Path, postgresql: str) -> None:
@@ -34,7 +34,7 @@ def test_two_workers_share_the_jobs_of_many_books(folder: Path, postgresql: str)
 
     def listen(job: Job, event: JobEvent | BookError) -> None:
         assert not isinstance(event, BookError), event
-        done[job.job_id] += isinstance(event, Report)
+        done[job.job_id] += isinstance(event, IngestReport)
 
     async def story(hall: Hall) -> None:
         async with hall.open() as first, hall.open() as second:
@@ -63,7 +63,7 @@ def test_a_worker_beside_other_work_takes_what_is_queued(folder: Path) -> None:
         ended = asyncio.Event()
 
         def listen(_: Job, event: JobEvent | BookError) -> None:
-            if isinstance(event, Report):
+            if isinstance(event, IngestReport):
                 ended.set()
 
         async with hall.open() as library, working(Worker(runner=runner_of(library), listener=listen)):

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from bythebook.index.manifest import Manifest
-from bythebook.index.qdrant_server import ServerIndex
+from bythebook.index.qdrant_server.index import ServerIndex
 from bythebook.index.vectors import VectorIndex
 from tests.index import test_vectors
 

@@ -17,10 +17,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from scripts.screenshots import launch
 from tests.cli.conftest import run_process
-from tests.library import fast_folder
-from tests.page.hostile_book import BOOK_ID, write_hostile_book
-from tests.sample_library import SHARED_FOLDER, sample_library
-from tests.web.serving import Service, running, silent
+from tests.support.hostile_book import BOOK_ID, write_hostile_book
+from tests.support.library import fast_folder
+from tests.support.sample_library import SHARED_FOLDER, sample_library
+from tests.support.serving import Service, running, silent
 
 WIDE = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.asking import ACTION, FORMULA, ask, ended, violations
 from tests.page.conftest import PHONE
-from tests.page.hostile_book import BOOK_ID, RIGHT_TO_LEFT
+from tests.support.hostile_book import BOOK_ID, RIGHT_TO_LEFT
+from tests.support.page import ACTION, FORMULA, ask, ended, violations
 
 MOVING = "[...document.querySelectorAll('*')].filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0).length"
 SEVERAL_SOURCES = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.page.asking import ACTION, FOREIGN, FORMULA, NODE, REFUSED, ZERO_MOMENT, ask, ended
+from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, REFUSED, ZERO_MOMENT, ask, ended
 
 
 def test_a_question_is_answered_sentence_by_sentence_and_a_marker_opens_its_source(page: Page) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.page.asking import FOREIGN, ask, violations
-from tests.page.hostile_book import BOOK_ID
-from tests.web.serving import BOOK
+from tests.support.hostile_book import BOOK_ID
+from tests.support.page import FOREIGN, ask, violations
+from tests.support.serving import BOOK
 
 
 def test_a_job_is_watched_to_its_end_or_failure_and_warnings_stand_with_their_lesson(

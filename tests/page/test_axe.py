@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.asking import FOREIGN, FORMULA, ask, ended, violations
+from tests.support.page import FOREIGN, FORMULA, ask, ended, violations
 
 PROBLEM = {"type": "about:blank", "title": "No", "code": "no", "request_id": "1"}
 

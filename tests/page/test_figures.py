@@ -8,9 +8,9 @@ from statistics import median
 import pytest
 from playwright.sync_api import Page
 
-from tests.page.asking import NODE
-from tests.page.long_thread import lengthen
-from tests.web.serving import BOOK, Service, ask
+from tests.support.long_thread import lengthen
+from tests.support.page import NODE
+from tests.support.serving import BOOK, Service, ask
 
 TURNS = 100
 LOADS = 5

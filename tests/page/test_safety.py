@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.library import fast_folder
-from tests.page.asking import ACTION, NODE, ask, violations
-from tests.page.hostile_book import ANSWER, BOOK_ID, LIVE, QUESTION
-from tests.web.serving import Service, running
+from tests.support.hostile_book import ANSWER, BOOK_ID, LIVE, QUESTION
+from tests.support.library import fast_folder
+from tests.support.page import ACTION, NODE, ask, violations
+from tests.support.serving import Service, running
 
 FIRST_LOAD_BYTES = 80_000
 LOADED = """

@@ -11,13 +11,13 @@ from playwright.sync_api import Browser
 from bythebook.evaluation.cases import Remark
 from bythebook.evaluation.compare import compare
 from bythebook.evaluation.figures import figures
+from bythebook.evaluation.html.page import page as scorecard
 from bythebook.evaluation.marks import Mark, Retrieved
-from bythebook.evaluation.page import page as scorecard
 from bythebook.evaluation.report import Report
 from bythebook.evaluation.times import Times
 from tests.evaluation.test_figures import MARKS
-from tests.page.asking import violations
 from tests.page.conftest import PHONE, WIDE
+from tests.support.page import violations
 
 FOUND = Retrieved(
     rank=1,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.page.asking import ACTION, NODE, ask
-from tests.page.long_thread import lengthen
-from tests.web.serving import BOOK, Service
-from tests.web.serving import ask as ask_over_http
+from tests.support.long_thread import lengthen
+from tests.support.page import ACTION, NODE, ask
+from tests.support.serving import BOOK, Service
+from tests.support.serving import ask as ask_over_http
 
 
 def test_a_thread_is_found_named_saved_and_deleted(page: Page, service: Service) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.page.asking import ACTION, FOREIGN, REFUSED, violations
 from tests.page.conftest import ForeignSite
-from tests.page.hostile_book import BOOK_ID, LIVE, QUESTION
-from tests.web.serving import BOOK, Service
+from tests.support.hostile_book import BOOK_ID, LIVE, QUESTION
+from tests.support.page import ACTION, FOREIGN, REFUSED, violations
+from tests.support.serving import BOOK, Service
 
 CANONICAL = "document.head.innerHTML += '<link rel=canonical href=https://physical-ai.example/balance>'"
 """The address that the site gives the page, whatever it is served under."""

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.books.chunking import size
 from bythebook.books.model import Chunk
+from bythebook.books.token_size import size
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters
 from bythebook.retrieval.evidence import MOST_PASSAGES, Evidence, gather
-from tests.library import Library, open_library
-from tests.small_book import write
+from tests.support.library import Library, open_library
+from tests.support.small_book import write
 
 pytestmark = pytest.mark.anyio
 

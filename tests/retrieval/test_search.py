@@ -14,8 +14,8 @@ from bythebook.books.model import LAYERS, PROFICIENCIES
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.retrieval.context import find_lesson, read_context, read_lesson_chunks
 from bythebook.retrieval.query import SearchQuery
-from tests.library import Library, open_library
-from tests.small_book import lesson, write, write_small_book
+from tests.support.library import Library, open_library
+from tests.support.small_book import lesson, write, write_small_book
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
 LEVELS = {"low.md": (1, "A1", "L1"), "middle.md": (2, "B1", "L2"), "high.md": (4, "C2", "L4")}

@@ -17,7 +17,7 @@ from bythebook.books.discovery import file_hash, read_source
 from bythebook.books.lesson import decode, read_lesson
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Lesson
 from bythebook.cli.demo import sample_book
-from bythebook.index.plan import Plan, make_plan
+from bythebook.ingestion.plan import Plan, make_plan
 
 ROOT = sample_book()
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
 from bythebook.threads.export import harmless, to_markdown
 from bythebook.threads.model import StoredTurn, Thread
-from tests.threads.made import NOON, answer, refusal
+from tests.support.made_turns import NOON, answer, refusal
 
 THREAD = Thread(
     thread_id="550e8400-e29b-41d4-a716-446655440000",

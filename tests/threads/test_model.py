@@ -6,7 +6,7 @@ import pytest
 
 from bythebook.errors import InvalidInput
 from bythebook.threads.model import Message, read_thread_id, title_of
-from tests.threads.made import NOON
+from tests.support.made_turns import NOON
 
 
 def test_a_question_is_not_empty() -> None:

@@ -17,8 +17,8 @@ from sqlalchemy import select
 from bythebook.database.engine import Database
 from bythebook.database.tables import threads as table
 from bythebook.threads.store import ANY_KEY, Threads
-from tests.databases import opened
-from tests.lighthouse import published
+from tests.support.databases import opened
+from tests.support.lighthouse import published
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 4
@@ -34,7 +34,7 @@ class Trial:
 
     def start(self, name: str, turns: int, *thread_ids: str) -> subprocess.Popen[str]:
         shutil.copytree(published() / "data", self._folder / name)
-        command = [sys.executable, "-m", "tests.threads.talking_child", str(self._folder / name), self.address, name, str(turns)]
+        command = [sys.executable, "-m", "tests.support.talking_child", str(self._folder / name), self.address, name, str(turns)]
         return subprocess.Popen(
             [*command, *thread_ids], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
         )

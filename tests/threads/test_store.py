@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
+from bythebook.answering.trace import Trace
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import cited, messages, turns
 from bythebook.database.tables import threads as table
@@ -22,10 +23,9 @@ from bythebook.drafting.draft import Exchange
 from bythebook.errors import Busy, InvalidInput, NotFound, StorageFailure
 from bythebook.threads.model import IDLE, SHOWN_MESSAGES
 from bythebook.threads.store import ANY_KEY, LEASE, Threads
-from bythebook.traces import Trace
-from tests.databases import tell
-from tests.threads.made import NOON, answer, citation, keep, new_turn, refusal
-from tests.values_of import values_of
+from tests.support.databases import tell
+from tests.support.made_turns import NOON, answer, citation, keep, new_turn, refusal
+from tests.support.values_of import values_of
 
 Tell = Callable[[Callable[[Threads, Database], Awaitable[None]]], None]
 

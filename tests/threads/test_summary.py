@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.answers import Answered
+from bythebook.answering.answer import Answered
+from bythebook.drafting.completion import Line, WriteLine
 from bythebook.drafting.draft import DraftEvent, DraftRequest, Exchange
-from bythebook.drafting.lines import Line, WriteLine
-from bythebook.drafting.openai_agents import AgentDrafter
-from bythebook.drafting.openai_agents_options import AgentOptions
-from bythebook.index.remote import Patience
+from bythebook.drafting.openai_agents.drafter import AgentDrafter
+from bythebook.drafting.openai_agents.options import AgentOptions
+from bythebook.retry import Patience
 from bythebook.threads.summary import summarise, sums_up
-from tests.fakes.openai_server import ChatServer, Fails, Says, Script, running
-from tests.lighthouse import FOREIGN, TRIMMED, WICK, Scripted
-from tests.room import Room, asked, tell_in_room
+from tests.support.fakes.openai_server import ChatServer, Fails, Says, Script, running
+from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Scripted
+from tests.support.room import Room, asked, tell_in_room
 
 
 def exchange(*sources: str, question: str = "Why?") -> Exchange:
@@ -132,8 +132,8 @@ def test_a_model_writes_it_while_the_answer_is_drafted(folder: Path) -> None:
             for turns, summary in WRITTEN:
                 server.turns.extend(turns)
                 held = Held(model.write_line)
-                conversing = room.conversing(held, write_line=held.write)
-                events = [event async for event in conversing.turn(asked(WICK, thread_id))]
+                conversation = room.conversation(held, write_line=held.write)
+                events = [event async for event in conversation.turn(asked(WICK, thread_id))]
                 assert isinstance(events[-1], Answered)
                 assert (await room.threads.get(thread_id, None)).topic_summary == summary
                 assert not server.turns
@@ -154,7 +154,7 @@ def test_nobody_waits_for_it_and_it_is_not_asked_for_early_or_for_a_refusal(fold
 
         async def turn(text: str) -> None:
             drafter = Scripted(TRIMMED, TRIMMED)
-            async for _ in room.conversing(drafter, write_line=never).turn(asked(text, thread_id)):
+            async for _ in room.conversation(drafter, write_line=never).turn(asked(text, thread_id)):
                 await asyncio.sleep(0)
 
         thread_id = await room.begun(*[WICK] * 3)

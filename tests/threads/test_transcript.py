@@ -8,7 +8,7 @@ from bythebook.books.model import Span
 from bythebook.drafting.draft import ToolCall
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.transcript import spoken
-from tests.threads.made import NOON, answer
+from tests.support.made_turns import NOON, answer
 
 RESULT = SearchResult(
     rank=1,

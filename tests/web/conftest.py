@@ -15,10 +15,10 @@ import psycopg
 import pytest
 
 from bythebook.database.engine import Database, database_url
-from bythebook.index.records import Records
-from tests.library import fast_folder
-from tests.sample_library import sample_library
-from tests.web.serving import Service, running, silent
+from bythebook.ingestion.records import Records
+from tests.support.library import fast_folder
+from tests.support.sample_library import sample_library
+from tests.support.serving import Service, running, silent
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sample_library import sample_library
-from tests.web.serving import BOOK, Service, ask, problem, running
+from tests.support.sample_library import sample_library
+from tests.support.serving import BOOK, Service, ask, problem, running
 
 NODE = "What is a node?"
 NOBODYS = "550e8400-e29b-41d4-a716-446655440000"

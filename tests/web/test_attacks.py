@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.web.serving import BOOK, Service, ask, events, problem, running
+from tests.support.serving import BOOK, Service, ask, events, problem, running
 
 NODE = "What is a node?"
 INJECTIONS = ["' OR '1'='1", "'; DROP TABLE threads; --", '" UNION SELECT secret_hash FROM keys --', "%27%20OR%201=1", "\\'; --"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from tests.web.serving import BOOK, Service, ask, problem
+from tests.support.serving import BOOK, Service, ask, problem
 
 
 def test_the_books_that_there_are(client: httpx.Client) -> None:

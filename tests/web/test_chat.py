@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from tests.web.serving import BOOK, ask, events, problem, stream
+from tests.support.serving import BOOK, ask, events, problem, stream
 
 NODE = "What is a node?"
 FOREIGN = "How do I bake sourdough bread?"

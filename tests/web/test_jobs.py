@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.jobs.hall import write_listings
-from tests.jobs.repository import Repository
-from tests.library import fast_folder
-from tests.small_book import write
-from tests.web.serving import Service, running
+from tests.support.hall import write_listings
+from tests.support.library import fast_folder
+from tests.support.repository import Repository
+from tests.support.serving import Service, running
+from tests.support.small_book import write
 
 SECRET = "a secret that GitHub knows too"
 D_FIELDS = {

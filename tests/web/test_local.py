@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from bythebook import wiring
-from bythebook.errands.server_file import ServerAddress, announced, proof, read_address
-from bythebook.errands.through_server import DONE
-from tests.lighthouse import TRIMMED, WICK, make_embedder, published
-from tests.web.serving import Service, problem, running
+from bythebook.operations.address import ServerAddress, announced, proof, read_address
+from bythebook.operations.client import DONE
+from bythebook.wiring import reader
+from tests.support.lighthouse import TRIMMED, WICK, make_embedder, published
+from tests.support.serving import Service, problem, running
 
 QUERY = {"text": "trim the wick", "book_id": "light"}
 
@@ -25,7 +25,7 @@ def lighthouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Reached as if from anywhere, so that all else needs a key."""
     data_dir = Path(shutil.copytree(published() / "data", tmp_path_factory.mktemp("lighthouse") / "data"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "open_embedder", lambda _: make_embedder())
+        patch.setattr(reader, "open_embedder", lambda _: make_embedder())
         with running(data_dir, loopback=False) as service:
             yield service
 
@@ -39,8 +39,8 @@ def address(lighthouse: Service) -> Iterator[ServerAddress]:
         yield there
 
 
-def errand(client: httpx.Client, name: str, **given: Any) -> list[dict[str, Any]]:
-    response = client.post(f"/local/errands/{name}", json=given)
+def operation(client: httpx.Client, name: str, **given: Any) -> list[dict[str, Any]]:
+    response = client.post(f"/local/operations/{name}", json=given)
     assert response.status_code == 200, response.text
     return [json.loads(line) for line in response.text.splitlines()]
 
@@ -48,19 +48,19 @@ def errand(client: httpx.Client, name: str, **given: Any) -> list[dict[str, Any]
 def test_it_is_not_there_unless_it_is_announced(lighthouse: Service) -> None:
     with lighthouse.client("a guess") as client:
         problem(client.get("/local/greeting", params={"nonce": "n"}), 404, "not_found")
-        problem(client.post("/local/errands/search", json={"query": QUERY}), 404, "not_found")
+        problem(client.post("/local/operations/search", json={"query": QUERY}), 404, "not_found")
 
 
 @pytest.mark.parametrize("secret", [None, "a guess", "ü", "x" * 5000])
 def test_nor_without_the_token(secret: str | None, lighthouse: Service, address: ServerAddress) -> None:
     headers = {} if secret is None else {b"Authorization": b"Bearer " + secret.encode()}
     with lighthouse.client() as client:
-        problem(client.post("/local/errands/search", json={"query": QUERY}, headers=headers), 404, "not_found")
+        problem(client.post("/local/operations/search", json={"query": QUERY}, headers=headers), 404, "not_found")
 
 
 def test_nor_with_a_key(lighthouse: Service, address: ServerAddress) -> None:
     with lighthouse.client(lighthouse.key("admin")) as client:
-        problem(client.post("/local/errands/search", json={"query": QUERY}), 404, "not_found")
+        problem(client.post("/local/operations/search", json={"query": QUERY}), 404, "not_found")
 
 
 def test_nor_in_the_document(lighthouse: Service) -> None:
@@ -79,27 +79,27 @@ def test_the_greeting_proves_the_token_and_does_not_tell_it(lighthouse: Service,
 
 def test_an_errand_is_a_line_for_each_value_and_one_that_says_it_is_done(lighthouse: Service, address: ServerAddress) -> None:
     with lighthouse.client(address.token) as client:
-        found, done = errand(client, "search", query=QUERY)
+        found, done = operation(client, "search", query=QUERY)
         assert TRIMMED in found["value"]["response"]["results"][0]["text"].replace("\n", " ")
         assert done == DONE
-        *events, done = errand(client, "answer", question={"text": WICK, "query": {**QUERY, "hardware_tier_filter": None}})
+        *events, done = operation(client, "answer", question={"text": WICK, "query": {**QUERY, "hardware_tier_filter": None}})
         assert [event["value"]["type"] for event in events] == ["searching", "found", "sentence", "answered"]
         assert done == DONE
 
 
 def test_an_error_is_the_last_line(lighthouse: Service, address: ServerAddress) -> None:
     with lighthouse.client(address.token) as client:
-        assert errand(client, "read_state", book_id="third") == [
+        assert operation(client, "read_state", book_id="third") == [
             {"error": "NotFound", "text": "There is no book 'third'. There is: light."}
         ]
-        problem(client.post("/local/errands/close", json={}), 404, "not_found")
+        problem(client.post("/local/operations/close", json={}), 404, "not_found")
 
 
 @pytest.fixture
 def stopping(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A server that has been told to end, and has not ended yet."""
     shutil.copytree(published(), folder, dirs_exist_ok=True)
-    monkeypatch.setattr(wiring, "open_embedder", lambda _: make_embedder())
+    monkeypatch.setattr(reader, "open_embedder", lambda _: make_embedder())
     with running(folder / "data") as service:
         index_folder = folder / "data" / "index"
         with announced(index_folder, host="127.0.0.1", port=service.port):
@@ -112,8 +112,8 @@ def test_a_server_that_is_stopped_ends_turns_and_breaks_off_an_ingestion(stoppin
     assert there is not None
     with stopping.client(there.token) as client:
         given = {"root": str(folder / "book"), "book_id": None, "mode": "full", "dry_run": False}
-        *_, last = errand(client, "publish", **given)
+        *_, last = operation(client, "publish", **given)
         sentence = "The server is being stopped. What is done is kept: run the command again."
         assert last == {"error": "Unavailable", "text": sentence}
-        *_, last = errand(client, "answer", question={"text": WICK, "query": QUERY})
+        *_, last = operation(client, "answer", question={"text": WICK, "query": QUERY})
         assert last == DONE

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.web.serving import Service
+from tests.support.serving import Service
 
 TALK = [
     "What is a node?",

@@ -6,7 +6,7 @@ import re
 
 import httpx
 
-from tests.web.serving import ask, stream
+from tests.support.serving import ask, stream
 
 NODE = "What is a node?"
 

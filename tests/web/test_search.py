@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from bythebook.retrieval.query import SearchQuery
-from tests.web.serving import BOOK, Service, problem
+from tests.support.serving import BOOK, Service, problem
 
 RESULT = {
     *("text", "score", "source_file", "section_title", "module", "chapter", "lesson", "hardware_tier", "proficiency_level"),
@@ -20,7 +20,7 @@ RESPONSE = {"query", "results", "total_found", "hardware_tier_filter", "module_f
 def test_search_answers_as_search_in_process_does(service: Service, client: httpx.Client) -> None:
     told = client.post("/search", json={"text": "publish and subscribe", "hardware_tier_filter": 2, "limit": 7}).json()
     query = SearchQuery(text="publish and subscribe", book_id=BOOK, hardware_tier_filter=2, limit=7)
-    found = service.run(service.state.resources.searching.search(query))
+    found = service.run(service.state.resources.book_search.search(query))
     assert told.keys() >= RESPONSE
     assert (told["total_found"], told["book_id"]) == (found.total_found, BOOK)
     assert [result["id"] for result in told["results"]] == [result.id for result in found.results]

@@ -19,11 +19,11 @@ import httpx
 import psutil
 import pytest
 
-from bythebook.errands.server_file import SERVER_FILE
+from bythebook.operations.address import SERVER_FILE
 from tests.cli.conftest import environment, run_process
-from tests.fakes.qdrant_rest import qdrant_server
-from tests.sample_library import sample_library
-from tests.web.serving import ask, events, problem
+from tests.support.fakes.qdrant_rest import qdrant_server
+from tests.support.sample_library import sample_library
+from tests.support.serving import ask, events, problem
 from tests.web.test_faults import free_port, redis
 
 NODE = "What is a node?"

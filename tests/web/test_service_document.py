@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.web.serving import ask, events
+from tests.support.serving import ask, events
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 COMMANDS = re.findall(r"```sh\n(curl .*?)\n```", PAGE.read_text("utf-8"), re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.web.serving import BOOK, ask, problem
+from tests.support.serving import BOOK, ask, problem
 
 NODE = "What is a node?"
 THREAD = {"thread_id", "messages", "created_at", "updated_at", "topic_summary", "metadata"}

@@ -1,1 +1,4 @@
-"""What a book is: pure code from files to chunks. Knows nothing of embeddings, indexes or networks."""
+"""A folder of lessons → lessons → chunks and statements. Pure code.
+
+May import `errors`, `settings`, `plain` and `retry`; knows nothing of embeddings, indexes or networks.
+"""

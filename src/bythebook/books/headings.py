@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bythebook.books.inline import Reader
+from bythebook.books.inline import InlineReader
 from bythebook.books.markdown import HEADING_ID
 from bythebook.books.model import SiteStyle
 
@@ -43,7 +43,7 @@ def _split(site: SiteStyle, heading: str) -> tuple[str, str]:
 
 
 @dataclass(slots=True)
-class _AnchorReader(Reader):
+class _AnchorReader(InlineReader):
     site: SiteStyle = "plain"
 
     def _words(self, words: str) -> None:
@@ -66,5 +66,5 @@ class _AnchorReader(Reader):
             for places in self.emphasis.values():
                 while places and places[-1] > opener:
                     places.pop()
-        after = Reader._link(self, opener, end)
+        after = InlineReader._link(self, opener, end)
         return after if self.site == "mkdocs" else end

@@ -25,11 +25,11 @@ LONGEST = 2000
 
 def readable_inline(text: str) -> str:
     """`text` without its marks. Never raises; what is not well formed stays as it is."""
-    return Reader(text).read()
+    return InlineReader(text).read()
 
 
 @dataclass(slots=True)
-class Reader:
+class InlineReader:
     """Reads one text once. `headings` has a reader that decides otherwise what some marks stand for."""
 
     text: str

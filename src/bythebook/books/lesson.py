@@ -14,7 +14,7 @@ from urllib.parse import quote
 import yaml
 
 from bythebook.books.blocks import Heading, Page, read_page
-from bythebook.books.chunking import Piece, cut_page
+from bythebook.books.chunker import Piece, cut_page
 from bythebook.books.discovery import SKIPPED_FOLDERS
 from bythebook.books.frontmatter import LOADER, read_frontmatter
 from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url

@@ -9,7 +9,16 @@ from typing import TypeVar, cast
 
 from bythebook.books.frontmatter import Frontmatter
 from bythebook.books.links import EXTENSION
-from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Book, BookWarning, Layer, Place, Proficiency
+from bythebook.books.model import (
+    HARDWARE_TIERS,
+    LAYERS,
+    PROFICIENCIES,
+    Book,
+    BookWarning,
+    Layer,
+    Place,
+    Proficiency,
+)
 
 MODULE_FOLDER = re.compile(r"(?:module|mod)[-_ ]?(\d+)(?:[-_ .]+(.+))?", re.IGNORECASE)
 CHAPTER_FOLDER = re.compile(r"(?:chapter|chap|ch)[-_ ]?(\d+)(?:[-_ .]+(.+))?", re.IGNORECASE)

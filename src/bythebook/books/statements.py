@@ -59,7 +59,7 @@ def statements(preface: str, text: str) -> tuple[Statement, ...]:
     source = f"{preface}\n{text}" if preface else text
     shift = len(source) - len(text)
     page = read_page(source, body_start=0, mdx=True)
-    found = _Cutting(page=page, numbers=count()).cut(page.blocks)
+    found = _StatementCutter(page=page, numbers=count()).cut(page.blocks)
     return tuple(_within(found, shift))
 
 
@@ -71,7 +71,7 @@ def _within(found: Iterator[Statement], shift: int) -> Iterator[Statement]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cutting:
+class _StatementCutter:
     page: Page
     numbers: count[int]
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from bythebook.books.blocks import Block, Page
 from bythebook.books.sentences import sentences
-from bythebook.books.sizing import TENTHS, weight
+from bythebook.books.token_size import TENTHS, weight
 
 WORDS_TOGETHER = 50 * TENTHS
 LONGEST_PREFACE = 112 * TENTHS
@@ -38,7 +38,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class HeadedUnits:
     """A heading and what follows it up to the next; the first may have none. `headings` is the path of them, outermost first."""
 
     headings: tuple[int, ...]
@@ -55,9 +55,9 @@ class _Stretch:
     preface: str = ""
 
 
-def sections(page: Page, cap: int) -> list[Section]:
+def sections(page: Page, cap: int) -> list[HeadedUnits]:
     """All sections of the page. Only those above the cap have their blocks taken apart."""
-    found: list[Section] = []
+    found: list[HeadedUnits] = []
     path: list[int] = []
     for blocks, end in _split(page):
         heading = blocks[0].heading
@@ -65,7 +65,7 @@ def sections(page: Page, cap: int) -> list[Section]:
             level = page.headings[heading].level
             path = [index for index in path if page.headings[index].level < level] + [heading]
         units = _units(page, blocks, end, cap, section=len(found))
-        found.append(Section(headings=tuple(path), units=units))
+        found.append(HeadedUnits(headings=tuple(path), units=units))
     return found
 
 

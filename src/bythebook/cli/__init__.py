@@ -1,4 +1,7 @@
-"""The command line: parse, call, print. One module per command; what a command needs is imported when it runs."""
+"""Arguments → operations → terminal output. One file per command; what a command needs is imported when it runs.
+
+May import everything; nothing imports it.
+"""
 
 from __future__ import annotations
 

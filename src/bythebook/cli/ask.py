@@ -27,10 +27,10 @@ from bythebook.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from bythebook.answers import Answer
-    from bythebook.conversing import ThreadEvent
-    from bythebook.errands.runner import Runner
-    from bythebook.wiring import Library
+    from bythebook.answering.answer import Answer
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.threads.conversation import ThreadEvent
+    from bythebook.wiring.reader import Library
 
 LEAST_K, MOST_K = 3, 8
 
@@ -68,9 +68,9 @@ def run(
     if k is not None and not LEAST_K <= k <= MOST_K:
         raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
 
-    async def ask(library: Runner[Library]) -> Answer:
-        from bythebook.errands.asking import answer
-        from bythebook.turn import Question
+    async def ask(library: OperationRunner[Library]) -> Answer:
+        from bythebook.answering.question import Question
+        from bythebook.operations.turns import answer
 
         settings = library.settings
         query = search_query(
@@ -102,15 +102,15 @@ async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool
     """Follow a turn, printing each sentence as it passes; the answer at the end."""
     from rich.console import Console
 
-    from bythebook.answers import Answered, Refused, Searching, Sentence
-    from bythebook.cli.answer import print_answer, print_sentence
+    from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
+    from bythebook.cli.output.answer import print_answer, print_sentence
 
     console = Console(highlight=False, quiet=quiet)
     console.print()
     count, ended = 0, None
     async for event in events:
         match event:
-            case Searching(asked=was, question=now) if was != now:
+            case SearchBegun(asked=was, question=now) if was != now:
                 console.print(f"  searching for: {now}\n", style="dim", markup=False)
             case Sentence():
                 print_sentence(console, event, first=not count)

@@ -17,7 +17,7 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
     """List the books, how much of each is in the index, and when it was last brought up to date."""
 
     async def read(database: Database) -> list[tuple[IngestionState, int]]:
-        from bythebook.index.records import Records
+        from bythebook.ingestion.records import Records
 
         records = Records(database)
         return [(book, len(await records.records(book.book_id, book.collection_name))) for book in await records.books()]

@@ -10,10 +10,10 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
-    from bythebook.errands.fitting import Fitted
-    from bythebook.errands.runner import Runner
     from bythebook.grounding.calibration import Calibration
-    from bythebook.wiring import Library
+    from bythebook.operations.author import Fitted
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.reader import Library
 
 WIDTH, HEIGHT = 680, 360
 LEFT, RIGHT, TOP, BOTTOM = 72, 590, 52, 310
@@ -33,8 +33,8 @@ def run(
     if plot and plot.suffix.lower() != ".svg":
         raise InvalidInput(f"The curve is drawn as SVG, not as '{plot.suffix or plot.name}': name a file that ends with .svg.")
 
-    async def read(library: Runner[Library]) -> Fitted:
-        from bythebook.errands.fitting import read_calibration
+    async def read(library: OperationRunner[Library]) -> Fitted:
+        from bythebook.operations.author import read_calibration
 
         return await library.run(read_calibration, book_id=await choose_book(library, book))
 

@@ -12,10 +12,10 @@ from bythebook.cli.options import BookId, DataDir, choose_book, run_with_resourc
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bythebook.answers import Answer
-    from bythebook.errands.runner import Runner
+    from bythebook.answering.answer import Answer
+    from bythebook.operations.runner import OperationRunner
     from bythebook.retrieval.query import SearchQuery
-    from bythebook.wiring import Resources
+    from bythebook.wiring.author import Resources
 
 HELP = """  /sources   the sources of the last answer
   /more      the whole passages behind it
@@ -26,7 +26,7 @@ WELCOME = "Ask the book. /help lists what else you can type."
 
 
 @dataclass(slots=True)
-class Sitting:
+class ChatSession:
     """What the command remembers between two lines. What was said is in the thread."""
 
     query: SearchQuery
@@ -46,8 +46,8 @@ def run(
 ) -> None:
     """Talk with the book: follow-ups are understood, every sentence is cited, /help lists the rest."""
 
-    async def talk(library: Runner[Resources]) -> None:
-        from bythebook.errands.searching import read_state
+    async def talk(library: OperationRunner[Resources]) -> None:
+        from bythebook.operations.reader import read_state
 
         sitting = await _begin(library, thread, book)
         title = (await library.run(read_state, book_id=sitting.query.book_id)).title
@@ -59,17 +59,17 @@ def run(
     run_with_resources(talk, data_dir=data_dir, embeds=True)
 
 
-async def _begin(library: Runner[Resources], thread_id: str | None, book: str | None) -> Sitting:
-    from bythebook.errands.talking import resume
+async def _begin(library: OperationRunner[Resources], thread_id: str | None, book: str | None) -> ChatSession:
+    from bythebook.operations.threads import resume
 
     limit = library.settings.agent_top_k
     if thread_id is None:
-        return Sitting(query=search_query(await choose_book(library, book), limit=limit))
+        return ChatSession(query=search_query(await choose_book(library, book), limit=limit))
     resumed = await library.run(resume, thread_id=thread_id, book_id=book)
-    return Sitting(query=search_query(resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
+    return ChatSession(query=search_query(resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
 
 
-async def _loop(library: Runner[Resources], sitting: Sitting, title: str) -> None:
+async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title: str) -> None:
     import asyncio
 
     from rich.console import Console
@@ -96,13 +96,13 @@ async def _loop(library: Runner[Resources], sitting: Sitting, title: str) -> Non
             console.print(f"  {error}", style="red", markup=False)
 
 
-async def _turn(library: Runner[Resources], sitting: Sitting, text: str) -> None:
+async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text: str) -> None:
     from rich.console import Console
 
-    from bythebook.answers import sources_footer
+    from bythebook.answering.answer import sources_footer
     from bythebook.cli.ask import show
-    from bythebook.conversing import Asked, Opened
-    from bythebook.errands.talking import converse
+    from bythebook.operations.threads import converse
+    from bythebook.threads.conversation import Asked, Opened
 
     asked = Asked(
         text=text,
@@ -120,7 +120,7 @@ async def _turn(library: Runner[Resources], sitting: Sitting, text: str) -> None
         Console(highlight=False).print(line, style="dim", markup=False, soft_wrap=True)
 
 
-def _command(console: Console, sitting: Sitting, line: str) -> bool:
+def _command(console: Console, sitting: ChatSession, line: str) -> bool:
     """Do what a /command says. False ends the command."""
     word, _, rest = line.partition(" ")
     match word:
@@ -143,7 +143,7 @@ def _command(console: Console, sitting: Sitting, line: str) -> bool:
 
 
 def _print_sources(console: Console, answer: Answer | None, *, whole: bool) -> None:
-    from bythebook.answers import inline
+    from bythebook.answering.answer import inline
 
     if answer is None or not answer.citations:
         console.print("  [dim]There are no sources yet.[/]")
@@ -156,7 +156,7 @@ def _print_sources(console: Console, answer: Answer | None, *, whole: bool) -> N
         console.print(f"  {inline(citation)}", markup=False, soft_wrap=True)
 
 
-def _set_filter(console: Console, sitting: Sitting, text: str) -> None:
+def _set_filter(console: Console, sitting: ChatSession, text: str) -> None:
     from bythebook.cli.filters import parse_filter, shown_filter
 
     query = sitting.query

@@ -9,9 +9,9 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, run_with_resources, to_json
 
 if TYPE_CHECKING:
-    from bythebook.errands.runner import Runner
-    from bythebook.index.integrity import Inspection
-    from bythebook.wiring import Resources
+    from bythebook.ingestion.integrity import Inspection
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.author import Resources
 
 PROBLEMS_SHOWN = 5
 
@@ -19,8 +19,8 @@ PROBLEMS_SHOWN = 5
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
     """Verify every invariant of the index, for all books or one, and name what is broken."""
 
-    async def look(resources: Runner[Resources]) -> list[Inspection]:
-        from bythebook.errands.shelf import inspect
+    async def look(resources: OperationRunner[Resources]) -> list[Inspection]:
+        from bythebook.operations.author import inspect
 
         return await resources.run(inspect, book_id=book)
 

@@ -9,9 +9,9 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
-    from bythebook.errands.runner import Runner
+    from bythebook.operations.runner import OperationRunner
     from bythebook.retrieval.context import Context
-    from bythebook.wiring import Library
+    from bythebook.wiring.reader import Library
 
 
 def run(
@@ -22,8 +22,8 @@ def run(
 ) -> None:
     """Show a chunk with its neighbours in the lesson."""
 
-    async def read(library: Runner[Library]) -> Context:
-        from bythebook.errands.passages import fetch_context
+    async def read(library: OperationRunner[Library]) -> Context:
+        from bythebook.operations.reader import fetch_context
 
         return await library.run(fetch_context, book_id=await choose_book(library, book), chunk_id=chunk_id)
 
@@ -34,7 +34,7 @@ def run(
     from rich.console import Console
     from rich.markup import escape
 
-    from bythebook.cli.passage import course, where
+    from bythebook.cli.output.passage import course, where
 
     console = Console(highlight=False)
     console.print()

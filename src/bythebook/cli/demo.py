@@ -10,8 +10,8 @@ import typer
 from bythebook.cli.options import DataDir, run_with_resources, search_query
 
 if TYPE_CHECKING:
-    from bythebook.errands.runner import Runner
-    from bythebook.wiring import Resources
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.author import Resources
 
 ANSWERED = "How many services and topics is an action built from?"
 REFUSED = "Which wine goes with grilled fish?"
@@ -32,12 +32,12 @@ def run(
 
     console = Console(highlight=False)
 
-    async def show_all(resources: Runner[Resources]) -> None:
+    async def show_all(resources: OperationRunner[Resources]) -> None:
+        from bythebook.answering.question import Question
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import IngestMode, ingest, print_report
-        from bythebook.errands.asking import answer
         from bythebook.errors import Mismatch
-        from bythebook.turn import Question
+        from bythebook.operations.turns import answer
 
         try:
             report = await ingest(resources, sample_book(), mode=IngestMode.incremental)

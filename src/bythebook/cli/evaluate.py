@@ -10,12 +10,12 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, fields_of, run_with_library, to_json
 
 if TYPE_CHECKING:
-    from bythebook.errands.runner import Runner
     from bythebook.evaluation.compare import Comparison
+    from bythebook.evaluation.files import CaseSet
     from bythebook.evaluation.gates import Miss
-    from bythebook.evaluation.reading import CaseSet
     from bythebook.evaluation.report import Report
-    from bythebook.wiring import Library
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.reader import Library
 
 
 def run(
@@ -45,8 +45,8 @@ def run(
     """Ask the book its author's questions and score the answers, the refusals and the passages shown."""
     from bythebook.errors import InvalidInput
     from bythebook.evaluation.compare import compare as compare_reports
+    from bythebook.evaluation.files import read_cases
     from bythebook.evaluation.gates import missed, read_gates
-    from bythebook.evaluation.reading import read_cases
     from bythebook.evaluation.report import read_report
 
     gates = read_gates(fail_under or ())
@@ -74,15 +74,15 @@ def run(
 
 
 async def evaluate_book(
-    library: Runner[Library], given: CaseSet, *, book: str | None, at_once: int, name: str, quiet: bool
+    library: OperationRunner[Library], given: CaseSet, *, book: str | None, at_once: int, name: str, quiet: bool
 ) -> Report:
     """Ask them all, with a progress bar on a terminal only."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from bythebook.errands.evaluating import evaluate
-    from bythebook.evaluation.asking import Manner
-    from bythebook.evaluation.report import Asked, Report
+    from bythebook.evaluation.report import CaseDone, Report
+    from bythebook.evaluation.run import Manner
+    from bythebook.operations.evaluation import evaluate
 
     settings = library.settings
     book_id = await choose_book(library, book)
@@ -98,7 +98,7 @@ async def evaluate_book(
         task, report = bar.add_task("Asking", total=len(given.cases)), None
         async for event in library.follow(evaluate, book_id=book_id, given=given, manner=manner, name=name):
             match event:
-                case Asked():
+                case CaseDone():
                     bar.update(task, completed=event.done)
                 case Report():
                     report = event
@@ -107,7 +107,7 @@ async def evaluate_book(
 
 
 def _write_all(report: Report, comparison: Comparison | None, *, html: Path | None, output: Path | None) -> None:
-    from bythebook.evaluation.page import page
+    from bythebook.evaluation.html.page import page
 
     if output:
         _write(output, to_json(report.to_plain()) + "\n")
@@ -127,7 +127,7 @@ def _write(path: Path, text: str) -> None:
 def _print(report: Report, comparison: Comparison | None, misses: list[Miss], *, written: list[Path]) -> None:
     from rich.console import Console
 
-    from bythebook.cli.scorecard import print_comparison, print_report
+    from bythebook.cli.output.scorecard import print_comparison, print_report
 
     console = Console(highlight=False)
     print_report(console, report)

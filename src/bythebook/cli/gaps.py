@@ -33,7 +33,7 @@ def run(
 
     async def read(database: Database) -> list[Gap]:
         from bythebook.evaluation.gaps import read_gaps
-        from bythebook.threads.review_store import Review
+        from bythebook.threads.review import Review
 
         day = since.astimezone() if since else None
         return await read_gaps(Review(database), await _choose_book(database, book, data_dir), since=day)
@@ -49,7 +49,7 @@ def run(
 async def _choose_book(database: Database, wanted: str | None, data_dir: Path | None) -> str:
     """The same as everywhere, by what the database knows: no index has to be opened for it."""
     from bythebook.errors import InvalidInput, NotFound
-    from bythebook.index.records import Records
+    from bythebook.ingestion.records import Records
     from bythebook.settings import read_settings
 
     there = [state.book_id for state in await Records(database).books()]

@@ -13,9 +13,9 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bythebook.errands.runner import Runner
-    from bythebook.index.progress import Report
-    from bythebook.wiring import Resources
+    from bythebook.ingestion.progress import IngestReport
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.author import Resources
 
 WARNINGS_SHOWN = 5
 
@@ -62,29 +62,29 @@ def run(
 def _watch(folder: Path, book: str | None, data_dir: Path | None) -> None:
     import asyncio
 
-    from bythebook.cli.watching import watch
+    from bythebook.cli.watch import watch
     from bythebook.settings import read_settings
 
     asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book))
 
 
 async def ingest(
-    resources: Runner[Resources],
+    resources: OperationRunner[Resources],
     folder: Path,
     *,
     mode: IngestMode,
     dry_run: bool = False,
     book: str | None = None,
     quiet: bool = False,
-) -> Report:
+) -> IngestReport:
     """Run it with a progress bar, on a terminal only."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    from bythebook.errands.shelf import publish
-    from bythebook.index.progress import Advanced, Planned, Report
-    from bythebook.jobs.course import Waiting
-    from bythebook.publishing import Calibrating
+    from bythebook.ingestion.progress import Advanced, IngestReport, Planned
+    from bythebook.ingestion.publisher import CalibrationBegun
+    from bythebook.jobs.progress import WaitBegun
+    from bythebook.operations.author import publish
 
     bar = Progress(
         TextColumn("{task.description}"),
@@ -108,17 +108,17 @@ async def ingest(
                     rate = f" · {event.chunks_embedded / elapsed:.0f} chunks/s" if elapsed > 1 and event.chunks_embedded else ""
                     files = f"{event.files_done:,}/{bar.tasks[0].fields['files']:,} lessons"
                     bar.update(task, completed=event.bytes_done, done=f"{files}{rate}")
-                case Waiting():
+                case WaitBegun():
                     bar.update(task, description="Waiting", done=event.reason)
-                case Calibrating():
+                case CalibrationBegun():
                     bar.update(task, description="Calibrating", total=None)
-                case Report():
+                case IngestReport():
                     report = event
     assert report is not None, "an ingestion ends with its report"
     return report
 
 
-def print_report(report: Report) -> None:
+def print_report(report: IngestReport) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -144,7 +144,7 @@ def print_report(report: Report) -> None:
     _print_failures(console, report)
 
 
-def _print_stale(console: Console, report: Report) -> None:
+def _print_stale(console: Console, report: IngestReport) -> None:
     if report.stale:
         console.print(f"\n  [yellow]{stale_answers(report.stale_answers)}[/]: bythebook threads list --stale")
 
@@ -153,7 +153,7 @@ def stale_answers(count: int) -> str:
     return f"{count:,} stored {'answer cites' if count == 1 else 'answers cite'} text that changed"
 
 
-def _print_warnings(console: Console, report: Report) -> None:
+def _print_warnings(console: Console, report: IngestReport) -> None:
     """Grouped by field, the first few of each with file and line."""
     by_field: dict[str, list[str]] = {}
     for warning in report.warnings:
@@ -167,7 +167,7 @@ def _print_warnings(console: Console, report: Report) -> None:
             console.print(f"    [dim]and {len(lines) - WARNINGS_SHOWN:,} more; --json lists them all[/]")
 
 
-def _print_failures(console: Console, report: Report) -> None:
+def _print_failures(console: Console, report: IngestReport) -> None:
     if not report.failures:
         return
     count = len(report.failures)

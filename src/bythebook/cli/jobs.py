@@ -47,7 +47,7 @@ def list_jobs(
     from rich.console import Console
     from rich.markup import escape
 
-    from bythebook.cli.tables import plain_table, when
+    from bythebook.cli.output.tables import plain_table, when
 
     if not found:
         typer.echo("There are no jobs. 'bythebook ingest FOLDER' makes one.")

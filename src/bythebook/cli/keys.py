@@ -10,7 +10,7 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database,
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
-    from bythebook.keys import Key
+    from bythebook.web.keys import Key
 
 app = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True)
 
@@ -31,7 +31,7 @@ def create(
     """Make a key. Its secret is shown now and never again: only a hash of it is kept."""
 
     async def work(database: Database) -> tuple[Key, str]:
-        from bythebook.keys import Keys
+        from bythebook.web.keys import Keys
 
         return await Keys(database).create(name, scope or ["chat"], book, requests_per_minute)
 
@@ -50,7 +50,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
     """List the keys: what each may do, when it was last used, and which are revoked."""
 
     async def work(database: Database) -> list[Key]:
-        from bythebook.keys import Keys
+        from bythebook.web.keys import Keys
 
         return await Keys(database).list()
 
@@ -61,7 +61,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from bythebook.cli.tables import plain_table, when
+    from bythebook.cli.output.tables import plain_table, when
 
     console = Console(highlight=False)
     if not keys:
@@ -92,7 +92,7 @@ def revoke(
     """Take a key back. It is refused from its next request on; its threads are kept."""
 
     async def work(database: Database) -> Key:
-        from bythebook.keys import Keys
+        from bythebook.web.keys import Keys
 
         return await Keys(database).revoke(key_id)
 

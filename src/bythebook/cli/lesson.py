@@ -10,8 +10,8 @@ from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with
 
 if TYPE_CHECKING:
     from bythebook.books.model import Chunk
-    from bythebook.errands.runner import Runner
-    from bythebook.wiring import Library
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.reader import Library
 
 
 def run(
@@ -22,8 +22,8 @@ def run(
 ) -> None:
     """Print a whole lesson, all its chunks in order."""
 
-    async def read(library: Runner[Library]) -> list[Chunk]:
-        from bythebook.errands.passages import fetch_lesson
+    async def read(library: OperationRunner[Library]) -> list[Chunk]:
+        from bythebook.operations.reader import fetch_lesson
 
         return await library.run(fetch_lesson, book_id=await choose_book(library, book), name=name)
 
@@ -34,7 +34,7 @@ def run(
     from rich.console import Console
     from rich.markup import escape
 
-    from bythebook.cli.passage import course
+    from bythebook.cli.output.passage import course
 
     console = Console(highlight=False)
     first = chunks[0]

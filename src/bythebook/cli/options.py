@@ -14,10 +14,11 @@ import typer
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
-    from bythebook.errands.runner import Runner
+    from bythebook.operations.runner import OperationRunner
     from bythebook.retrieval.query import SearchQuery
     from bythebook.settings import Settings
-    from bythebook.wiring import Library, Resources
+    from bythebook.wiring.author import Resources
+    from bythebook.wiring.reader import Library
 
 T = TypeVar("T")
 L = TypeVar("L", bound="Library")
@@ -43,23 +44,23 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program t
 
 
 def run_with_library(
-    work: Callable[[Runner[Library]], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False
+    work: Callable[[OperationRunner[Library]], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False
 ) -> T:
     """Do the work with what a reader needs: opened here and closed again, or as the server that holds the index has it."""
-    from bythebook.wiring import open_library
+    from bythebook.wiring.reader import open_library
 
     return _run(lambda settings: open_library(settings, embeds=embeds), work, data_dir)
 
 
 def run_with_resources(
-    work: Callable[[Runner[Resources]], Coroutine[Any, Any, T]],
+    work: Callable[[OperationRunner[Resources]], Coroutine[Any, Any, T]],
     *,
     data_dir: Path | None,
     rehearsal: bool = False,
     embeds: bool = False,
 ) -> T:
     """The same with what an author needs besides."""
-    from bythebook.wiring import open_resources
+    from bythebook.wiring.author import open_resources
 
     return _run(lambda settings: open_resources(settings, rehearsal=rehearsal, embeds=embeds), work, data_dir)
 
@@ -69,7 +70,7 @@ def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, dat
     import asyncio
 
     from bythebook.settings import read_settings
-    from bythebook.wiring import open_database
+    from bythebook.wiring.author import open_database
 
     async def opened() -> T:
         async with open_database(read_settings(data_dir=data_dir)) as database:
@@ -80,12 +81,12 @@ def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, dat
 
 def _run(
     opening: Callable[[Settings], AbstractAsyncContextManager[L]],
-    work: Callable[[Runner[L]], Coroutine[Any, Any, T]],
+    work: Callable[[OperationRunner[L]], Coroutine[Any, Any, T]],
     data_dir: Path | None,
 ) -> T:
     import asyncio
 
-    from bythebook.errands.runner import open_runner
+    from bythebook.operations.runner import open_runner
     from bythebook.settings import read_settings
 
     async def opened() -> T:
@@ -95,9 +96,9 @@ def _run(
     return asyncio.run(opened())
 
 
-async def choose_book(library: Runner[Library], wanted: str | None) -> str:
+async def choose_book(library: OperationRunner[Library], wanted: str | None) -> str:
     """The book that was named; else the configured one; else the one that is there."""
-    from bythebook.errands.searching import choose_book
+    from bythebook.operations.reader import choose_book
 
     return await library.run(choose_book, wanted=wanted or library.settings.book)
 

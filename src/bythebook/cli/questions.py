@@ -11,9 +11,9 @@ import typer
 from bythebook.cli.options import BookId, DataDir, choose_book, fields_of, run_with_library
 
 if TYPE_CHECKING:
-    from bythebook.errands.runner import Runner
-    from bythebook.evaluation.drafts import QuestionDraft
-    from bythebook.wiring import Library
+    from bythebook.evaluation.question_drafts import QuestionDraft
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.reader import Library
 
 app = typer.Typer(help="Draft the questions that a book is evaluated by.", no_args_is_help=True)
 
@@ -35,8 +35,8 @@ def draft(
     """Propose questions from the book's own text, as JSON lines for its author to correct."""
     from bythebook.errors import InvalidInput
 
-    async def propose(library: Runner[Library]) -> list[QuestionDraft]:
-        from bythebook.errands.evaluating import draft_questions
+    async def propose(library: OperationRunner[Library]) -> list[QuestionDraft]:
+        from bythebook.operations.evaluation import draft_questions
 
         return await library.run(draft_questions, book_id=await choose_book(library, book), count=count)
 

@@ -25,10 +25,10 @@ from bythebook.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from bythebook.errands.runner import Runner
-    from bythebook.errands.searching import Searched
+    from bythebook.operations.reader import Searched
+    from bythebook.operations.runner import OperationRunner
     from bythebook.retrieval.query import SearchQuery
-    from bythebook.wiring import Library
+    from bythebook.wiring.reader import Library
 
 
 def run(
@@ -49,8 +49,8 @@ def run(
 ) -> None:
     """Find the passages of a book that say it."""
 
-    async def find(library: Runner[Library]) -> tuple[SearchQuery, Searched]:
-        from bythebook.errands.searching import search
+    async def find(library: OperationRunner[Library]) -> tuple[SearchQuery, Searched]:
+        from bythebook.operations.reader import search
 
         query = search_query(
             await choose_book(library, book),
@@ -78,7 +78,7 @@ def run(
 def print_results(query: SearchQuery, searched: Searched) -> None:
     from rich.console import Console
 
-    from bythebook.cli.passage import Hit
+    from bythebook.cli.output.passage import Hit
 
     console = Console(highlight=False)
     response = searched.response

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from bythebook.settings import Settings
-    from bythebook.wiring import Resources
+    from bythebook.wiring.author import Resources
 
 
 def run(
@@ -58,9 +58,9 @@ def _loop_factory() -> Callable[[], AbstractEventLoop] | None:
 
 
 async def _serve(settings: Settings, listening: socket) -> None:
-    from bythebook.errands.server_file import announced
+    from bythebook.operations.address import announced
     from bythebook.web.server import serve
-    from bythebook.wiring import open_resources
+    from bythebook.wiring.author import open_resources
 
     async with open_resources(settings, embeds=True) as resources:
         keyless = await _check_keys(resources, listening)
@@ -71,7 +71,7 @@ async def _serve(settings: Settings, listening: socket) -> None:
 
 async def _rehearse(settings: Settings, listening: socket) -> bool:
     """What would fail in each of the workers fails here, once, with a sentence."""
-    from bythebook.wiring import open_resources
+    from bythebook.wiring.author import open_resources
 
     async with open_resources(settings) as resources:
         return await _check_keys(resources, listening)
@@ -80,9 +80,10 @@ async def _rehearse(settings: Settings, listening: socket) -> bool:
 async def _check_keys(resources: Resources, listening: socket) -> bool:
     """Whether everyone who reaches it may ask. Without keys nobody beyond this machine may reach it."""
     from bythebook.errors import InvalidSettings
+    from bythebook.web.keys import Keys
     from bythebook.web.sockets import is_loopback
 
-    keyless = not await resources.keys.any()
+    keyless = not await Keys(resources.database).any()
     if keyless and not is_loopback(listening):
         raise InvalidSettings(
             f"There are no keys, so everyone who reaches {listening.getsockname()[0]} could ask. Make one first with "

@@ -44,7 +44,7 @@ def list_threads(
     from rich.console import Console
     from rich.markup import escape
 
-    from bythebook.cli.tables import plain_table, when
+    from bythebook.cli.output.tables import plain_table, when
 
     console = Console(highlight=False)
     if not threads:
@@ -129,14 +129,14 @@ def trace(
     console = Console(highlight=False)
     _print_turn(console, chosen, verbose=True)
     if chosen.trace is not None:
-        from bythebook.cli.trace import print_trace
+        from bythebook.cli.output.trace import print_trace
 
         print_trace(console, chosen.trace)
 
 
 def _print_turn(console: Console, turn: StoredTurn, *, verbose: bool = False) -> None:
-    from bythebook.cli.answer import print_answer, print_sentence
-    from bythebook.cli.tables import when
+    from bythebook.cli.output.answer import print_answer, print_sentence
+    from bythebook.cli.output.tables import when
 
     console.print(f"\n› {turn.asked}\n", markup=False)
     for sentence in turn.answer.sentences:

@@ -10,8 +10,8 @@ from bythebook.cli.options import DataDir
 
 if TYPE_CHECKING:
     from bythebook.errors import BookError
-    from bythebook.jobs.course import JobEvent
     from bythebook.jobs.model import Job
+    from bythebook.jobs.progress import JobEvent
     from bythebook.settings import Settings
 
 
@@ -33,7 +33,7 @@ async def _work(settings: Settings, until_idle: bool) -> None:
     import signal
     from contextlib import suppress
 
-    from bythebook.wiring import open_resources
+    from bythebook.wiring.author import open_resources
 
     asked_to_end = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end.set)
@@ -55,20 +55,20 @@ def _tell(job: Job, event: JobEvent | BookError) -> None:
     from datetime import datetime
 
     from bythebook.errors import BookError
-    from bythebook.index.progress import Planned, Report
-    from bythebook.jobs.course import Waiting
-    from bythebook.publishing import Calibrating
+    from bythebook.ingestion.progress import IngestReport, Planned
+    from bythebook.ingestion.publisher import CalibrationBegun
+    from bythebook.jobs.progress import WaitBegun
 
     match event:
         case Planned():
             said = f"{job.mode} ingestion of {job.book_id}: {event.files_total:,} lessons to do"
             if job.attempts > 1:
                 said = f"taken over from a worker that is gone, {said}; what is embedded is not embedded again"
-        case Calibrating():
+        case CalibrationBegun():
             said = "all lessons are in; calibrating"
-        case Waiting():
+        case WaitBegun():
             said = f"waits {event.seconds:.0f} s: {event.reason}"
-        case Report():
+        case IngestReport():
             said = f"done: {event.files_processed:,} lessons, {event.chunks_created:,} chunks new, {event.chunks_deleted:,} gone"
         case BookError():
             said = f"ended: {event}"

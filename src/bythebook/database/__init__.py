@@ -1,1 +1,4 @@
-"""The SQL database: its tables, its migrations, and how it is opened. SQLite in a file, or PostgreSQL."""
+"""Tables, migrations and an opened SQLite or PostgreSQL database.
+
+May import `books` and the root.
+"""

@@ -1,1 +1,4 @@
-"""Drafting: evidence in, sentences out. What is drafted is not trusted; `grounding` checks it before anyone sees it."""
+"""Evidence → a draft. A draft is not trusted: `grounding` checks it before anyone sees it.
+
+May import `grounding` and below.
+"""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, StatementKind, statements
-from bythebook.retrieval.asking import Shape
 from bythebook.retrieval.forms import STEP
-from bythebook.retrieval.reading import ReadStatement, stems
+from bythebook.retrieval.question import Shape
+from bythebook.retrieval.sentence_reader import ReadStatement, stems
 
 LONGEST_ANSWER = 900
 LONGEST_BLOCK = 1500

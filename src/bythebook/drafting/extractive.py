@@ -9,8 +9,8 @@ from textwrap import dedent
 from bythebook.books.statements import Statement
 from bythebook.drafting.composition import Group, Passage, compose
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
-from bythebook.retrieval.asking import asked_for
-from bythebook.retrieval.reading import Reader
+from bythebook.retrieval.question import asked_for
+from bythebook.retrieval.sentence_reader import SentenceReader
 
 HEADER_LINES = 2
 LINE = re.compile(r"[^\n]*\n?")
@@ -21,7 +21,7 @@ class ExtractiveDrafter:
 
     model = "extractive"
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: SentenceReader) -> None:
         self._reader = reader
 
     async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:

@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bythebook.books.sizing import size
+from bythebook.books.token_size import size
 from bythebook.drafting.draft import DraftRequest, Exchange
 from bythebook.errors import InvalidSettings
-from bythebook.grounding.splitting import split_markers
+from bythebook.grounding.sentence_splitter import split_markers
 from bythebook.retrieval.evidence import Evidence
 
 TOOL_NAME = "search_textbook"

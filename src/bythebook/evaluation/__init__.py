@@ -1,1 +1,4 @@
-"""How good a book's tutor is: questions with what their author expects, asked, scored and shown. Nobody has to believe us."""
+"""An author's questions → a scorecard.
+
+May import `threads`, `ingestion` and below; `jobs` stands beside it.
+"""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
+from bythebook.answering.question import check_question
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import InvalidInput
 from bythebook.grounding.verdict import RefusalReason
 from bythebook.retrieval.query import SearchQuery
-from bythebook.turn import check_question
 
 REASONS: tuple[RefusalReason, ...] = get_args(RefusalReason)
 REASON_OF_KIND: Mapping[str, RefusalReason] = {

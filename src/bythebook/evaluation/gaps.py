@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
 from bythebook.threads.model import StoredTurn
-from bythebook.threads.review_store import Review
+from bythebook.threads.review import Review
 
 ELSEWHERE = "Off the subject"
 """Where questions stand that no section is near to."""

@@ -16,7 +16,7 @@ NAMES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class QualityGate:
     name: str
     least: float
 
@@ -25,7 +25,7 @@ class Gate:
 class Miss:
     """A figure below its gate; no figure at all where nothing in the questions could tell it."""
 
-    gate: Gate
+    gate: QualityGate
     figure: Figure | None
 
     @property
@@ -35,12 +35,12 @@ class Miss:
         return f"{self.gate.name} is {self.figure.value:.3f} and must be at least {self.gate.least:g}"
 
 
-def read_gates(given: Iterable[str]) -> list[Gate]:
+def read_gates(given: Iterable[str]) -> list[QualityGate]:
     """From METRIC=VALUE; a value may be a percentage."""
     return [_gate(text) for text in given]
 
 
-def _gate(text: str) -> Gate:
+def _gate(text: str) -> QualityGate:
     name, _, value = (part.strip() for part in text.partition("="))
     try:
         least = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
@@ -50,10 +50,10 @@ def _gate(text: str) -> Gate:
         raise InvalidInput(f"--fail-under takes METRIC=VALUE with a value from 0 to 1 or 0% to 100%, not '{text}'.")
     if name not in NAMES:
         raise InvalidInput(f"There is no metric '{name}' to fail under. There are: {', '.join(NAMES)}.")
-    return Gate(name=name, least=least)
+    return QualityGate(name=name, least=least)
 
 
-def missed(gates: Sequence[Gate], figures: Iterable[Figure]) -> list[Miss]:
+def missed(gates: Sequence[QualityGate], figures: Iterable[Figure]) -> list[Miss]:
     known = by_name(figures)
     return [
         Miss(gate=gate, figure=figure) for gate in gates if (figure := known.get(gate.name)) is None or figure.value < gate.least

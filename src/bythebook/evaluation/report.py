@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from bythebook import __version__
-from bythebook.answering import Answering
-from bythebook.calibrating import BookQuestion, for_fitting, read_questions
+from bythebook.answering.answerer import Answerer
 from bythebook.errors import InvalidInput, Unavailable
-from bythebook.evaluation.asking import Manner, Outcome, ask_all
 from bythebook.evaluation.cases import Case, Remark
 from bythebook.evaluation.figures import Figure, figures
+from bythebook.evaluation.files import CaseSet
 from bythebook.evaluation.ir_measures import retrieval_figures
+from bythebook.evaluation.lesson_texts import LessonTexts
 from bythebook.evaluation.marks import Mark
-from bythebook.evaluation.reading import CaseSet
-from bythebook.evaluation.scoring import Scorer
-from bythebook.evaluation.sources import Sources
+from bythebook.evaluation.run import Manner, Outcome, ask_all
+from bythebook.evaluation.scorer import Scorer
 from bythebook.evaluation.times import Times, taken
 from bythebook.grounding.calibration import Calibration
-from bythebook.grounding.probes import FOREIGN
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
-from bythebook.values import from_plain, to_plain
+from bythebook.ingestion.calibrator import BookQuestion, for_fitting, read_questions
+from bythebook.ingestion.probes import FOREIGN
+from bythebook.plain import from_plain, to_plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CaseDone:
     """One more question has been asked and marked."""
 
     done: int
@@ -68,20 +68,20 @@ class Asked:
 
 
 async def evaluate(
-    answering: Answering, index: VectorIndex, state: IngestionState, given: CaseSet, manner: Manner, *, name: str
-) -> AsyncIterator[Asked | Report]:
+    answerer: Answerer, index: VectorIndex, state: IngestionState, given: CaseSet, manner: Manner, *, name: str
+) -> AsyncIterator[CaseDone | Report]:
     """Tells how far it is, then the report."""
-    sources = Sources(index, state)
+    sources = LessonTexts(index, state)
     cases, unknown = await sources.settle(given.cases)
     manifest = (await index.collections())[state.collection_name]
     fitted = _fitted(cases, state, manifest.calibration.get(state.book_id))
     scorer = Scorer(sources, language=state.language)
     outcomes: dict[str, Outcome] = {}
     marks: dict[str, Mark] = {}
-    async for outcome in ask_all(answering, state.book_id, cases, manner):
+    async for outcome in ask_all(answerer, state.book_id, cases, manner):
         outcomes[outcome.case.id] = outcome
         marks[outcome.case.id] = await scorer.mark(outcome, fitted=outcome.case.id in fitted)
-        yield Asked(done=len(marks), total=len(cases))
+        yield CaseDone(done=len(marks), total=len(cases))
     failures = [mark.failure for mark in marks.values() if mark.failure]
     if len(failures) == len(cases):
         raise Unavailable(failures[0])

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bythebook.evaluation.asking import Outcome
 from bythebook.evaluation.figures import LABELS, Figure
 from bythebook.evaluation.intervals import percentile
+from bythebook.evaluation.run import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class QuestionTime:
     """One question's milliseconds, until its end and until its first sentence. A refusal has no sentence."""
 
     total_ms: float
@@ -27,13 +27,13 @@ class Times:
     at_once: int
     held_out: tuple[Figure, ...]
     fitted: tuple[Figure, ...]
-    questions: Mapping[str, Timing]
+    questions: Mapping[str, QuestionTime]
 
 
 def taken(outcomes: Sequence[Outcome], *, fitted: Collection[str], at_once: int) -> Times:
     """A question that could not be asked took no time that says anything."""
     timings = {
-        outcome.case.id: Timing(total_ms=outcome.total_ms, first_sentence_ms=outcome.first_sentence_ms)
+        outcome.case.id: QuestionTime(total_ms=outcome.total_ms, first_sentence_ms=outcome.first_sentence_ms)
         for outcome in outcomes
         if not outcome.failure
     }
@@ -46,7 +46,7 @@ def taken(outcomes: Sequence[Outcome], *, fitted: Collection[str], at_once: int)
     )
 
 
-def latencies(timings: Sequence[Timing]) -> tuple[Figure, ...]:
+def latencies(timings: Sequence[QuestionTime]) -> tuple[Figure, ...]:
     total = [timing.total_ms for timing in timings]
     first = [timing.first_sentence_ms for timing in timings if timing.first_sentence_ms is not None]
     rows = (("latency_p50_ms", total, 0.5), ("latency_p95_ms", total, 0.95), ("first_sentence_p95_ms", first, 0.95))

@@ -1,1 +1,4 @@
-"""Grounding: whether the book answers, and whether a sentence says what the book says. Pure code, no I/O."""
+"""Passages and a draft → may we answer, and does the book say this? Pure code, no I/O.
+
+May import `retrieval` and below.
+"""

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.errors import Mismatch
-from bythebook.grounding.regression import area, best_threshold
 from bythebook.grounding.signals import Glance, Signals
-from bythebook.grounding.weighing import USUAL, Weighing, fitted, fitted_by_text
+from bythebook.grounding.weights import USUAL, SignalWeights, area, best_threshold, fitted, fitted_by_text
 
 METHOD = "ridge logistic regression on nine retrieval signals, anchored"
 TOP_ABOVE_MEAN = 0.15
@@ -113,7 +112,7 @@ def fit(probes: Sequence[Probe]) -> Calibration:
     )
 
 
-def _weighing(probes: Sequence[Probe], rows: NDArray[np.float64], truth: NDArray[np.bool_]) -> Weighing:
+def _weighing(probes: Sequence[Probe], rows: NDArray[np.float64], truth: NDArray[np.bool_]) -> SignalWeights:
     foreign = np.array([probe.source == FOREIGN_SOURCE for probe in probes])
     asked = (FOREIGN_SOURCE, AUTHOR_SOURCE, AUTHOR_FOREIGN_SOURCE)
     made = np.array([probe.source not in asked for probe in probes])

@@ -13,24 +13,11 @@ from bythebook.books.model import Chunk, Span
 from bythebook.books.statements import statements
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import read
+from bythebook.grounding.form import unsafe
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.splitting import SentenceSplitter, kind_of
-from bythebook.grounding.support import Source, best_windows, folded, read_source, same_words
-from bythebook.grounding.surface import unsafe
+from bythebook.grounding.support import CheckedSource, best_windows, folded, read_source, same_words
 from bythebook.retrieval.evidence import Evidence
-
-__all__ = [
-    "Checker",
-    "Citation",
-    "Quoted",
-    "Sentence",
-    "SentenceSplitter",
-    "Supported",
-    "Unsupported",
-    "kind_of",
-    "split_markers",
-]
 
 BLOCKS = ("code", "table", "maths")
 LINE_END = re.compile(r"\r\n?|\n")
@@ -84,7 +71,7 @@ class Quoted(Protocol):
     def end(self) -> int: ...
 
 
-class Sentence(Protocol):
+class CheckedSentence(Protocol):
     """What is checked: one sentence, item or block of a draft."""
 
     @property
@@ -109,7 +96,7 @@ class Checker:
         """More was found while drafting."""
         self._evidence.update({one.label: one for one in evidence})
 
-    def check(self, sentence: Sentence) -> Supported | Unsupported:
+    def check(self, sentence: CheckedSentence) -> Supported | Unsupported:
         if sentence.quotes:
             return self._check_quotes(sentence)
         text, marked = split_markers(sentence.text)
@@ -137,7 +124,7 @@ class Checker:
         ]
         return Supported(text=text, kind=kind, citations=(same,) if same else tuple(found))
 
-    def _check_quotes(self, sentence: Sentence) -> Supported | Unsupported:
+    def _check_quotes(self, sentence: CheckedSentence) -> Supported | Unsupported:
         """A sentence of the book's own words: nothing in it may differ from the stretches it names."""
         citations, words = [], []
         for quote in sentence.quotes:
@@ -152,7 +139,7 @@ class Checker:
         return Supported(text=sentence.text, kind=sentence.kind, citations=tuple(citations))
 
 
-def _same(text: str, cited: Sequence[Evidence], sources: Mapping[int, Sequence[Source]]) -> Citation | None:
+def _same(text: str, cited: Sequence[Evidence], sources: Mapping[int, Sequence[CheckedSource]]) -> Citation | None:
     """The place that says exactly this."""
     for one in cited:
         for source in sources[one.label]:
@@ -171,7 +158,7 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
     return Unsupported(text=text, reason=f"has {kind} that its sources do not have")
 
 
-def _says(sentence: Sentence, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
+def _says(sentence: CheckedSentence, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
     """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
     letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
     slices = [chunk.text[start:end] for chunk, start, end in quoted]

@@ -73,7 +73,7 @@ class Denial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadText:
     """One text, read. `content` are the stems that say something, in order; `stems` are all of them, light ones too."""
 
     text: str
@@ -92,7 +92,7 @@ class Reading:
 
 
 @lru_cache(maxsize=8192)
-def read(markdown: str, language: str) -> Reading:
+def read(markdown: str, language: str) -> ReadText:
     text = plain(markdown)
     english = language.casefold().startswith("en")
     found = words(text, language)
@@ -106,7 +106,7 @@ def read(markdown: str, language: str) -> Reading:
     spoken = {(NUMBER_WORDS[word.casefold()], "") for word in WORD.findall(text) if word.casefold() in NUMBER_WORDS}
     round_ones = {(ROUND_NUMBERS[word.casefold()], "") for word in WORD.findall(text) if word.casefold() in ROUND_NUMBERS}
     units = {unit for _, unit in numbers if unit} | {UNITS[word] for word in UNIT_WORD.findall(text) if word in UNITS}
-    return Reading(
+    return ReadText(
         text=text,
         content=tuple(dict.fromkeys(stem for _, stem in content)),
         stems=frozenset(stem for _, _, stem in found),

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from bythebook.grounding.alignment import altered
-from bythebook.grounding.facts import Denial, Reading, stem
-from bythebook.grounding.support import Source, Statement, Window
-from bythebook.grounding.surface import asks, chatter, misquotes, unsafe
+from bythebook.grounding.facts import Denial, ReadText, stem
+from bythebook.grounding.form import asks, chatter, misquotes, unsafe
+from bythebook.grounding.support import CheckedSource, CheckedStatement, Window
 
 ENOUGH = 0.65
 """The share of content words that must be found."""
@@ -38,7 +38,9 @@ ABSOLUTES = ("always", "only", "guarantee", "all", "never")
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 
 
-def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
+def objection(
+    text: str, claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float
+) -> str | None:
     """Why the sentence must not be shown; None where nothing speaks against it."""
     return (
         unsafe(text, sources)
@@ -55,11 +57,11 @@ def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Seq
     )
 
 
-def _all_statements(sources: Sequence[Source]) -> Iterator[Statement]:
+def _all_statements(sources: Sequence[CheckedSource]) -> Iterator[CheckedStatement]:
     return (statement for source in sources for statement in source.statements if not statement.planted)
 
 
-def _numbers(claim: Reading, sources: Sequence[Source]) -> str | None:
+def _numbers(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     for number in sorted(claim.numbers):
         held = any(_has_number(statement.reading, number) for statement in _all_statements(sources))
         if not held and not any(_has_number(source.around, number) for source in sources):
@@ -67,14 +69,14 @@ def _numbers(claim: Reading, sources: Sequence[Source]) -> str | None:
     return None
 
 
-def _has_number(reading: Reading, number: tuple[str, str]) -> bool:
+def _has_number(reading: ReadText, number: tuple[str, str]) -> bool:
     value, unit = number
     if not unit:
         return any(value == known for known, _ in reading.known_numbers)
     return number in reading.known_numbers or ((value, "") in reading.known_numbers and unit in reading.units)
 
 
-def _names(claim: Reading, sources: Sequence[Source]) -> str | None:
+def _names(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     for name in sorted(claim.identifiers | claim.names):
         if not any(source.names(name) or _has_stem(source, name) for source in sources):
             return f"names {name}, which its sources do not"
@@ -83,17 +85,17 @@ def _names(claim: Reading, sources: Sequence[Source]) -> str | None:
     return None
 
 
-def _has_stem(source: Source, name: str) -> bool:
+def _has_stem(source: CheckedSource, name: str) -> bool:
     return name.isalpha() and stem(name, source.language) in source.stems
 
 
-def _ordinary(claim: Reading) -> bool:
+def _ordinary(claim: ReadText) -> bool:
     """A first word that is no name and no subject: "Typically", "Using", "Choose"."""
     first = claim.text.split()[0].strip("\"'“‘(«*_,;:").casefold()
     return first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper()
 
 
-def _swapped(claim: Reading, sources: Sequence[Source]) -> str | None:
+def _swapped(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     """A number or name that the book uses, but of something else."""
     words = frozenset(claim.content)
     for number in sorted(claim.numbers):
@@ -117,7 +119,7 @@ def _swapped(claim: Reading, sources: Sequence[Source]) -> str | None:
     return None
 
 
-def _placed(sources: Sequence[Source]) -> Iterator[tuple[Statement, frozenset[str]]]:
+def _placed(sources: Sequence[CheckedSource]) -> Iterator[tuple[CheckedStatement, frozenset[str]]]:
     """Each statement with the words it is about: its own, and those of the one before where it leans on it."""
     for source in sources:
         for place, statement in enumerate(source.statements):
@@ -126,14 +128,16 @@ def _placed(sources: Sequence[Source]) -> Iterator[tuple[Statement, frozenset[st
 
 
 def _is_swap(
-    words: frozenset[str], own: list[tuple[Statement, frozenset[str]]], rival: list[tuple[Statement, frozenset[str]]]
+    words: frozenset[str],
+    own: list[tuple[CheckedStatement, frozenset[str]]],
+    rival: list[tuple[CheckedStatement, frozenset[str]]],
 ) -> bool:
     held = max((len(words & stems) for _, stems in own), default=0)
     other = max((len(words & stems) for _, stems in rival), default=0)
     return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
 
 
-def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
+def _too_little(claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float) -> str | None:
     if not claim.content or not windows:
         return "says nothing that its sources say"
     found = frozenset[str]().union(
@@ -151,7 +155,7 @@ def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Win
     return "adds a claim that its sources do not make" if _new_claim(claim, found) else None
 
 
-def _new_claim(claim: Reading, found: frozenset[str]) -> bool:
+def _new_claim(claim: ReadText, found: frozenset[str]) -> bool:
     """Whether a clause of the sentence, or a run of its words, has next to nothing of the sources."""
     for clause in claim.clauses:
         known = sum(word in found for word in clause)
@@ -165,7 +169,7 @@ def _new_claim(claim: Reading, found: frozenset[str]) -> bool:
     return False
 
 
-def _denies(claim: Reading, windows: Sequence[Window]) -> str | None:
+def _denies(claim: ReadText, windows: Sequence[Window]) -> str | None:
     stated = [statement for window in windows for statement in window.statements]
     theirs = [denial for statement in stated for denial in statement.reading.denials]
     if not _repeated([denial for denial in claim.denials if denial.plain], theirs):
@@ -195,7 +199,7 @@ def _repeated(wanted: Sequence[Denial], given: Sequence[Denial]) -> bool:
     return len(done) == len(wanted)
 
 
-def _opposite(claim: Reading, windows: Sequence[Window], sources: Sequence[Source]) -> str | None:
+def _opposite(claim: ReadText, windows: Sequence[Window], sources: Sequence[CheckedSource]) -> str | None:
     found = frozenset[str]().union(
         *(source.around.stems for source in sources),
         *(statement.reading.stems for window in windows for statement in window.statements),

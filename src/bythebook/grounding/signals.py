@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
-from bythebook.retrieval.alikes import Alikes, alikes, holds
+from bythebook.grounding.confidence import POOL
+from bythebook.retrieval.variants import Alikes, alikes, holds
 
-POOL = 5
 FIELD = 20
 """Candidates beyond the pool that the best is measured against."""
 TOLD = 1

@@ -13,7 +13,7 @@ from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import readable, sentences
 from bythebook.books.model import Chunk
 from bythebook.books.statements import statements
-from bythebook.grounding.facts import ENUMERATOR, Reading, read, without_mark
+from bythebook.grounding.facts import ENUMERATOR, ReadText, read, without_mark
 
 LONGEST_WINDOW = 3
 """Sentences in a row that may carry one drafted sentence."""
@@ -38,12 +38,12 @@ INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class CheckedStatement:
     """A sentence of a chunk: `chunk.text[start:end]`, read."""
 
     start: int
     end: int
-    reading: Reading
+    reading: ReadText
     leans: bool
     planted: bool
     code: bool
@@ -54,13 +54,13 @@ class Statement:
 class Window:
     """Statements of one passage in a row, and which of the drafted sentence's words they hold, as bits."""
 
-    source: Source
+    source: CheckedSource
     first: int
     last: int
     mask: int
 
     @property
-    def statements(self) -> Sequence[Statement]:
+    def statements(self) -> Sequence[CheckedStatement]:
         return self.source.statements[self.first : self.last + 1]
 
     @property
@@ -70,7 +70,7 @@ class Window:
         return each if len(each) == 1 else [*each, " ".join(each)]
 
 
-class Source:
+class CheckedSource:
     """A chunk prepared to be held against drafted sentences."""
 
     def __init__(self, chunk: Chunk, language: str) -> None:
@@ -122,8 +122,8 @@ class Source:
 
 
 @lru_cache(maxsize=1024)
-def read_source(chunk: Chunk, language: str) -> Source:
-    return Source(chunk, language)
+def read_source(chunk: Chunk, language: str) -> CheckedSource:
+    return CheckedSource(chunk, language)
 
 
 def folded(text: str) -> str:
@@ -150,7 +150,7 @@ def _is_code(name: str) -> bool:
     return not name.isalnum()
 
 
-def _statements(text: str, language: str) -> Iterator[Statement]:
+def _statements(text: str, language: str) -> Iterator[CheckedStatement]:
     ends = [end for _, end in _paragraphs(text)]
     planted = {place for place, (start, end) in enumerate(_paragraphs(text)) if PLANTED.search(text, start, end)}
     fence = ""
@@ -164,7 +164,7 @@ def _statements(text: str, language: str) -> Iterator[Statement]:
         reading = read(text[begin:end], language)
         if begin >= end or not reading.text or (text[start] == "#" and not fence):
             continue
-        yield Statement(
+        yield CheckedStatement(
             start=begin,
             end=end,
             reading=reading,
@@ -183,7 +183,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     yield at, len(text)
 
 
-def best_windows(claim: Reading, sources: Sequence[Source], *, most: int) -> tuple[list[Window], float]:
+def best_windows(claim: ReadText, sources: Sequence[CheckedSource], *, most: int) -> tuple[list[Window], float]:
     """The fewest, smallest stretches that hold the sentence's content words, best first, and the share they hold together."""
     bits = _bits(claim)
     covered = 0
@@ -206,12 +206,12 @@ def _worth(window: Window, covered: int) -> tuple[float, float]:
     return (window.mask & ~covered).bit_count() - 0.8 * length, -sum(s.end - s.start for s in window.statements)
 
 
-def same_words(text: str, source: Source) -> tuple[int, int] | None:
+def same_words(text: str, source: CheckedSource) -> tuple[int, int] | None:
     """The stretch of the chunk that is this sentence, word for word."""
     return source.by_text.get(folded(without_mark(text)))
 
 
-def _bits(claim: Reading) -> dict[str, int]:
+def _bits(claim: ReadText) -> dict[str, int]:
     facts = [f"#{value}" for value, _ in claim.numbers]
     return {word: 1 << place for place, word in enumerate(dict.fromkeys((*claim.content, *facts)))}
 
@@ -220,7 +220,7 @@ def _mask(bits: dict[str, int], stems: frozenset[str]) -> int:
     return sum(bit for word, bit in bits.items() if word in stems)
 
 
-def _windows(source: Source, bits: dict[str, int], *, with_code: bool) -> Iterator[Window]:
+def _windows(source: CheckedSource, bits: dict[str, int], *, with_code: bool) -> Iterator[Window]:
     masks = []
     for statement in source.statements:
         numbers = frozenset(f"#{value}" for value, _ in statement.reading.known_numbers)

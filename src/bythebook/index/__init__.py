@@ -1,1 +1,4 @@
-"""Lessons made searchable: embeddings, lexical terms, the vector engine, and the ingestion that keeps them in step."""
+"""Chunks and vectors → stored, filtered and found again, by either engine.
+
+May import `embedding` and below.
+"""

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from bythebook.books.model import CHUNKER_VERSION
+from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Mismatch
+from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.state import IngestionState
 
 TIMES = ("last_full_ingest", "last_incremental_update")
@@ -79,3 +82,12 @@ def _plain(state: IngestionState) -> dict[str, Any]:
 def _state(stored: Mapping[str, Any]) -> IngestionState:
     times = {name: datetime.fromisoformat(stored[name]) for name in TIMES if stored[name]}
     return IngestionState(**{**stored, **times})
+
+
+def wanted_manifest(embedder: Embedder) -> Manifest:
+    return Manifest(
+        embedder=embedder.name,
+        dimension=embedder.dimension,
+        chunker_version=CHUNKER_VERSION,
+        lexical_version=LEXICAL_VERSION,
+    )

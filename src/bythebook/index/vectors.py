@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from bythebook.books.model import Chunk
-from bythebook.index.manifest import Manifest
 
 if TYPE_CHECKING:  # a command that has a server search for it knows what a filter is, and needs no arrays
     import numpy as np
     from numpy.typing import NDArray
+
+    from bythebook.index.manifest import Manifest
 
 DENSE = "dense"
 LEXICAL = "lexical"

@@ -1,1 +1,4 @@
-"""Ingestion jobs: rows that any worker can take up, and the workers that do."""
+"""An order to ingest → a leased row that any worker can take up.
+
+May import `threads`, `ingestion` and below; `evaluation` stands beside it.
+"""

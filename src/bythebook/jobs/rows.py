@@ -12,7 +12,7 @@ from bythebook.index.state import Failure
 from bythebook.jobs.model import Job, Order, Progress, source_from_plain, source_to_plain
 
 if TYPE_CHECKING:
-    from bythebook.index.progress import Report
+    from bythebook.ingestion.progress import IngestReport
 
 REPORTED = ("files_discovered", "files_new", "files_modified", "files_deleted", "chunks_embedded", "total_chunks")
 STALE = ("thread_id", "turn", "label", "page_title", "section", "quote")
@@ -55,7 +55,7 @@ def progress_columns(progress: Progress) -> dict[str, Any]:
     return {"progress": asdict(progress), **{name: getattr(progress, name) for name in counts}}
 
 
-def report_columns(report: Report) -> dict[str, Any]:
+def report_columns(report: IngestReport) -> dict[str, Any]:
     """Document D's counts; `report` keeps what else an author may want to know, the warnings among it."""
     return {
         "files_total": report.files_discovered,

@@ -24,7 +24,7 @@ from bythebook.jobs.model import Job, JobStatus, Order, Progress, source_to_plai
 from bythebook.jobs.rows import job_of, new_row, progress_columns, report_columns
 
 if TYPE_CHECKING:
-    from bythebook.index.progress import Report
+    from bythebook.ingestion.progress import IngestReport
 
 LEASE = timedelta(seconds=10)
 ATTEMPTS_MAX = 10
@@ -33,7 +33,7 @@ CANCELLED = "Cancelled before it was done; what was done so far is kept. Go on w
 INTERRUPTED = "The process that ran it ended before the job did; what was done is kept. Go on with: bythebook jobs retry {job_id}"
 WORN_OUT = "Begun {attempts} times; each time its worker died. Look at the workers' memory, then: bythebook jobs retry {job_id}"
 
-Standing = Literal["ours", "cancelled", "lost"]
+LeaseState = Literal["ours", "cancelled", "lost"]
 """What a worker learns when it renews its lease."""
 
 
@@ -80,14 +80,14 @@ class Jobs:
                 return None
             raise
 
-    async def renew(self, job: Job, progress: Progress) -> Standing:
+    async def renew(self, job: Job, progress: Progress) -> LeaseState:
         """Tell how far it is, and learn whether to go on."""
         async with self._timed() as (connection, now):
             changes = update(jobs).where(_held(job)).values(lease_expires_at=now + LEASE, **progress_columns(progress))
             row = (await connection.execute(changes.returning(jobs.c.cancel_requested))).first()
         return "lost" if row is None else "cancelled" if row.cancel_requested else "ours"
 
-    async def complete(self, job: Job, report: Report) -> bool:
+    async def complete(self, job: Job, report: IngestReport) -> bool:
         """False where the job has become another worker's."""
         async with self._timed() as (connection, now):
             return await _end(connection, job, now, status="completed", error_message=None, **report_columns(report))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from random import Random
 
 from bythebook.errors import BookError, Unavailable
-from bythebook.jobs.course import JobEvent
 from bythebook.jobs.model import Job
-from bythebook.jobs.running import Runner, new_owner, this_host
+from bythebook.jobs.progress import JobEvent
+from bythebook.jobs.runner import JobRunner, new_owner, this_host
 
 CHANCE = Random()  # of our own: the shared one is for who seeds it
 POLL_SECONDS = 0.5
@@ -28,7 +28,7 @@ def _nobody(job: Job, event: JobEvent | BookError) -> None:
 class Worker:
     """One job at a time."""
 
-    runner: Runner
+    runner: JobRunner
     listener: Listener = _nobody
 
     async def work(self, *, until_idle: bool = False) -> None:

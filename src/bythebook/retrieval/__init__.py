@@ -1,1 +1,4 @@
-"""Finding the passage: filters, hybrid search, and the surroundings of a hit."""
+"""A question → the passages that may answer it.
+
+May import `index` and below.
+"""

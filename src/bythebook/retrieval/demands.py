@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from bythebook.index.lexical import words
-from bythebook.retrieval.alikes import alikes, holds
 from bythebook.retrieval.forms import NUMBER
+from bythebook.retrieval.variants import alikes, holds
 
 SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)\W*$")
 INNER_CAPITAL = re.compile(r"(?<=.)[A-Z_]")

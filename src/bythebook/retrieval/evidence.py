@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bythebook.books.model import Chunk
-from bythebook.books.sizing import SMALL, size
+from bythebook.books.token_size import SMALL, size
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from bythebook.books.statements import Statement
-from bythebook.retrieval.asking import Shape
+from bythebook.retrieval.question import Shape
 
 FEWEST_WORDS = 4
 NUMBER_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|twice|hundred|thousand|million|billion"

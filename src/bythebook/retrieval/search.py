@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.model import Chunk
+from bythebook.embedding.embedder import Embedder
 from bythebook.errors import NotFound, StorageFailure
-from bythebook.index.embedding import Embedder
 from bythebook.index.lexical import query_terms
-from bythebook.index.manifest import Manifest, served_books
+from bythebook.index.manifest import Manifest, served_books, wanted_manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate, ChunkText, VectorIndex
-from bythebook.index.versions import wanted_manifest
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
 from bythebook.retrieval.query import SearchQuery, SearchResult
 
@@ -29,7 +28,7 @@ LOOKED_AT = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class RankedChunk:
     """A chunk that was found. `score` orders the hits; it means nothing from one question to the next."""
 
     chunk: Chunk
@@ -48,7 +47,7 @@ class Retrieval:
     state: IngestionState
     embedding: NDArray[np.float32]
     candidates: tuple[Candidate, ...]
-    hits: tuple[Hit, ...]
+    hits: tuple[RankedChunk, ...]
 
 
 class Search:
@@ -156,8 +155,8 @@ def _read_closely(
     return sorted(first.values(), key=lambda look: look.place)[:most]
 
 
-def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> Hit:
-    return Hit(
+def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> RankedChunk:
+    return RankedChunk(
         chunk=chunk,
         cosine=min(1.0, max(0.0, look.candidate.cosine)),
         lexical=look.candidate.lexical,
@@ -167,7 +166,7 @@ def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> Hi
     )
 
 
-def to_result(rank: int, hit: Hit, relevance: float | None) -> SearchResult:
+def to_result(rank: int, hit: RankedChunk, relevance: float | None) -> SearchResult:
     chunk = hit.chunk
     return SearchResult(
         rank=rank,

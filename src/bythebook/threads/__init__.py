@@ -1,1 +1,4 @@
-"""Threads: conversations that are kept."""
+"""Turns → threads that are kept.
+
+May import `answering` and below; `ingestion` stands beside it.
+"""

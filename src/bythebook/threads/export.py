@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bythebook.answers import Answer, sources_footer
+from bythebook.answering.answer import Answer, sources_footer
 from bythebook.threads.model import StoredTurn, Thread
 
 CODE = re.compile(

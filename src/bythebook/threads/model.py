@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
+from bythebook.answering.trace import Trace
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import InvalidInput
 from bythebook.grounding.citations import Citation
-from bythebook.traces import Trace
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -112,7 +112,7 @@ class CitedChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quoted:
+class StoredQuote:
     """What a kept answer quotes from a chunk, and the question it answers."""
 
     cited: CitedChunk

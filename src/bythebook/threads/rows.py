@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
+from bythebook.answering.trace import Trace
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import StorageFailure
 from bythebook.grounding.citations import Citation
-from bythebook.threads.model import CitedChunk, Message, Quoted, StoredTurn, Thread, archived_at
-from bythebook.traces import Trace
-from bythebook.values import from_plain, to_plain
+from bythebook.plain import from_plain, to_plain
+from bythebook.threads.model import CitedChunk, Message, StoredQuote, StoredTurn, Thread, archived_at
 
 
 def thread_of(row: Row[Any], now: datetime) -> Thread:
@@ -79,11 +79,11 @@ def turn_of(row: Row[Any]) -> StoredTurn:
         ) from error
 
 
-def quoted_of(row: Row[Any]) -> Quoted:
+def quoted_of(row: Row[Any]) -> StoredQuote:
     cited = CitedChunk(**{name: getattr(row, name) for name in ("thread_id", "turn", "label", "chunk_id", "stale_since")})
     citations = [one for sentence in row.answer["sentences"] for one in sentence["citations"]]
     here = [one for one in citations if (one["label"], one["chunk_id"]) == (row.label, row.chunk_id)]
-    return Quoted(
+    return StoredQuote(
         cited=cited, question=row.answer["query"], citations=tuple(dict.fromkeys(from_plain(Citation, one) for one in here))
     )
 

@@ -29,17 +29,9 @@ from bythebook.database.engine import Database
 from bythebook.database.statements import now
 from bythebook.database.tables import cited, messages, threads, turns
 from bythebook.errors import NotFound
-from bythebook.threads.model import (
-    Lease,
-    Message,
-    NewTurn,
-    StoredTurn,
-    Thread,
-    checked_title,
-    read_thread_id,
-)
+from bythebook.threads.model import Lease, Message, NewTurn, StoredTurn, Thread, checked_title, read_thread_id
 from bythebook.threads.rows import message_of, thread_of, turn_of
-from bythebook.threads.turn_store import no_thread, store, take
+from bythebook.threads.turn_statements import no_thread, store, take
 
 ANY_KEY: Final = "*"
 """In place of a key's id: the look of the one who runs the program, over everyone's threads."""

@@ -7,11 +7,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
+from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Exchange
-from bythebook.drafting.lines import WriteLine
-from bythebook.drafting.rewriting import NEGATION, material, unwrapped
-from bythebook.drafting.topics import stems
 from bythebook.errors import BookError
+from bythebook.followups.rewrite import NEGATION, material, unwrapped
+from bythebook.followups.topics import stems
 from bythebook.threads.model import MAX_SUMMARY
 
 FROM_EXCHANGES = 5
@@ -28,7 +28,7 @@ SPEAKING_OF_IT = frozenset(
 """What a summary may say though nobody did."""
 
 
-class Summing:
+class PendingSummary:
     """The summary of one turn's thread, in the making. Nobody waits for it: `told` gives what is there."""
 
     def __init__(self, write_line: WriteLine | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
 from bythebook.drafting.draft import ToolCall
 from bythebook.drafting.prompts import tool_error
 from bythebook.retrieval.query import SearchResult

@@ -1,1 +1,4 @@
-"""The service: the answering engine over HTTP. FastAPI, uvicorn, pydantic, prometheus and limits live here only."""
+"""HTTP → operations: the service, its keys, its limits and its page.
+
+May import `operations` and below; FastAPI, pydantic, uvicorn, limits and prometheus live here only.
+"""

@@ -12,8 +12,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.manifest import served_books
-from bythebook.keys import Keys
 from bythebook.retrieval.query import DEFAULT_BOOK
+from bythebook.web.keys import Keys
 from bythebook.web.limits import exceeded
 from bythebook.web.problems import KeyRequired, NotAllowed
 from bythebook.web.state import Current, State

@@ -18,14 +18,15 @@ from bythebook.errors import BookError
 from bythebook.settings import Settings
 from bythebook.web import problems
 from bythebook.web.access import Doorkeeper
-from bythebook.web.bodies import WholeBody
+from bythebook.web.keys import Keys
 from bythebook.web.limits import Limiter
 from bythebook.web.metrics import Metrics
-from bythebook.web.observing import Observing
+from bythebook.web.middleware.body import WholeBody
+from bythebook.web.middleware.observer import Observer
 from bythebook.web.routes import books, chat, gaps, jobs, local, operations, page, search, threads, webhooks
 from bythebook.web.state import State
-from bythebook.web.working import worker_beside
-from bythebook.wiring import Resources
+from bythebook.web.worker import worker_beside
+from bythebook.wiring.author import Resources
 
 EXPOSED = ["X-Request-ID", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
 DESCRIPTION = (
@@ -41,7 +42,7 @@ class Application(FastAPI):
     metrics: Metrics
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Observing(super().build_middleware_stack(), self.metrics)
+        return Observer(super().build_middleware_stack(), self.metrics)
 
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
@@ -91,14 +92,15 @@ async def _opened(
         redis_url = resources.settings.redis_url
         limiter = Limiter(redis_url.value if redis_url else None)
         stack.push_async_callback(limiter.close)
-        if limiter.shared or await resources.keys.any():
+        keys = Keys(resources.database)
+        if limiter.shared or await keys.any():
             limiter.prepare()
         app.state.opened = State(
             resources=resources,
-            answering=await stack.enter_async_context(resources.answering()),
-            conversing=await stack.enter_async_context(resources.conversing()),
+            answerer=resources.answerer,
+            conversation=resources.conversation,
             threads=resources.threads,
-            keys=resources.keys,
+            keys=keys,
             limiter=limiter,
             metrics=app.metrics,
             settings=resources.settings,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from bythebook.web.problems import TooManyRequests
 
 if TYPE_CHECKING:
-    from bythebook.web.windows import Windows
+    from bythebook.web.rate_limit import Windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class QuotaState:
     """Where a key stands after a request."""
 
     limit: int
@@ -43,16 +43,16 @@ class Limiter:
     def prepare(self) -> Windows:
         """So that the first request need not wait for it."""
         if self._made is None:
-            from bythebook.web.windows import Windows
+            from bythebook.web.rate_limit import Windows
 
             self._made = Windows(self._redis_url)
         return self._made
 
-    async def count(self, key_id: str, per_minute: int) -> tuple[Standing, bool]:
+    async def count(self, key_id: str, per_minute: int) -> tuple[QuotaState, bool]:
         """One request more. Whether it may pass, and where the key stands then."""
         passes, remaining, reset_time = await self.prepare().hit(key_id, per_minute)
         reset = max(1, round(reset_time - time.time() + 0.5))
-        return Standing(limit=per_minute, remaining=max(0, remaining), reset_seconds=reset), passes
+        return QuotaState(limit=per_minute, remaining=max(0, remaining), reset_seconds=reset), passes
 
     async def check(self) -> None:
         """Raises Unavailable where the count cannot be kept."""
@@ -63,7 +63,7 @@ class Limiter:
             await self._made.close()
 
 
-def exceeded(standing: Standing) -> TooManyRequests:
+def exceeded(standing: QuotaState) -> TooManyRequests:
     return TooManyRequests(
         f"This key may make {standing.limit} requests a minute and has made them. Wait {standing.reset_seconds} s.",
         retry_after_seconds=standing.reset_seconds,

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from bythebook.answers import Answer
+from bythebook.answering.answer import Answer
 from bythebook.jobs.model import JobStatus
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"

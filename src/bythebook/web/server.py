@@ -24,7 +24,7 @@ from bythebook.web.logs import configure_logs
 from bythebook.web.metrics import SHARED_FOLDER
 from bythebook.web.sockets import BACKLOG, is_loopback
 from bythebook.web.state import State
-from bythebook.wiring import Resources, open_resources
+from bythebook.wiring.author import Resources, open_resources
 
 NEXT_REQUEST_SECONDS = 15
 LONGEST_END_SECONDS = 100

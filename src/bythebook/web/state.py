@@ -8,14 +8,14 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from bythebook.answering import Answering
-from bythebook.conversing import Conversing
-from bythebook.keys import Keys
+from bythebook.answering.answerer import Answerer
 from bythebook.settings import Settings
+from bythebook.threads.conversation import Conversation
 from bythebook.threads.store import Threads
+from bythebook.web.keys import Keys
 from bythebook.web.limits import Limiter
 from bythebook.web.metrics import Metrics
-from bythebook.wiring import Resources
+from bythebook.wiring.author import Resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class State:
     for hours ends then."""
 
     resources: Resources
-    answering: Answering
-    conversing: Conversing
+    answerer: Answerer
+    conversation: Conversation
     threads: Threads
     keys: Keys
     limiter: Limiter

@@ -93,7 +93,7 @@ class EventStream(EventSourceResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             async with aclosing(self._events) as events:
-                with WhileRead(receive) as reading, _Telling(send, reading, self._keep_alive_seconds) as telling:
+                with WhileRead(receive) as reading, _EventSender(send, reading, self._keep_alive_seconds) as telling:
                     await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                     await telling.tell(self._first)
                     async for event in events:
@@ -103,7 +103,7 @@ class EventStream(EventSourceResponse):
             return
 
 
-class _Telling:
+class _EventSender:
     """Sends events, and a comment when nothing has been sent for a while. One timer sees to that and to readers who take
     nothing: to set and unset one with each event would cost more than to send it."""
 

@@ -1,1 +1,4 @@
-"""What can be asked over HTTP. Each module has a `router`; `web.app` includes them all."""
+"""One file per resource: parse the request, call, respond.
+
+May import `web`.
+"""

@@ -14,9 +14,9 @@ from bythebook.errors import NotFound
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.web.access import Principal, Reader
 from bythebook.web.problems import ERRORS
-from bythebook.web.schemas import BookId
+from bythebook.web.requests import BookId
+from bythebook.web.responses import json_response
 from bythebook.web.state import Current, State
-from bythebook.web.writing import json_response
 
 router = APIRouter(prefix="/books", tags=["books"], responses=ERRORS)
 Wanted = Annotated[BookId, Path(description="The book's id.")]

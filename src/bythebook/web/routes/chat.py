@@ -8,18 +8,17 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from bythebook.answers import Answer, Answered, Found, Refused, Searching, Sentence, TurnEvent
-from bythebook.conversing import Asked, Opened
+from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent
 from bythebook.errors import BookError
 from bythebook.retrieval.query import SearchResult
+from bythebook.threads.conversation import Asked, Opened
 from bythebook.web.access import Principal, Reader, choose_book
 from bythebook.web.logs import log
 from bythebook.web.problems import ERRORS, Problem, describe, request_id, trusted
-from bythebook.web.schemas import ChatRequest
+from bythebook.web.requests import ChatRequest
+from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
 from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
-from bythebook.web.views import ChatResponse, Done, SentenceView, StreamedValue, chat_response, rendered
-from bythebook.web.writing import json_response, write
 
 router = APIRouter(tags=["chat"])
 
@@ -88,7 +87,7 @@ class ChatTurn:
 
     async def whole(self) -> ChatResponse:
         opened: Opened | None = None
-        async with aclosing(self._current.conversing.turn(self._asked)) as events:
+        async with aclosing(self._current.conversation.turn(self._asked)) as events:
             async for event in events:
                 match event:
                     case Opened():
@@ -105,7 +104,7 @@ class ChatTurn:
         opened: Opened | None = None
         number = 0
         try:
-            async with aclosing(self._current.conversing.turn(self._asked)) as events:
+            async with aclosing(self._current.conversation.turn(self._asked)) as events:
                 async for event in events:
                     if isinstance(event, Opened):
                         opened = event
@@ -126,7 +125,7 @@ class ChatTurn:
 
     async def _event(self, event: TurnEvent, opened: Opened, number: int) -> Event:
         match event:
-            case Searching():
+            case SearchBegun():
                 return event_of("searching", event, opened, number)
             case Found():
                 self._found = event.results

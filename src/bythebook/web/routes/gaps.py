@@ -12,9 +12,9 @@ from bythebook.evaluation.gap_texts import to_csv
 from bythebook.evaluation.gaps import Gap, read_gaps
 from bythebook.web.access import Author
 from bythebook.web.problems import ERRORS
-from bythebook.web.schemas import BookId
+from bythebook.web.requests import BookId
+from bythebook.web.responses import json_response
 from bythebook.web.state import Current
-from bythebook.web.writing import json_response
 
 router = APIRouter(prefix="/books/{book_id}", tags=["books"], responses=ERRORS)
 Wanted = Annotated[BookId, Path(description="The book's id.")]

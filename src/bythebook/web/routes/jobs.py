@@ -19,10 +19,10 @@ from bythebook.jobs.view import job_to_plain
 from bythebook.settings import GitSource
 from bythebook.web.access import Author, Principal
 from bythebook.web.problems import ERRORS
-from bythebook.web.schemas import BookId
+from bythebook.web.requests import BookId
+from bythebook.web.responses import json_response, write
 from bythebook.web.state import Current, State
 from bythebook.web.stream import Event, ReaderGone, begin
-from bythebook.web.writing import json_response, write
 
 router = APIRouter(tags=["jobs"], responses=ERRORS)
 

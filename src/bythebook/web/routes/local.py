@@ -1,4 +1,4 @@
-"""For the command line on this machine: runs its errands, because only this process may open the index.
+"""For the command line on this machine: runs its operations, because only this process may open the index.
 
 Not in the OpenAPI document, and not there at all for whoever cannot read the file that announces the server.
 """
@@ -17,27 +17,25 @@ from typing import Annotated, Any, get_type_hints
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from bythebook.errands.server_file import ServerAddress, proof, read_address
-from bythebook.errands.through_server import DONE
 from bythebook.errors import BookError, NotFound, Unavailable
-from bythebook.values import from_plain, to_plain
+from bythebook.operations.address import ServerAddress, proof, read_address
+from bythebook.operations.client import DONE
+from bythebook.plain import from_plain, to_plain
 from bythebook.web.access import Credentials
 from bythebook.web.state import Current, State
 
-ERRANDS = {
-    name: f"bythebook.errands.{module}"
+OPERATIONS = {
+    name: f"bythebook.operations.{module}"
     for module, names in {
-        "asking": ("answer",),
-        "evaluating": ("evaluate", "draft_questions"),
-        "fitting": ("read_calibration",),
-        "passages": ("fetch_context", "fetch_lesson"),
-        "searching": ("choose_book", "read_state", "search"),
-        "shelf": ("inspect", "publish", "calibrate"),
-        "talking": ("converse", "resume"),
+        "author": ("inspect", "publish", "calibrate", "read_calibration"),
+        "evaluation": ("evaluate", "draft_questions"),
+        "reader": ("choose_book", "fetch_context", "fetch_lesson", "read_state", "search"),
+        "threads": ("converse", "resume"),
+        "turns": ("answer",),
     }.items()
     for name in names
 }
-"""Each with the module it is in, which is imported when the errand is first run: a server starts without an author's tools."""
+"""Each with the module it is in, which is imported when the operation is first run: a server starts without an author's tools."""
 TURNS = frozenset({"answer", "converse"})
 """A server that is being stopped lets turns come to their end; what may go on for hours ends with it."""
 NOTHING = "There is nothing at this address. /openapi.json lists what there is."
@@ -62,24 +60,24 @@ async def greet(address: Announced, nonce: Annotated[str, Query(max_length=64)])
     return PlainTextResponse(proof(address, nonce))
 
 
-@router.post("/errands/{name}")
+@router.post("/operations/{name}")
 async def run(name: str, address: Announced, current: Current, credentials: Credentials, request: Request) -> StreamingResponse:
     said = credentials.credentials if credentials else ""
-    if not hmac.compare_digest(said.encode(), address.token.encode()) or name not in ERRANDS:
+    if not hmac.compare_digest(said.encode(), address.token.encode()) or name not in OPERATIONS:
         raise NotFound(NOTHING)
-    errand = getattr(await asyncio.to_thread(import_module, ERRANDS[name]), name)
-    return StreamingResponse(_lines(errand, await request.json(), current), media_type=LINES)
+    operation = getattr(await asyncio.to_thread(import_module, OPERATIONS[name]), name)
+    return StreamingResponse(_lines(operation, await request.json(), current), media_type=LINES)
 
 
-async def _lines(errand: Callable[..., Any], plain: dict[str, Any], current: State) -> AsyncIterator[bytes]:
+async def _lines(operation: Callable[..., Any], plain: dict[str, Any], current: State) -> AsyncIterator[bytes]:
     """Each value on a line; at the end that it is done, or what was wrong: the same error that the command would meet itself."""
-    kinds = get_type_hints(errand)
+    kinds = get_type_hints(operation)
     given = {name: from_plain(kinds[name], value) for name, value in plain.items()}
     try:
-        async with aclosing(_values(errand(current.resources, **given))) as values:
+        async with aclosing(_values(operation(current.resources, **given))) as values:
             async for value in values:
                 yield _line({"value": to_plain(value)})
-                if current.stopping.is_set() and errand.__name__ not in TURNS:
+                if current.stopping.is_set() and operation.__name__ not in TURNS:
                     raise Unavailable("The server is being stopped. What is done is kept: run the command again.")
     except BookError as error:
         yield _line({"error": type(error).__name__, "text": str(error)})

@@ -15,8 +15,8 @@ from bythebook.web.access import Administrator
 from bythebook.web.logs import log
 from bythebook.web.metrics import CONTENT_TYPE
 from bythebook.web.problems import ERRORS
+from bythebook.web.responses import json_response
 from bythebook.web.state import Current
-from bythebook.web.writing import json_response
 
 router = APIRouter(tags=["operations"])
 CHECK_SECONDS = 5.0

@@ -18,7 +18,7 @@ from bythebook.books.model import Chunk
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.retrieval.context import read_context, read_lesson_chunks
 from bythebook.web.access import Reader, choose_book
-from bythebook.web.schemas import BookId
+from bythebook.web.requests import BookId
 from bythebook.web.state import Current
 
 TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
@@ -43,7 +43,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class PassageView:
     """A chunk, rendered, and its neighbours along the chain."""
 
     chunk_id: str
@@ -76,10 +76,12 @@ async def page_file(name: str, request: Request) -> Response:
 
 
 @router.get("/page/chunks/{chunk_id}")
-async def passage(chunk_id: UUID5, current: Current, who: Reader, book_id: BookId | None = None, quote: Quotes = ()) -> Passage:
+async def passage(
+    chunk_id: UUID5, current: Current, who: Reader, book_id: BookId | None = None, quote: Quotes = ()
+) -> PassageView:
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     chunk = (await read_context(current.resources.index, state, str(chunk_id))).chunk
-    return Passage(
+    return PassageView(
         chunk_id=chunk.id,
         parent_doc_id=chunk.parent_doc_id,
         prev_chunk_id=chunk.prev_chunk_id,
@@ -107,7 +109,7 @@ async def lesson(
 
 def _rendered(chunks: Sequence[Chunk], spans: Sequence[tuple[int, int]]) -> str:
     """Chunks that follow each other as one text, so that what spans two of them is rendered whole."""
-    from bythebook.web.rendering import render_passage  # late: it brings a highlighter for every language
+    from bythebook.web.render.html import render_passage  # late: it brings a highlighter for every language
 
     start = chunks[0].span.start
     text = "".join(chunk.text for chunk in chunks)

@@ -15,9 +15,9 @@ from bythebook.retrieval.context import Context, read_context, read_lesson_chunk
 from bythebook.retrieval.query import SearchResponse
 from bythebook.web.access import Reader, choose_book
 from bythebook.web.problems import ERRORS
-from bythebook.web.schemas import BookId, SearchRequest
+from bythebook.web.requests import BookId, SearchRequest
+from bythebook.web.responses import json_response
 from bythebook.web.state import Current
-from bythebook.web.writing import json_response
 
 router = APIRouter(tags=["search"], responses=ERRORS)
 SEARCH_SECONDS = 30.0
@@ -40,7 +40,7 @@ async def search(body: SearchRequest, who: Reader, current: Current) -> Response
     query = body.query(await choose_book(current, who, body.book_id))
     try:
         async with asyncio.timeout(SEARCH_SECONDS):
-            found = await current.resources.searching.search(query)
+            found = await current.resources.book_search.search(query)
     except TimeoutError as error:
         raise Unavailable(f"The search took longer than {SEARCH_SECONDS:g} seconds and was given up. Try again.") from error
     return json_response(found)

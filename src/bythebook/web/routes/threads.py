@@ -9,17 +9,14 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import UUID4, AwareDatetime
 
-from bythebook.answers import Answered, Refused, Searching, Sentence
-from bythebook.conversing import Opened
+from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
+from bythebook.threads.conversation import Opened
 from bythebook.threads.export import to_markdown
 from bythebook.threads.model import StoredTurn
 from bythebook.web.access import Principal, Reader
 from bythebook.web.problems import ERRORS
-from bythebook.web.routes.chat import EVENTS, STREAM, event_of, sentence_view
-from bythebook.web.schemas import BookId, ThreadChange
-from bythebook.web.state import Current
-from bythebook.web.stream import Event, begin
-from bythebook.web.views import (
+from bythebook.web.requests import BookId, ThreadChange
+from bythebook.web.responses import (
     Done,
     MessageView,
     ThreadList,
@@ -27,11 +24,14 @@ from bythebook.web.views import (
     ThreadView,
     TurnView,
     chat_response,
+    json_response,
     past_events,
     rendered,
     summary,
 )
-from bythebook.web.writing import json_response
+from bythebook.web.routes.chat import EVENTS, STREAM, event_of, sentence_view
+from bythebook.web.state import Current
+from bythebook.web.stream import Event, begin
 
 router = APIRouter(prefix="/threads", tags=["threads"], responses=ERRORS)
 ThreadId = Annotated[UUID4, Path(description="The thread's id: a chat's `session_id`.")]
@@ -135,7 +135,7 @@ async def _replayed(stored: StoredTurn, opened: Opened, *, whole: bool, render: 
     for event in past_events(stored):
         number = len(told) + (len(told) > 1)
         match event:
-            case Searching():
+            case SearchBegun():
                 told.append(event_of("searching", event, opened, number))
             case Sentence():
                 told.append(event_of("sentence", sentence_view(event, render=render), opened, number))

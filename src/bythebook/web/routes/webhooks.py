@@ -15,9 +15,9 @@ from bythebook.jobs.model import Order
 from bythebook.jobs.sources import same_repository
 from bythebook.settings import GitSource
 from bythebook.web.problems import ERRORS, KeyRequired
+from bythebook.web.responses import json_response
 from bythebook.web.routes.jobs import repository_of
 from bythebook.web.state import Current, State
-from bythebook.web.writing import json_response
 
 router = APIRouter(tags=["jobs"], responses=ERRORS)
 

@@ -1,0 +1,4 @@
+"""One turn: a question in, events out.
+
+May import `followups` and below.
+"""

@@ -1,0 +1,165 @@
+"""What a turn tells as it goes, and what it ends with: documents A's and C's AgentResponse in one. Values only; the command
+line, the service, the page and the tests are renderings of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bythebook.answering.trace import Trace
+from bythebook.drafting.draft import ToolCall
+from bythebook.drafting.prompts import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
+from bythebook.drafting.prompts import MAX_CITATIONS as MAX_CITATIONS
+from bythebook.drafting.prompts import REFUSAL_LOW_SCORE as REFUSAL_LOW_SCORE
+from bythebook.drafting.prompts import REFUSAL_NO_CONTEXT as REFUSAL_NO_CONTEXT
+from bythebook.drafting.prompts import off_topic_refusal
+from bythebook.grounding.citations import Citation
+from bythebook.grounding.confidence import ConfidenceMetrics
+from bythebook.grounding.verdict import RefusalReason
+from bythebook.retrieval.query import SearchResult
+
+REFUSAL_OFF_TOPIC = off_topic_refusal("{title}")
+DISCLAIMER = "The book touches on this only lightly; read the passages before you rely on it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A place in the book worth looking at."""
+
+    page_title: str
+    heading_path: tuple[str, ...]
+    source_url: str
+    module: str
+    chapter: int
+    lesson: int
+    hardware_tier: int
+    proficiency_level: str
+    layer: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchBegun:
+    """The question as it is searched for; it differs from what was asked where that leaned on the thread."""
+
+    asked: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    results: tuple[SearchResult, ...]
+    confidence: ConfidenceMetrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A checked sentence, item or block. `labels` are its markers."""
+
+    text: str
+    kind: str
+    citations: tuple[Citation, ...]
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(citation.label for citation in self.citations))
+
+    @property
+    def marked(self) -> str:
+        marks = "".join(f"[{label}]" for label in self.labels)
+        return f"{self.text}\n{marks}" if self.kind in {"code", "table", "maths"} else f"{self.text} {marks}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A drafted sentence that no reader sees, and why."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How a turn ended: with an answer, or with a refusal that says why and where to look instead."""
+
+    answer: str
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+    query: str
+    question: str
+    book_id: str
+    grounded: bool
+    refused: bool
+    reason: RefusalReason | None
+    detail: str
+    disclaimer: str | None
+    confidence: ConfidenceMetrics
+    nearest: tuple[Section, ...]
+    filter_applied: str | None
+    model: str
+    tokens_used: int
+    retrieval_count: int
+    tool_calls: tuple[ToolCall, ...]
+    dropped: tuple[Dropped, ...]
+    retrieval_time_ms: float
+    generation_time_ms: float
+    created_at: datetime
+
+    @property
+    def total_time_ms(self) -> float:
+        return self.retrieval_time_ms + self.generation_time_ms
+
+    def format_with_sources(self) -> str:
+        """Document C's form for one string: the answer with its sources below."""
+        return self.answer + "\n".join(["", *sources_footer(self.citations)]) if self.citations else self.answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The last event of a turn that refuses."""
+
+    answer: Answer
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The last event of a turn that answers."""
+
+    answer: Answer
+    trace: Trace | None = None
+
+
+TurnEvent = SearchBegun | Found | Sentence | Refused | Answered
+
+
+def inline(citation: Citation) -> str:
+    """Document A's form of a citation inside a text."""
+    place = f"Chapter: {citation.chapter} | Section: {citation.section}"
+    return f"[Source: {citation.source_url} | {place} | Score: {citation.score:.2f}]"
+
+
+def sources_footer(citations: Sequence[Citation]) -> list[str]:
+    """Document C's lines below an answer, each source under the label its sentences bear."""
+    if not citations:
+        return []
+    return ["---", "**Sources:**", *(f"[{one.label}] {one.source_url} (score: {one.score:.2f})" for one in citations)]
+
+
+def joined(sentences: tuple[Sentence, ...]) -> str:
+    """The answer as one text: sentences run on, items and blocks stand by themselves."""
+    text = ""
+    for sentence in sentences:
+        if not text:
+            text = sentence.marked
+        elif sentence.kind == "sentence":
+            text += (" " if text_runs_on(text) else "\n\n") + sentence.marked
+        else:
+            text += ("\n" if sentence.kind == "item" else "\n\n") + sentence.marked
+    return text
+
+
+def text_runs_on(text: str) -> bool:
+    last = text.rpartition("\n")[2]
+    return not last.startswith(("- ", "* ", "|", "```", "[")) and not last[:3].rstrip(". ").isdigit()

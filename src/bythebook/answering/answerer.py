@@ -1,0 +1,255 @@
+"""One turn: question → standalone question → look at the book → verdict → refuse, or draft and check → events.
+
+When the verdict is to refuse, no model is called. What a drafter says reaches nobody before it is checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.answering.answer import (
+    MAX_ANSWER_LENGTH,
+    MAX_CITATIONS,
+    Answered,
+    Dropped,
+    Found,
+    Refused,
+    SearchBegun,
+    Sentence,
+    TurnEvent,
+    joined,
+)
+from bythebook.answering.look import Assessor, Look, confidence, relevances
+from bythebook.answering.question import Question
+from bythebook.answering.recorder import gate, trace, traced
+from bythebook.answering.refusal import refusal
+from bythebook.answering.steps import Steps, Tracing, untraced
+from bythebook.answering.trace import Drafted
+from bythebook.answering.turn import Turn, answered, results
+from bythebook.drafting.completion import WriteLine
+from bythebook.drafting.draft import Drafter, DraftRequest, DraftSentence, ToolCall, Usage
+from bythebook.embedding.embedder import Embedder
+from bythebook.errors import Unavailable
+from bythebook.followups.rewrite import make_standalone
+from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.citations import Checker, Supported
+from bythebook.grounding.verdict import Answerable, Unanswerable, decide
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import VectorIndex
+from bythebook.retrieval.evidence import Evidence, gather, merge
+from bythebook.retrieval.query import MIN_TEXT, SearchQuery
+from bythebook.retrieval.search import Search
+
+EMBED_SECONDS = 30.0
+SEARCH_SECONDS = 30.0
+TOTAL_SECONDS = 90.0
+LOOKS_AT_ONCE = 4
+"""Of a hundred questions at once the first is then answered at once and the last no later; all together, all would be last."""
+
+
+class Answerer:
+    def __init__(
+        self,
+        *,
+        search: Search,
+        assessor: Assessor,
+        index: VectorIndex,
+        embedder: Embedder,
+        drafter: Drafter,
+        tool_name: str = "search_textbook",
+        write_line: WriteLine | None = None,
+        total_seconds: float = TOTAL_SECONDS,
+        tracing: Tracing = untraced,
+    ) -> None:
+        self._search = search
+        self._assessor = assessor
+        self._index = index
+        self._embedder = embedder
+        self._drafter = drafter
+        self._tool_name = tool_name
+        self._write_line = write_line
+        self._seconds = total_seconds
+        self._tracing = tracing
+        self._looking = asyncio.Semaphore(LOOKS_AT_ONCE)
+
+    def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
+        """Searching, Found, then each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
+        if steps is not None:
+            return self._answer(question, steps)
+        return traced(self._tracing, question, partial(self._answer, question))
+
+    async def _answer(self, question: Question, steps: Steps) -> AsyncGenerator[TurnEvent, None]:
+        asked_at = time.perf_counter()
+        state = await self._search.book(question.query.book_id)
+        calibration = await self._calibration(state, question)
+        with steps.step("follow-up") as noted:
+            rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
+            text = rewrite.text
+            noted |= {"leaned": text != question.text, "question": text, "by": rewrite.by or "", "fell_back": bool(rewrite.note)}
+        yield SearchBegun(asked=question.text, question=text)
+        with steps.step("search") as noted:
+            look = await self._look(replace(question.query, text=_searchable(text)), state)
+            noted |= {"candidates": len(look.found.candidates), "top_cosine": look.signals.top_cosine}
+        levels = relevances(look, calibration)
+        turn = Turn(
+            question=question,
+            state=state,
+            asked_at=asked_at,
+            rewrite=rewrite,
+            look=look,
+            levels=levels,
+            confidence=confidence(look, levels),
+            retrieved_at=time.perf_counter(),
+            steps=steps,
+            tokens=rewrite.usage.total if rewrite.usage else 0,
+        )
+        turn.calls.append(self._call(text, [level for _, level in turn.shown]))
+        yield Found(results=results(turn), confidence=turn.confidence)
+        with steps.step("verdict") as noted:
+            verdict = await self._verdict(turn, calibration)
+            noted |= {"answerable": isinstance(verdict, Answerable), "relevance": turn.confidence.max_similarity}
+        turn.retrieved_at = time.perf_counter()
+        if isinstance(verdict, Unanswerable):
+            answer = refusal(turn, verdict.reason, verdict.detail, model=self._drafter.model)
+            yield Refused(answer=answer, trace=trace(turn))
+            return
+        try:
+            async with asyncio.timeout(self._seconds):
+                with steps.step("draft") as noted:
+                    noted["model"] = self._drafter.model
+                    async for sentence in self._drafted(turn, calibration):
+                        yield sentence
+        except TimeoutError as error:
+            raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
+        if not turn.sentences:
+            nothing = "nothing in the draft could be backed by the book"
+            yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
+            return
+        yield Answered(answer=answered(turn, verdict, model=self._drafter.model), trace=trace(turn))
+
+    async def _calibration(self, state: IngestionState, question: Question) -> Calibration | None:
+        if question.score_scale == "cosine":
+            return None
+        manifest = (await self._index.collections())[state.collection_name]
+        stored = manifest.calibration.get(state.book_id)
+        return Calibration.from_dict(stored["close"]) if stored else None
+
+    async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
+        """`embedding`: the question's, where an earlier look knows it."""
+        try:
+            async with self._looking:
+                if embedding is None:
+                    async with asyncio.timeout(EMBED_SECONDS):
+                        embedding = await self._embedder.embed_question(query.text)
+                async with asyncio.timeout(SEARCH_SECONDS):
+                    return await self._assessor.look(query, state, embedding)
+        except TimeoutError as error:
+            raise Unavailable("The search took longer than 30 seconds and was given up. Try again.") from error
+
+    async def _verdict(self, turn: Turn, calibration: Calibration | None) -> Answerable | Unanswerable:
+        question = turn.question
+        beyond, best_is_beyond = None, False
+        unfiltered = SearchQuery(
+            text=turn.look.found.query.text, book_id=turn.state.book_id, hardware_tier_filter=None, limit=question.query.limit
+        )
+        if turn.look.found.query.filters != unfiltered.filters:
+            wide = await self._look(unfiltered, turn.state, turn.look.found.embedding)
+            inside = {hit.chunk.id for hit in turn.look.found.hits}
+            best_is_beyond = bool(wide.found.hits) and wide.found.hits[0].chunk.id not in inside
+            levels = relevances(wide, calibration)
+            beyond = confidence(wide, levels)
+            turn.beyond = [pair for pair in zip(wide.found.hits, levels, strict=True) if pair[0].chunk.id not in inside]
+        verdict = decide(
+            turn.confidence,
+            score_threshold=question.score_threshold,
+            shown=len(turn.shown),
+            similarity_threshold=question.similarity_threshold,
+            on_subject=calibration is None or turn.look.signals.top_cosine >= calibration.subject,
+            beyond=beyond,
+            best_is_beyond=best_is_beyond,
+        )
+        turn.gate = gate(turn, verdict, subject=calibration.subject if calibration else None, beyond=beyond)
+        return verdict
+
+    async def _drafted(self, turn: Turn, calibration: Calibration | None) -> AsyncIterator[Sentence]:
+        evidence = turn.evidence = await self._evidence(turn)
+        checker = Checker(evidence, language=turn.state.language)
+
+        async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
+            nonlocal evidence, checker
+            wanted = replace(turn.question.query, text=_searchable(query), limit=min(top_k, MAX_CITATIONS))
+            again = await self._look(wanted, turn.state)
+            more = await self._evidence(replace(turn, look=again, levels=relevances(again, calibration)), above=threshold)
+            evidence, found = merge(evidence, more)
+            turn.evidence = evidence
+            checker = Checker(evidence, language=turn.state.language)
+            return found
+
+        request = DraftRequest(
+            question=turn.standalone,
+            asked=turn.question.text,
+            evidence=evidence,
+            book_title=turn.state.title,
+            language=turn.state.language,
+            history=turn.question.history,
+            search_again=search_again,
+            rarity=turn.look.rarity,
+            embedding=turn.look.found.embedding,
+        )
+        async for event in self._drafter.draft(request):
+            match event:
+                case ToolCall():
+                    turn.calls.append(event)
+                case Usage():
+                    turn.tokens += event.total
+                case DraftSentence():
+                    with turn.steps.step("check") as noted:
+                        checked = _checked(turn, checker, event)
+                        noted["supported"] = isinstance(checked, Sentence)
+                    dropped = None if isinstance(checked, Sentence) else checked
+                    turn.drafted.append(Drafted(text=event.text, kind=event.kind, labels=event.labels, dropped=dropped))
+                    if isinstance(checked, Sentence):
+                        turn.sentences.append(checked)
+                        yield checked
+
+    async def _evidence(self, turn: Turn, *, above: float | None = None) -> tuple[Evidence, ...]:
+        least = turn.question.similarity_threshold if above is None else above
+        hits = [
+            (hit.chunk, hit.cosine, level) for hit, level in zip(turn.look.found.hits, turn.levels, strict=True) if level >= least
+        ]
+        limit = min(turn.look.found.query.limit, MAX_CITATIONS)
+        return await gather(self._index, turn.state, hits, limit=limit)
+
+    def _call(self, query: str, levels: list[float]) -> ToolCall:
+        average = sum(levels) / len(levels) if levels else 0.0
+        return ToolCall(tool_name=self._tool_name, query=query, results_count=len(levels), avg_similarity=average)
+
+
+def _checked(turn: Turn, checker: Checker, draft: DraftSentence) -> Sentence | str:
+    """What a reader sees of it, or why that is nothing."""
+    if turn.full:
+        return "comes after the answer is full"
+    checked = checker.check(draft)
+    if not isinstance(checked, Supported):
+        turn.dropped.append(Dropped(text=checked.text, reason=checked.reason))
+        return checked.reason
+    sentence = Sentence(text=checked.text, kind=checked.kind, citations=checked.citations)
+    together = (*turn.sentences, sentence)
+    if len({label for one in together for label in one.labels}) > MAX_CITATIONS:
+        return f"would be the first to cite more than {MAX_CITATIONS} sources"
+    if len(joined(together)) > MAX_ANSWER_LENGTH:
+        turn.full = bool(turn.sentences)  # the answer ends with the sentence before
+        return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
+    return sentence
+
+
+def _searchable(text: str) -> str:
+    """A question may have one character, a search needs three."""
+    return text.strip().ljust(MIN_TEXT, "?")

@@ -1,0 +1,66 @@
+"""Search as a reader meets it: the results of one retrieval, each with its relevance, and how many chunks were searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.confidence import POOL
+from bythebook.grounding.signals import Scores, glance
+from bythebook.index.manifest import Manifest
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import VectorIndex
+from bythebook.retrieval.query import SearchQuery, SearchResponse
+from bythebook.retrieval.search import Retrieval, Search, to_result
+
+
+class BookSearch:
+    """A glance at what was found tells its relevance: what is read closely to answer a question takes ten times as long."""
+
+    def __init__(self, *, search: Search, index: VectorIndex) -> None:
+        self._search = search
+        self._index = index
+
+    async def search(self, query: SearchQuery) -> SearchResponse:
+        state, manifest = await self._search.served(query.book_id)
+        return await self.search_embedded(query, state, await self._search.embed(query.text), quick_fit(manifest, state))
+
+    async def search_embedded(
+        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], fit: Calibration | None = None
+    ) -> SearchResponse:
+        """The same when the question's embedding is known already. Without a fit, results have no relevance."""
+        return await self._search.read(state, lambda now: self._found(query, now, embedding, fit))
+
+    async def _found(
+        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], fit: Calibration | None
+    ) -> SearchResponse:
+        found = await self._search.retrieve(query, state, embedding, most=max(query.limit, POOL))
+        levels = _relevances(found, fit)
+        results = zip(found.hits[: query.limit], levels, strict=False)
+        return SearchResponse(
+            query=query.text,
+            results=tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(results, start=1)),
+            total_found=await self._index.count(state.collection_name, query.filters),
+            hardware_tier_filter=query.hardware_tier_filter,
+            module_filter=query.module_filter,
+            book_id=query.book_id,
+            filter_applied=query.prefix_filter,
+        )
+
+
+def quick_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
+    stored = manifest.calibration.get(state.book_id)
+    return Calibration.from_dict(stored["quick"]) if stored else None
+
+
+def _relevances(found: Retrieval, fit: Calibration | None) -> Sequence[float | None]:
+    if fit is None or not found.hits:
+        return [None] * len(found.hits)
+    scores = [Scores(cosine=candidate.cosine, lexical=candidate.lexical) for candidate in found.candidates]
+    overall = fit.relevance(glance(scores, found.hits[0].closeness))
+    pool = [hit.score for hit in found.hits[:POOL]]
+    mean = sum(pool) / len(pool)
+    return [fit.of_result(overall, hit.score - mean) for hit in found.hits]

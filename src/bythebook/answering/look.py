@@ -1,0 +1,121 @@
+"""Looking at a question: retrieve, read the pool's sentences, and put what was seen into signals and relevance."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
+from bythebook.grounding.signals import Glance, Scores, Signals, glance, measure
+from bythebook.index.lexical import term_id, words
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
+from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.question import asked_about
+from bythebook.retrieval.search import Retrieval, Search
+from bythebook.retrieval.sentence_reader import SentenceReader, all_stems, surroundings
+
+NEXT, BEST, CLOSEST = 2, 3, 6
+"""Sentences to which the question is added; that are asked whether they negate; and around which its names are looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look at the book saw."""
+
+    found: Retrieval
+    signals: Signals
+    rarity: Mapping[str, float]
+    """Of the question's stems in the whole book."""
+
+    @property
+    def glance(self) -> Glance:
+        return glance(_scores(self.found), self.found.hits[0].closeness if self.found.hits else 0.0)
+
+    @property
+    def top_above_mean(self) -> float:
+        pool = [hit.score for hit in self.found.hits[:POOL]]
+        return pool[0] - sum(pool) / len(pool) if pool else 0.0
+
+
+class Assessor:
+    def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader) -> None:
+        self._search = search
+        self._index = index
+        self._reader = reader
+
+    async def look(
+        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], *, without: Collection[str] = ()
+    ) -> Look:
+        return await self._search.read(state, lambda now: self._look(query, now, embedding, without))
+
+    async def _look(
+        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], without: Collection[str]
+    ) -> Look:
+        about = asked_about(query.text, state.language)
+        if not (asked := words(about, state.language)):
+            about, asked = query.text, words(query.text, state.language)
+        found, rarity = await asyncio.gather(
+            self._search.retrieve(query, state, embedding, embedded=POOL, without=without),
+            read_rarity(self._index, state, [stem for _, _, stem in asked]),
+        )
+        pool = [hit.chunk for hit in found.hits[:POOL]]
+        read = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
+        known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
+        wanted = names(query.text, state.language, known=known)
+        signals = measure(
+            weighed(asked, rarity.by_stem, most=rarity.most, question=about),
+            most_rare=rarity.most,
+            candidates=_scores(found),
+            pool=[all_stems(chunk, state.language) for chunk in pool],
+            cosines=[one.cosine for one in read],
+            lacking=[lacking(wanted, surroundings(one, state.language)) for one in read[:CLOSEST]] or [wanted],
+            contrary=negates(query.text, state.language)
+            and not any(negates(one.statement.readable, state.language) for one in read[:BEST]),
+            kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
+            said_already=await self._reader.said_already(query.text, read[:NEXT]),
+        )
+        return Look(found=found, signals=signals, rarity=rarity.by_stem)
+
+
+def relevances(look: Look, calibration: Calibration | None) -> list[float]:
+    """Of each hit, on the calibrated scale; without a calibration the cosine stands for it."""
+    if calibration is None:
+        return [hit.cosine for hit in look.found.hits]
+    pool = [hit.score for hit in look.found.hits[:POOL]]
+    mean = sum(pool) / len(pool) if pool else 0.0
+    overall = calibration.relevance(look.signals)
+    return [calibration.of_result(overall, hit.score - mean) for hit in look.found.hits]
+
+
+def confidence(look: Look, levels: list[float]) -> ConfidenceMetrics:
+    pool = look.found.hits[:POOL]
+    embeddings = [hit.embedding for hit in pool if hit.embedding is not None]
+    return assess(levels[:POOL], embeddings, all_there_is=len(look.found.candidates) <= len(pool))
+
+
+def _scores(found: Retrieval) -> list[Scores]:
+    return [Scores(cosine=candidate.cosine, lexical=candidate.lexical) for candidate in found.candidates]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rarity:
+    """The IDF of each stem. `most` is that of a stem no chunk has."""
+
+    by_stem: dict[str, float]
+    most: float
+
+
+async def read_rarity(index: VectorIndex, state: IngestionState, stems: Iterable[str]) -> Rarity:
+    terms = {stem: term_id(stem) for stem in stems}
+    idf = await index.idf(state.collection_name, state.book_id, list(terms.values()))
+    chunks = await index.count(state.collection_name, Filters(book_id=state.book_id))
+    most = math.log(1 + (chunks + 0.5) / 0.5)
+    return Rarity(by_stem={stem: idf.get(term, most) for stem, term in terms.items()}, most=most)

@@ -1,0 +1,44 @@
+"""What a reader asks, and what a question may be."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from bythebook.drafting.draft import Exchange
+from bythebook.errors import InvalidInput
+from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
+from bythebook.retrieval.query import SearchQuery
+
+MAX_QUESTION = 1000
+UNREADABLE = ("Cc", "Cs")
+"""Control characters, and what a terminal makes of bytes that are no text."""
+
+ScoreScale = Literal["relevance", "cosine"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a reader asks. `query` carries the book and the reader's filters; its limit is how many results are shown."""
+
+    text: str
+    query: SearchQuery
+    score_threshold: float = DEFAULT_SCORE_THRESHOLD
+    similarity_threshold: float = 0.0
+    score_scale: ScoreScale = "relevance"
+    history: tuple[Exchange, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_question(self.text)
+        for name in ("score_threshold", "similarity_threshold"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InvalidInput(f"The {name.replace('_', ' ')} must be from 0.0 to 1.0, not {getattr(self, name)}.")
+
+
+def check_question(text: str) -> None:
+    length = len(text.strip())
+    if not 1 <= length <= MAX_QUESTION:
+        raise InvalidInput(f"A question takes 1 to {MAX_QUESTION:,} characters; this one has {length:,}.")
+    if any(unicodedata.category(letter) in UNREADABLE and letter not in "\n\t\r" for letter in text):
+        raise InvalidInput("The question holds control characters; type it again without them.")

@@ -1,0 +1,113 @@
+"""What has happened in a turn so far, and the answer it ends with. Values; no I/O."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from bythebook.answering.answer import (
+    DISCLAIMER,
+    MAX_CITATIONS,
+    Answer,
+    Dropped,
+    Sentence,
+    joined,
+)
+from bythebook.answering.look import Look
+from bythebook.answering.question import Question
+from bythebook.answering.steps import Steps
+from bythebook.answering.trace import Drafted, Gate
+from bythebook.drafting.draft import ToolCall
+from bythebook.followups.rewrite import Rewrite
+from bythebook.grounding.confidence import ConfidenceMetrics
+from bythebook.grounding.verdict import Answerable
+from bythebook.index.state import IngestionState
+from bythebook.retrieval.evidence import Evidence
+from bythebook.retrieval.query import SearchResult
+from bythebook.retrieval.search import RankedChunk, to_result
+
+
+@dataclass(slots=True)
+class Turn:
+    """What has happened in one turn so far."""
+
+    question: Question
+    state: IngestionState
+    asked_at: float
+    rewrite: Rewrite
+    look: Look
+    levels: list[float]
+    confidence: ConfidenceMetrics
+    retrieved_at: float
+    beyond: list[tuple[RankedChunk, float]] = field(default_factory=list)
+    """Better hits outside the reader's filters with their relevance, where that was looked into."""
+    evidence: tuple[Evidence, ...] = ()
+    """What the drafter was shown."""
+    sentences: list[Sentence] = field(default_factory=list)
+    full: bool = False
+    """Whether the next sentence was too long for the answer."""
+    dropped: list[Dropped] = field(default_factory=list)
+    gate: Gate | None = None
+    drafted: list[Drafted] = field(default_factory=list)
+    steps: Steps = field(default_factory=Steps)
+    calls: list[ToolCall] = field(default_factory=list)
+    tokens: int = 0
+
+    @property
+    def standalone(self) -> str:
+        return self.rewrite.text
+
+    @property
+    def shown(self) -> list[tuple[RankedChunk, float]]:
+        """The results that reach the similarity threshold, as many as were asked for."""
+        least = self.question.similarity_threshold
+        pairs = zip(self.look.found.hits, self.levels, strict=True)
+        return [(hit, level) for hit, level in pairs if level >= least][: self.question.query.limit]
+
+
+def results(turn: Turn) -> tuple[SearchResult, ...]:
+    return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(turn.shown, start=1))
+
+
+def answered(turn: Turn, verdict: Answerable, *, model: str) -> Answer:
+    """The turn ends with what passed the check."""
+    sentences = tuple(turn.sentences)
+    cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
+    return replace(
+        unended_answer(turn, model),
+        answer=joined(sentences),
+        sentences=sentences,
+        citations=tuple(cited[label] for label in sorted(cited))[:MAX_CITATIONS],
+        grounded=True,
+        disclaimer=DISCLAIMER if verdict.confidence.confidence_level == "low" else None,
+    )
+
+
+def unended_answer(turn: Turn, model: str) -> Answer:
+    """The fields that every answer and every refusal of this turn share."""
+    now = time.perf_counter()
+    return Answer(
+        answer="",
+        sentences=(),
+        citations=(),
+        query=turn.question.text,
+        question=turn.standalone,
+        book_id=turn.state.book_id,
+        grounded=False,
+        refused=False,
+        reason=None,
+        detail="",
+        disclaimer=None,
+        confidence=turn.confidence,
+        nearest=(),
+        filter_applied=turn.question.query.prefix_filter,
+        model=model,
+        tokens_used=turn.tokens,
+        retrieval_count=len(turn.shown),
+        tool_calls=tuple(turn.calls),
+        dropped=tuple(turn.dropped),
+        retrieval_time_ms=1000 * (turn.retrieved_at - turn.asked_at),
+        generation_time_ms=1000 * (now - turn.retrieved_at),
+        created_at=datetime.now(UTC),
+    )

@@ -1,0 +1,4 @@
+"""Values → terminal output.
+
+May import `cli` and below.
+"""

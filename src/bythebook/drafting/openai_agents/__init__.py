@@ -1,0 +1,4 @@
+"""The model's drafter, at any OpenAI-compatible server.
+
+The only folder that imports `agents` and `openai`.
+"""

@@ -1,0 +1,67 @@
+"""What a model streams, cut into sentences with their labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bythebook.drafting.draft import DraftSentence
+from bythebook.drafting.openai_agents.labels import nearest_labels
+from bythebook.drafting.openai_agents.unwrapper import Unwrapper
+from bythebook.grounding.sentence_splitter import SentenceSplitter, kind_of, split_markers
+from bythebook.retrieval.evidence import Evidence
+
+ACCORDING = re.compile(
+    r"(?:according to|as (?:stated|described|explained|mentioned|noted|shown|defined) in|based on)\s+"
+    r"(?:(?:the\s+)?(?:sources?|results?|passages?)\s+)?(?P<markers>\[\d{1,2}\](?:\s*(?:,|and)?\s*\[\d{1,2}\])*)\s*,\s*",
+    re.IGNORECASE,
+)
+
+
+class SentenceStream:
+    """A run's raw events in, sentences out. A sentence the model repeats after a further search comes once. `answered` tells
+    whether the model's last message says anything; `call` holds the arguments of a search that it wrote out instead."""
+
+    def __init__(self, evidence: Mapping[int, Evidence], language: str) -> None:
+        self.answered = False
+        self._evidence = evidence
+        self._language = language
+        self._seen: set[str] = set()
+        self._splitter = SentenceSplitter()
+        self._unwrapper = Unwrapper()
+
+    @property
+    def call(self) -> str | None:
+        return self._unwrapper.call
+
+    def read(self, event: Any) -> list[DraftSentence]:
+        if event.type == "response.created":
+            self.answered = False
+            self._unwrapper = Unwrapper()
+        if event.type == "response.output_text.delta":
+            return self._new(self._splitter.feed(self._unwrapper.feed(event.delta)))
+        if event.type == "response.completed":
+            return self._new([*self._splitter.feed(self._unwrapper.flush()), *self._splitter.flush()])
+        return []
+
+    def _new(self, sentences: list[str]) -> list[DraftSentence]:
+        drafted = []
+        for sentence in sentences:
+            text, labels = split_markers(marked_at_its_end(sentence))
+            self.answered = self.answered or bool(text)
+            if text and text not in self._seen:
+                self._seen.add(text)
+                labels = labels or nearest_labels(text, self._evidence.values(), self._language)
+                drafted.append(DraftSentence(text=text, labels=labels, kind=kind_of(text)))
+        return drafted
+
+
+def marked_at_its_end(sentence: str) -> str:
+    """ "According to [1], a node is a process." says no more than "A node is a process [1].", and reads well without markers."""
+    opening = ACCORDING.match(sentence)
+    if not opening:
+        return sentence
+    said = sentence[opening.end() :]
+    markers = "".join(re.findall(r"\[\d+\]", opening["markers"]))
+    return f"{said[:1].upper()}{said[1:]} {markers}"

@@ -1,0 +1,36 @@
+"""A Dask cluster as an executor. The only file that imports it; it is an extra."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bythebook.embedding.parallel import Spread
+from bythebook.errors import InvalidSettings, Unavailable
+
+CONNECT_SECONDS = 10
+
+
+@asynccontextmanager
+async def open_cluster(scheduler: str) -> AsyncIterator[Spread]:
+    """As many slots as its workers have threads now. Workers need this program installed, in this version."""
+    try:
+        from distributed import Client, KilledWorker
+        from distributed.comm.core import CommClosedError
+    except ImportError as error:
+        raise InvalidSettings("DASK_SCHEDULER is set, but Dask is not installed. Run: pip install 'bythebook[dask]'") from error
+    try:
+        client = await asyncio.to_thread(Client, scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise Unavailable(
+            f"The Dask scheduler at {scheduler} does not answer. Check that it runs, and DASK_SCHEDULER."
+        ) from error
+    try:
+        slots = sum((await asyncio.to_thread(client.nthreads)).values())
+        if not slots:
+            raise Unavailable(f"The Dask scheduler at {scheduler} has no workers. Start some: dask worker {scheduler}")
+        executor = client.get_executor(pure=False)  # type: ignore[no-untyped-call]
+        yield Spread(executor=executor, slots=slots, failures=(KilledWorker, CommClosedError, TimeoutError))
+    finally:
+        await asyncio.to_thread(client.close)

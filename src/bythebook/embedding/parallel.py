@@ -1,0 +1,88 @@
+"""Work spread over an executor's workers, on this machine or on many: lessons parsed and embedded side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.embedding.embedder import Embedder, Vectors
+from bythebook.errors import Unavailable
+
+MakeEmbedder = Callable[[], Embedder]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """`slots`: how much can be done side by side. `failures`: what the executor raises when its workers are gone."""
+
+    executor: Executor
+    slots: int
+    failures: tuple[type[Exception], ...] = (BrokenExecutor,)
+
+    @contextmanager
+    def minding(self) -> Iterator[None]:
+        """Workers that go away are a server that is away: whoever can wait does."""
+        gone: tuple[type[Exception], ...] = (*self.failures, CancelledError)
+        try:
+            yield
+        except gone as error:
+            raise Unavailable(f"The workers that parse and embed lessons are gone ({error}). Start them again.") from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task and task.cancelling():
+                raise
+            raise Unavailable("The workers that parse and embed lessons gave the work up. Start them again.") from error
+
+
+class SpreadEmbedder:
+    """An `Embedder` whose lessons are embedded by workers. Questions are embedded by `near`, in this process: somebody waits."""
+
+    def __init__(self, near: Embedder, make: MakeEmbedder, spread: Spread) -> None:
+        """`make` opens the same embedder in a worker; it travels there by name, so it is a function of a module."""
+        self._near = near
+        self._make = make
+        self._spread = spread
+
+    @property
+    def name(self) -> str:
+        return self._near.name
+
+    @property
+    def dimension(self) -> int:
+        return self._near.dimension
+
+    async def load(self) -> None:
+        await self._near.load()
+
+    @property
+    def slots(self) -> int:
+        return self._spread.slots
+
+    async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
+        """By one worker: whoever has many texts asks several times at once."""
+        loop = asyncio.get_running_loop()
+        with self._spread.minding():
+            return await loop.run_in_executor(self._spread.executor, embed_there, self._make, list(texts))
+
+    async def embed_question(self, text: str) -> NDArray[np.float32]:
+        return await self._near.embed_question(text)
+
+    async def close(self) -> None:
+        await self._near.close()
+
+
+def embed_there(make: MakeEmbedder, texts: Sequence[str]) -> Vectors:
+    """Runs in a worker, which opens the embedder once."""
+    return asyncio.run(_opened(make).embed_lessons(texts))
+
+
+@cache
+def _opened(make: MakeEmbedder) -> Embedder:
+    return make()

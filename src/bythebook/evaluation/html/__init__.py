@@ -1,0 +1,4 @@
+"""A scorecard → one HTML page.
+
+May import `evaluation`.
+"""

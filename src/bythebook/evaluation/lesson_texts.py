@@ -1,0 +1,119 @@
+"""The lessons' source text, put together from the index again: what quotes and gold answers are held against."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bythebook.books.model import Chunk
+from bythebook.evaluation.cases import Case, Remark
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import Filters, VectorIndex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonText:
+    """All chunks of a lesson in order. Together they are its source file, as the index holds it."""
+
+    source_file: str
+    chunks: tuple[Chunk, ...]
+    letters: str
+    """The text without its blanks. Put together once: a thousand quotes are looked up in it."""
+    places: Sequence[int]
+    """Where each letter stands in the source."""
+
+    @classmethod
+    def of(cls, source_file: str, chunks: Sequence[Chunk]) -> LessonText:
+        letters = [
+            (letter, chunk.span.start + at) for chunk in chunks for at, letter in enumerate(chunk.text) if not letter.isspace()
+        ]
+        places = array("L", (place for _, place in letters))
+        return cls(source_file=source_file, chunks=tuple(chunks), letters="".join(letter for letter, _ in letters), places=places)
+
+    @property
+    def chapter(self) -> str:
+        first = self.chunks[0]
+        if not first.chapter:
+            return first.module or "outside the chapters"
+        return f"Chapter {first.chapter}" + (f": {first.chapter_title}" if first.chapter_title else "")
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """Of the lesson in its book: by folder, then by its numbers."""
+        first = self.chunks[0]
+        return self.source_file.rpartition("/")[0].partition("/")[0], first.chapter, first.lesson
+
+    def between(self, start: int, end: int) -> str | None:
+        """The source's characters [start, end); None where they stand in no one chunk."""
+        for chunk in self.chunks:
+            if chunk.span.start <= start < end <= chunk.span.end:
+                return chunk.text[start - chunk.span.start : end - chunk.span.start]
+        return None
+
+    def find(self, words: str) -> tuple[int, int] | None:
+        """Where these words stand in the source, whatever the blanks between them."""
+        wanted = "".join(words.split())
+        at = self.letters.find(wanted) if wanted else -1
+        return (self.places[at], self.places[at + len(wanted) - 1] + 1) if at >= 0 else None
+
+
+class LessonTexts:
+    """Reads each lesson it is asked for once."""
+
+    def __init__(self, index: VectorIndex, state: IngestionState) -> None:
+        self._index = index
+        self._state = state
+        self._lessons: dict[str, LessonText] = {}
+
+    async def lesson(self, source_file: str) -> LessonText | None:
+        if source_file not in self._lessons:
+            filters = Filters(book_id=self._state.book_id, source_file=source_file)
+            chunks = [held.chunk async for held in self._index.scan(self._state.collection_name, filters)]
+            if not chunks:
+                return None
+            chunks.sort(key=lambda chunk: chunk.chunk_index)
+            self._lessons[source_file] = LessonText.of(source_file, chunks)
+        return self._lessons[source_file]
+
+    async def settle(self, cases: Sequence[Case]) -> tuple[list[Case], list[Remark]]:
+        """The cases with their lessons by the path the index knows them under, and a remark where it knows none."""
+        paths = sorted(await self._index.source_files(self._state.collection_name, self._state.book_id))
+        settled: list[Case] = []
+        remarks: list[Remark] = []
+        passages = await self._passages(cases)
+        for case in cases:
+            found = {name: _path(name, paths) for name in case.lessons}
+            missing = [name for name, path in found.items() if path is None]
+            lessons = tuple(path for path in found.values() if path)
+            if case.passage and not lessons:
+                lessons = tuple(passages.get("".join(case.passage.split()), ()))
+                missing = [] if lessons else ["with its passage"]
+            remarks += [_unknown(case, name) for name in missing]
+            settled.append(replace(case, lessons=lessons))
+        return settled, remarks
+
+    async def _passages(self, cases: Sequence[Case]) -> dict[str, list[str]]:
+        """Which lessons hold the texts that were asked about."""
+        wanted = {"".join(case.passage.split()) for case in cases if case.passage and not case.lessons}
+        if not wanted:
+            return {}
+        texts: dict[str, list[tuple[int, str]]] = {}
+        async for held in self._index.scan(self._state.collection_name, Filters(book_id=self._state.book_id)):
+            texts.setdefault(held.chunk.source_file, []).append((held.chunk.chunk_index, held.chunk.text))
+        whole = {path: "".join("".join(text.split()) for _, text in sorted(parts)) for path, parts in texts.items()}
+        return {passage: [path for path, text in whole.items() if passage in text] for passage in wanted}
+
+
+def _path(name: str, paths: list[str]) -> str | None:
+    """A lesson by its path, or by the end of it where only one lesson ends so; the suffix may be left out."""
+    if name in paths:
+        return name
+    wanted = name.strip("/")
+    ends = [path for path in paths if f"/{path}".endswith(f"/{wanted}") or f"/{path.rpartition('.')[0]}".endswith(f"/{wanted}")]
+    return ends[0] if len(ends) == 1 else None
+
+
+def _unknown(case: Case, name: str) -> Remark:
+    named = name if name.startswith("with ") else f"'{name}'"
+    return Remark(line=case.line, id=case.id, message=f"the book has no lesson {named}; retrieval and citations are not scored")

@@ -1,0 +1,188 @@
+"""Questions proposed from a book's own text for its author to correct. Each says where it comes from, and that nobody has
+checked it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bythebook.books.markdown import readable
+from bythebook.books.model import Chunk, sha256
+from bythebook.books.statements import statements
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.ingestion.probes import DEFINITION, PLAIN, STOP
+
+FOREIGN_SHARE = 0.2
+"""Of the drafts, those the book does not answer: refusing has to be measured too."""
+FOREIGN = (
+    "How do I get a stain of beetroot out of a shirt?",
+    "Which bird lays the largest egg?",
+    "How many players are on a volleyball team?",
+    "What should I plant beside tomatoes?",
+    "Who composed the Brandenburg concertos?",
+    "How is a soufflé kept from collapsing?",
+    "When does a lease have to be in writing?",
+    "Which river flows through Budapest?",
+    "How do I fold a paper crane?",
+    "What do the rings of a tree tell?",
+    "Why is the sky blue?",
+    "How long is a passport valid?",
+)
+"""None of them is among those that relevance is fitted by."""
+NAMELESS = STOP | {
+    "each", "every", "another", "one", "first", "second", "third", "other", "such", "lesson", "chapter", "section", "book",
+}  # fmt: skip
+ASKING = re.compile(r"(?:how|why|where|which|what|who)\b", re.IGNORECASE)
+PREPOSITION = re.compile(r"(?:from|with|without|beyond|before|after|behind|inside|in|on|at|to|for|by)\b", re.IGNORECASE)
+DOING = re.compile(r"\w+ing \w+|\w+ly ", re.IGNORECASE)
+"""How a phrase begins that tells of something rather than names it: "moving the camera", "widely used remedy"."""
+BOLD_TERM = re.compile(r"^(?:An? |The )?\*\*[^*]+\*\*,? ?")
+CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
+SHORT_QUESTION = 5
+"""Words below which a title that asks needs its lesson to be understood."""
+NUMBERS = r"\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+COUNTED = re.compile(
+    r"^(?P<subject>(?:An? |The )?[a-z][\w -]{2,40}?) (?P<verb>has|takes|needs|holds|contains) "
+    rf"(?:{NUMBERS}) (?P<things>[a-z]+s)\b(?! of th)",
+    re.IGNORECASE,
+)
+PLAIN_VERBS = {"has": "have", "takes": "take", "needs": "need", "holds": "hold", "contains": "contain"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionDraft:
+    """A line of a questions file."""
+
+    id: str
+    question: str
+    answerable: bool
+    kind: str
+    lesson: str | None = None
+    quote: str | None = None
+    checked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proposal:
+    """`promise` tells the better ones: 0 where the author set the defined word in bold, 2 where a title asks, 3 where only a
+    title is asked for, 4 for "The price is …", which is seldom a definition."""
+
+    question: str
+    lesson: str
+    quote: str
+    promise: int
+
+
+async def draft_questions(index: VectorIndex, state: IngestionState, count: int) -> list[QuestionDraft]:
+    """As many as asked for, or as the book's text gives; the same every time."""
+    chunks = [held.chunk async for held in index.scan(state.collection_name, Filters(book_id=state.book_id))]
+    chunks.sort(key=lambda chunk: (chunk.source_file, chunk.chunk_index))
+    foreign = FOREIGN[: round(count * FOREIGN_SHARE)]
+    names = _names(chunks)
+    proposals = _spread(_once([*_from_sentences(chunks, names), *_from_titles(chunks, names)]), count - len(foreign))
+    drafts = [
+        QuestionDraft(
+            id=_id(one.question), question=one.question, answerable=True, kind="answerable", lesson=one.lesson, quote=one.quote
+        )
+        for one in proposals
+    ]
+    return drafts + [QuestionDraft(id=_id(text), question=text, answerable=False, kind="foreign") for text in foreign]
+
+
+def _id(question: str) -> str:
+    """Of the question's words, so that a later draft of the same question is known to be the same."""
+    return f"draft-{sha256(question)[:8]}"
+
+
+def _from_sentences(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
+    """Definitions and counts: "A node is a process that …" gives "What is a node?"."""
+    for chunk in chunks:
+        for one in statements(chunk.preface, chunk.text):
+            question = _asked_of(one.readable, names) if one.kind == "sentence" else None
+            if question:
+                quote = chunk.text[one.start : one.end]
+                promise = 0 if BOLD_TERM.match(quote) else 4 if quote.startswith("The ") else 1
+                yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=promise)
+
+
+def _asked_of(sentence: str, names: frozenset[str]) -> str | None:
+    counted = COUNTED.match(sentence)
+    if counted and not _nameless(counted["subject"]):
+        things, verb = counted["things"], PLAIN_VERBS[counted["verb"].lower()]
+        return f"How many {things} does {_small(counted['subject'], names)} {verb}?"
+    defined = DEFINITION.match(sentence)
+    if not defined or _nameless(defined["term"]) or sentence.rstrip().endswith(":"):
+        return None
+    article = sentence[: defined.start("term")].lower()
+    several = sentence[defined.end("term") :].lstrip().startswith("are ")
+    return f"What {'are' if several else 'is'} {article}{defined['term'] if article else _small(defined['term'], names)}?"
+
+
+def _nameless(words: str) -> bool:
+    """Whether these words name nothing that can be asked about by itself."""
+    rest = re.sub(r"^(?:an?|the) ", "", words.lower()).split()
+    return not rest or rest[0] in NAMELESS or len(rest) > 4 or bool(DOING.match(" ".join(rest)))
+
+
+def _names(chunks: Sequence[Chunk]) -> frozenset[str]:
+    """The words that the book writes with a capital in the middle of a sentence."""
+    return frozenset(name for chunk in chunks for name in NAME.findall(CODE.sub("", chunk.text)))
+
+
+def _small(words: str, names: frozenset[str]) -> str:
+    """As it reads within a sentence; names and abbreviations keep their capitals."""
+    first = words.partition(" ")[0]
+    kept = first in names or first[1:] != first[1:].lower()
+    return words if kept else words[0].lower() + words[1:]
+
+
+def _from_titles(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
+    """A section's title, and the first sentence under it. A title that several lessons share names no subject."""
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    lessons: dict[str, set[str]] = {}
+    for chunk in chunks:
+        title = readable(chunk.section_title or "").strip()
+        if not 2 <= len(PLAIN.findall(title)) <= 9:
+            continue
+        lessons.setdefault(title.lower(), set()).add(chunk.source_file)
+        for one in statements(chunk.preface, chunk.text):
+            if one.kind == "sentence" and not one.readable.rstrip().endswith(":") and chunk.text[one.start] != "<":
+                first.setdefault((chunk.source_file, title), (chunk.text[one.start : one.end], chunk.page_title))
+    for (lesson, title), (quote, page_title) in first.items():
+        if len(lessons[title.lower()]) == 1:
+            question = _asked_by(title, page_title, names)
+            yield _Proposal(question=question, lesson=lesson, quote=quote, promise=2 if title.endswith("?") else 3)
+
+
+def _asked_by(title: str, page_title: str, names: frozenset[str]) -> str:
+    bare = title.rstrip(".?!:")
+    small = _small(bare, names)
+    if title.endswith("?"):
+        return f"{bare}?" if len(bare.split()) >= SHORT_QUESTION else f"In “{page_title}”: {small}?"
+    if ASKING.match(bare):
+        return f"Can you explain {small}?"
+    if bare.lower().startswith("when "):
+        return f"What is there to do {small}?"
+    return f"What does “{bare}” mean here?" if PREPOSITION.match(bare) else f"What does the book say about {small}?"
+
+
+def _once(made: Sequence[_Proposal]) -> list[_Proposal]:
+    """Each question once, and each sentence asked for once: the title over a definition asks for it again."""
+    best: dict[tuple[str, str], _Proposal] = {}
+    for one in sorted(made, key=lambda one: one.promise):
+        best.setdefault((one.lesson, one.quote), one)
+    return list({one.question: one for one in reversed(best.values())}.values())
+
+
+def _spread(made: Sequence[_Proposal], count: int) -> list[_Proposal]:
+    """A lesson after the other, each question once and the best first, so that a few drafts already cover the book."""
+    by_lesson: dict[str, list[_Proposal]] = {}
+    for one in made:
+        by_lesson.setdefault(one.lesson, []).append(one)
+    lessons = [sorted(by_lesson[lesson], key=lambda one: (one.promise, _id(one.question))) for lesson in sorted(by_lesson)]
+    rounds = max(map(len, lessons), default=0)
+    taken = [lesson[turn] for turn in range(rounds) for lesson in lessons if turn < len(lesson)]
+    return taken[: max(0, count)]

@@ -1,0 +1,231 @@
+"""The vector index inside the process: a folder with one folder for each collection, held by one process at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from bythebook.errors import InvalidInput, Locked, NotFound, StorageFailure
+from bythebook.index.manifest import Manifest
+from bythebook.index.qdrant_edge.cache import ReadCache
+from bythebook.index.qdrant_edge.shard import MANIFEST, EdgeShard, read_manifest
+from bythebook.index.qdrant_edge.values import storage
+from bythebook.index.swap import check_name, pages
+from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
+
+LOCK = "lock"
+OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file
+DROPPED = ".dropped-"
+Stamps = tuple[int, tuple[tuple[str, int, int], ...]]
+
+
+class EdgeIndex:
+    """A `VectorIndex`. Open it with `EdgeIndex.open`, and close it: others wait for the folder."""
+
+    def __init__(self, folder: Path, lock: FileLock) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._shards: dict[str, EdgeShard] = {}
+        self._opening = threading.Lock()
+        self._changes = 0
+        self._seen: tuple[Stamps, dict[str, Manifest]] = ((-1, ()), {})
+
+    @classmethod
+    async def open(cls, folder: Path) -> EdgeIndex:
+        return await asyncio.to_thread(cls._open, folder)
+
+    @classmethod
+    def _open(cls, folder: Path) -> EdgeIndex:
+        lock = FileLock(folder / LOCK, thread_local=False)
+        with storage(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise Locked(_held(folder)) from error
+            (folder / OWNER).write_text(str(os.getpid()), encoding="ascii")
+            for leftover in folder.glob(f"{DROPPED}*"):
+                shutil.rmtree(leftover)
+        return cls(folder, lock)
+
+    async def collections(self) -> Mapping[str, Manifest]:
+        """Read again when a file has changed: every question asks for them."""
+        stamps = self._stamps()
+        if stamps != self._seen[0]:
+            self._seen = stamps, await asyncio.to_thread(self._collections)
+        return self._seen[1]
+
+    async def create(self, collection: str, manifest: Manifest) -> None:
+        await asyncio.to_thread(self._create, collection, manifest)
+
+    async def save_manifest(self, collection: str, manifest: Manifest) -> None:
+        await asyncio.to_thread(self._save_manifest, collection, manifest)
+
+    async def drop(self, collection: str) -> None:
+        await asyncio.to_thread(self._drop, collection)
+
+    async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
+        if replacements:
+            await asyncio.to_thread(lambda: self._shard(collection).replace(book_id, replacements))
+
+    async def remove_book(self, collection: str, book_id: str) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).remove_book(book_id))
+
+    async def candidates(
+        self,
+        collection: str,
+        *,
+        embedding: NDArray[np.float32] | None,
+        terms: Terms | None,
+        filters: Filters,
+        depth: int,
+        exact: bool = False,
+    ) -> list[Candidate]:
+        def search() -> list[Candidate]:
+            shard = self._shard(collection)
+            return shard.candidates(embedding=embedding, terms=terms, filters=filters, depth=depth, exact=exact)
+
+        return await asyncio.to_thread(search)
+
+    async def chunks(
+        self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
+    ) -> list[IndexedChunk]:
+        recent = self._recent(collection)
+        found = recent.chunks.all(ids) if recent and not with_vectors else None
+        if found is None:
+            found = await asyncio.to_thread(lambda: self._shard(collection).chunks(ids, with_vectors=with_vectors))
+        return [one for one in found if one.chunk.book_id == book_id]
+
+    async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
+        recent = self._recent(collection)
+        found = recent.texts.all(ids) if recent else None
+        if found is None:
+            found = await asyncio.to_thread(lambda: self._shard(collection).texts(ids))
+        return [one for one in found if one.book_id == book_id]
+
+    async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
+        """Lesson by lesson, in order of path; a lesson that is replaced meanwhile is seen as it was or as it will be."""
+        shard = await asyncio.to_thread(self._shard, collection)
+        files = await asyncio.to_thread(shard.source_files, filters)
+        for lessons in pages(files):
+            for indexed in await asyncio.to_thread(shard.lessons, filters, lessons, with_vectors=with_vectors):
+                yield indexed
+
+    async def count(self, collection: str, filters: Filters) -> int:
+        recent = self._recent(collection)
+        if recent and (known := recent.counts.all([filters])):
+            return known[0]
+        return await asyncio.to_thread(lambda: self._shard(collection).count(filters))
+
+    async def idf(self, collection: str, book_id: str, terms: Sequence[int]) -> dict[int, float]:
+        recent = self._recent(collection)
+        found = recent.idf.all([(book_id, term) for term in terms]) if recent else None
+        if found is None:
+            found = await asyncio.to_thread(lambda: self._shard(collection).idf(book_id, terms))
+        return {term: idf for term, idf in zip(terms, found, strict=True) if idf}
+
+    async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
+        return await asyncio.to_thread(lambda: self._shard(collection).source_files(Filters(book_id=book_id)))
+
+    async def settle(self, collection: str) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).settle())
+
+    async def read_ahead(self, collection: str) -> None:
+        await asyncio.to_thread(lambda: self._shard(collection).read_ahead())
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _stamps(self) -> Stamps:
+        """Of all manifests, and how often this process has changed one: a file's time is a coarse one. Takes microseconds."""
+        with storage(self._folder):
+            names = sorted(name for name in os.listdir(self._folder) if not name.startswith(DROPPED))
+            return self._changes, tuple((name, *_stamp(f"{self._folder}/{name}/{MANIFEST}")) for name in names)
+
+    def _collections(self) -> dict[str, Manifest]:
+        with storage(self._folder):
+            names = sorted(entry.parent.name for entry in self._folder.glob(f"*/{MANIFEST}"))
+        found = {}
+        for name in (name for name in names if not name.startswith(DROPPED)):
+            try:
+                found[name] = read_manifest(self._folder / name)
+            except StorageFailure:
+                if (self._folder / name / MANIFEST).exists():  # or else it was dropped meanwhile
+                    raise
+        return found
+
+    def _create(self, collection: str, manifest: Manifest) -> None:
+        folder = self._path(collection)
+        with self._opening:
+            if (folder / MANIFEST).exists():
+                raise InvalidInput(f"The index in {self._folder} has a collection '{collection}' already. Drop it first.")
+            with storage(folder):
+                shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
+            self._shards[collection] = EdgeShard.create(folder, manifest)
+            self._changes += 1
+
+    def _save_manifest(self, collection: str, manifest: Manifest) -> None:
+        self._shard(collection).save_manifest(manifest)
+        with self._opening:
+            self._changes += 1
+
+    def _drop(self, collection: str) -> None:
+        """Renamed first: a folder half deleted must not look like a collection."""
+        shard = self._shard(collection)
+        with self._opening, storage(shard.folder):
+            del self._shards[collection]
+            shard.close()
+            doomed = self._folder / f"{DROPPED}{uuid4().hex}"
+            shard.folder.rename(doomed)
+            self._changes += 1
+            shutil.rmtree(doomed)
+
+    def _shard(self, collection: str) -> EdgeShard:
+        folder = self._path(collection)
+        with self._opening:
+            if not self._lock.is_locked:
+                raise StorageFailure(f"The index in {self._folder} has been closed. Open it again.")
+            if collection not in self._shards:
+                if not (folder / MANIFEST).exists():
+                    raise NotFound(f"The index in {self._folder} has no collection '{collection}'. Run: bythebook ingest")
+                self._shards[collection] = EdgeShard.open(folder)
+            return self._shards[collection]
+
+    def _recent(self, collection: str) -> ReadCache | None:
+        """For what is in memory nobody need wait for a thread."""
+        shard = self._shards.get(collection)
+        return shard.recent if shard else None
+
+    def _path(self, collection: str) -> Path:
+        return self._folder / check_name(collection)
+
+    def _close(self) -> None:
+        with self._opening:
+            while self._shards:
+                self._shards.popitem()[1].close()
+            self._lock.release()
+
+
+def _stamp(manifest: str) -> tuple[int, int]:
+    try:
+        found = os.stat(manifest)
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+def _held(folder: Path) -> str:
+    try:
+        owner = f"process {int((folder / OWNER).read_text(encoding='ascii'))}"
+    except (OSError, ValueError):
+        owner = "another process"
+    return f"The index in {folder} is held by {owner}. Stop it, or set QDRANT_URL so that several can share a Qdrant server."

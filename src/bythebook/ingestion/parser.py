@@ -1,0 +1,110 @@
+"""Lessons read and cut into chunks: here, or by an executor's workers. The files are always read here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from bythebook.books.discovery import file_hash, read_source
+from bythebook.books.lesson import decode, read_claim, read_lesson
+from bythebook.books.model import Book, Lesson
+from bythebook.embedding.parallel import Spread
+from bythebook.errors import InvalidBook
+from bythebook.index.state import IngestionRecord
+from bythebook.ingestion.plan import Failure, PlannedLesson
+from bythebook.ingestion.progress import Tally
+
+Parsed = tuple[PlannedLesson, Lesson]
+LESSONS_PER_SLOT = 8
+"""Sent to a worker in one go: some tens of milliseconds of work, which the way there is small against."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonSource:
+    """A lesson's text as it was just read; what the plan saw of it may be older."""
+
+    page: PlannedLesson
+    text: str
+    file_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parser:
+    """Of one book. `spread`: who parses, when others do."""
+
+    root: Path
+    book: Book
+    limit_bytes: int
+    spread: Spread | None = None
+
+    def window(self, pages: Iterator[PlannedLesson], tally: Tally, *, chunks: int) -> list[Parsed]:
+        """The next lessons, until they have so many chunks."""
+        found: list[Parsed] = []
+        size, at_once = 0, LESSONS_PER_SLOT * self.spread.slots if self.spread else 1
+        while size < chunks and (some := list(islice(pages, at_once))):
+            for parsed in self.parse(some, tally):
+                found.append(parsed)
+                size += max(1, len(parsed[1].chunks))
+        return found
+
+    def parse(self, pages: Iterable[PlannedLesson], tally: Tally) -> list[Parsed]:
+        """A lesson that cannot be read is a failure by itself."""
+        read = []
+        for page in pages:
+            try:
+                raw = read_source(self.root, page.path, limit_bytes=self.limit_bytes)
+                read.append(LessonSource(page=page, text=decode(raw, page.path), file_hash=file_hash(raw)))
+            except InvalidBook as error:
+                tally.failures.append(Failure(source_file=page.path, reason=str(error)))
+        lessons = self._parsed(read)
+        return [(source.page, lesson) for source, lesson in zip(read, lessons, strict=True)]
+
+    def _parsed(self, read: list[LessonSource]) -> list[Lesson]:
+        """Dealt out like cards, and gathered in order."""
+        parse = partial(parse_lessons, self.book)
+        if self.spread is None:
+            return parse(read)
+        slots = min(self.spread.slots, len(read))
+        with self.spread.minding():
+            hands = list(self.spread.executor.map(parse, [read[slot::slots] for slot in range(slots)]))
+        return [hands[number % slots][number // slots] for number in range(len(read))]
+
+
+def parse_lessons(book: Book, read: Sequence[LessonSource]) -> list[Lesson]:
+    """Here, or in a worker."""
+    return [_parse_lesson(book, source) for source in read]
+
+
+def _parse_lesson(book: Book, source: LessonSource) -> Lesson:
+    page = source.page
+    return read_lesson(
+        book,
+        page.path,
+        source.text,
+        file_hash=source.file_hash,
+        claim=replace(page.claim, warnings=read_claim(book, page.path, source.text).warnings),
+        id_base=page.id_base,
+        chapter_title=page.chapter_title,
+    )
+
+
+def record_of(book: Book, parsed: Parsed, now: datetime) -> IngestionRecord:
+    """What is kept of a lesson that is in the index now. One that changed after it was planned gets no fingerprint: it is
+    done again next time."""
+    page, lesson = parsed
+    return IngestionRecord(
+        book_id=book.book_id,
+        source_file=page.path,
+        file_hash=lesson.file_hash,
+        fingerprint=page.fingerprint if lesson.file_hash == page.file_hash else "",
+        id_base=page.id_base,
+        place=page.claim.place,
+        title=page.claim.title,
+        chunk_ids=tuple(chunk.id for chunk in lesson.chunks),
+        ingested_at=now,
+        warnings=lesson.warnings,
+    )

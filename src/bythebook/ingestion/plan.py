@@ -1,0 +1,146 @@
+"""What an ingestion has to do: the book on disk held against what is recorded of it. Reads files, writes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from bythebook.books.discovery import SourceFile, discover, file_hash, read_source
+from bythebook.books.lesson import Claim, chapter_titles, decode, read_categories, read_claim
+from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
+from bythebook.errors import InvalidBook
+from bythebook.index.state import Failure as Failure
+from bythebook.index.state import IngestionRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLesson:
+    """A lesson as the plan sees it: which file, what it says it is, what its ids are made from."""
+
+    path: str
+    size: int
+    file_hash: str
+    claim: Claim
+    id_base: str
+    chapter_title: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    book: Book
+    pages: tuple[PlannedLesson, ...]
+    new: tuple[str, ...]
+    modified: tuple[str, ...]
+    deleted: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Recorded lessons that cannot be read now: the index keeps what it has of them."""
+    failures: tuple[Failure, ...]
+    warnings: tuple[BookWarning, ...]
+
+    @property
+    def discovered(self) -> int:
+        return len(self.pages) + len(self.failures)
+
+    def changed(self) -> list[PlannedLesson]:
+        wanted = {*self.new, *self.modified}
+        return [page for page in self.pages if page.path in wanted]
+
+
+def make_plan(
+    root: Path,
+    book: Book,
+    known: Mapping[str, IngestionRecord],
+    *,
+    book_warnings: Sequence[BookWarning] = (),
+    limit_bytes: int,
+) -> Plan:
+    """Document D's get_changed_files, with one thing added: a lesson is also modified when what surrounds it changed
+    (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so."""
+    files, links = discover(root)
+    failures = [Failure(source_file=link.source_file, reason=link.message) for link in links]
+    claims: dict[str, tuple[SourceFile, str, Claim]] = {}
+    for file in files:
+        try:
+            claims[file.path] = _claim(root, book, file, known.get(file.path), limit_bytes)
+        except InvalidBook as error:
+            failures.append(Failure(source_file=file.path, reason=str(error)))
+    kept = {path: known[path].place for path in known if path not in claims and _within(path, failures)}
+    pages, clashes = _pages(root, book, claims, kept)
+    return Plan(
+        book=book,
+        pages=pages,
+        new=tuple(page.path for page in pages if page.path not in known),
+        modified=tuple(page.path for page in pages if page.path in known and known[page.path].fingerprint != page.fingerprint),
+        deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
+        kept=tuple(sorted(kept)),
+        failures=tuple(failures),
+        warnings=(*book_warnings, *clashes),
+    )
+
+
+def _within(path: str, failures: Sequence[Failure]) -> bool:
+    """Whether a lesson could not be read, or a folder it lies in."""
+    return any(path == failure.source_file or path.startswith(failure.source_file + "/") for failure in failures)
+
+
+def _claim(
+    root: Path, book: Book, file: SourceFile, record: IngestionRecord | None, limit_bytes: int
+) -> tuple[SourceFile, str, Claim]:
+    raw = read_source(root, file.path, limit_bytes=limit_bytes)
+    digest = file_hash(raw)
+    if record and record.file_hash == digest and record.fingerprint.startswith(_book_mark(book)):
+        return file, digest, Claim(place=record.place, title=record.title, warnings=())
+    source = decode(raw, file.path)
+    return file, digest, read_claim(book, file.path, source)
+
+
+def _pages(
+    root: Path, book: Book, claims: Mapping[str, tuple[SourceFile, str, Claim]], kept: Mapping[str, Place]
+) -> tuple[tuple[PlannedLesson, ...], list[BookWarning]]:
+    """`kept`: lessons that cannot be read now but stay in the index, and keep their numbers."""
+    places = {**kept, **{path: claim.place for path, (_, _, claim) in claims.items()}}
+    claimed = Counter(place.numbers for place in places.values() if place.in_hierarchy)
+    titles = chapter_titles(book, {path: claim for path, (_, _, claim) in claims.items()}, read_categories(root))
+    pages, clashes = [], []
+    for path, (file, digest, claim) in claims.items():
+        clash = claimed[claim.place.numbers] > 1
+        if clash:
+            clashes.append(_clash(path, places, claimed[claim.place.numbers]))
+        page = PlannedLesson(
+            path=path,
+            size=file.size,
+            file_hash=digest,
+            claim=claim,
+            id_base=claim.place.numbers if claim.place.in_hierarchy and not clash else path,
+            chapter_title=titles.get(path, ""),
+            fingerprint="",
+        )
+        pages.append(replace(page, fingerprint=_fingerprint(book, page)))
+    return tuple(pages), clashes
+
+
+def _clash(path: str, places: Mapping[str, Place], count: int) -> BookWarning:
+    mine = places[path]
+    other = next(candidate for candidate, place in places.items() if candidate != path and place.numbers == mine.numbers)
+    more = f" and {count - 2} more" if count > 2 else ""
+    return BookWarning(
+        source_file=path,
+        line=1,
+        field="lesson",
+        message=f"claims {mine.numbers}, and so does {other}{more}: give one another number; until then both go by their path",
+    )
+
+
+def _book_mark(book: Book) -> str:
+    """What of book.toml shows in a chunk or decides its place. The first characters of every fingerprint."""
+    return sha256(json.dumps(asdict(replace(book, title="", modules=dict(book.modules))), sort_keys=True))[:16]
+
+
+def _fingerprint(book: Book, page: PlannedLesson) -> str:
+    """All that this lesson's chunks depend on."""
+    parts = [page.file_hash, CHUNKER_VERSION, page.id_base, page.chapter_title, asdict(page.claim.place)]
+    return _book_mark(book) + sha256(json.dumps(parts, sort_keys=True))[:48]

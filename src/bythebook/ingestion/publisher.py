@@ -1,0 +1,118 @@
+"""A book brought to its readers: ingested, and calibrated where its text changed.
+
+What was edited is served at once, by the old fit; the fit is made anew after it. It is called outdated before the first lesson
+changes, so that whoever is stopped in between leaves it to the next run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bythebook.grounding.calibration import METHOD
+from bythebook.index.vectors import VectorIndex
+from bythebook.ingestion.calibrator import Calibrator
+from bythebook.ingestion.ingest import Ingestion
+from bythebook.ingestion.progress import Filled, IngestionEvent, IngestReport, Mode, Planned
+from bythebook.ingestion.records import Records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationBegun:
+    """The lessons are in the index; relevance is being fitted to them. A book that is served already is so meanwhile."""
+
+
+Coming = Callable[[], Coroutine[Any, Any, None]]
+"""Ends when something comes that must not wait for a calibration."""
+
+
+async def _nothing() -> None:
+    await asyncio.Event().wait()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    ingestion: Ingestion
+    calibrator: Calibrator
+    records: Records
+    index: VectorIndex
+
+    async def run(
+        self,
+        root: Path,
+        *,
+        book_id: str | None = None,
+        mode: Mode = "incremental",
+        dry_run: bool = False,
+        calibrate: bool = True,
+        coming: Coming = _nothing,
+    ) -> AsyncIterator[IngestionEvent | CalibrationBegun]:
+        """The ingestion's events; before its report the book is calibrated, if what it says changed. A book that comes, or
+        moves to another collection, is served from there only when it is calibrated. `coming`: the next run of the book, to
+        which calibrating one that is served is left."""
+        seen_to, was_fitted = dry_run or not calibrate, False
+        async for event in self.ingestion.run(root, book_id=book_id, mode=mode, dry_run=dry_run):
+            if isinstance(event, Planned) and not dry_run and (event.plan.changed() or event.plan.deleted):
+                was_fitted = await self._outdate(event.plan.book.book_id)
+            elif isinstance(event, Filled) and not seen_to:
+                yield CalibrationBegun()
+                await self.calibrator.calibrate(event.state, root)
+                seen_to = True
+            elif isinstance(event, IngestReport) and was_fitted and not _changed(event):
+                await self._mark(event.book_id, outdated=False)
+            elif isinstance(event, IngestReport) and not seen_to and not await self._fitted(event.book_id):
+                yield CalibrationBegun()
+                await _unless(coming, self.calibrate(event.book_id, root))
+            if not isinstance(event, Filled):
+                yield event
+
+    async def calibrate(self, book_id: str, root: Path) -> None:
+        """Fit relevance to the book as it now stands in the index."""
+        if state := await self.records.book(book_id):
+            await self.calibrator.calibrate(state, root)
+
+    async def _outdate(self, book_id: str) -> bool:
+        """Whether there was a fit that has become outdated only now."""
+        was_fitted = await self._fitted(book_id)
+        if was_fitted:
+            await self._mark(book_id, outdated=True)
+        return was_fitted
+
+    async def _fitted(self, book_id: str) -> bool:
+        state = await self.records.book(book_id)
+        if state is None:
+            return False
+        manifest = (await self.index.collections()).get(state.collection_name)
+        fitted = manifest.calibration.get(book_id) if manifest else None
+        return fitted is not None and fitted["close"]["method"] == METHOD and not fitted.get("outdated")
+
+    async def _mark(self, book_id: str, *, outdated: bool) -> None:
+        async with self.records.catalog_lock():
+            state = await self.records.book(book_id)
+            assert state is not None, "it was fitted"
+            manifest = (await self.index.collections())[state.collection_name]
+            fit = {name: value for name, value in manifest.calibration[book_id].items() if name != "outdated"}
+            marked = {**fit, "outdated": True} if outdated else fit  # one that still holds is stored as it was made
+            await self.index.save_manifest(state.collection_name, manifest.fitted(book_id, marked))
+
+
+async def _unless(coming: Coming, work: Coroutine[Any, Any, None]) -> None:
+    """The work, broken off when what is coming comes."""
+    tasks = working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(coming())
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()  # raises what went wrong
+        elif waiting.done():
+            waiting.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _changed(report: IngestReport) -> bool:
+    return bool(report.chunks_created or report.chunks_deleted)

@@ -1,0 +1,138 @@
+"""What is ingested: document D's IngestionState and IngestionRecord. SQL and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Row, delete, insert, select, update
+
+from bythebook.books.model import BookWarning, Place
+from bythebook.database.engine import Database
+from bythebook.database.statements import slices, upsert
+from bythebook.database.tables import books, ingestion_records, reservations
+from bythebook.database.whole import Transaction
+from bythebook.index.state import IngestionRecord, IngestionState
+
+
+class Records:
+    """Reads and writes both. Every change is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def catalog_lock(self) -> AbstractAsyncContextManager[None]:
+        """Held while collections come, go, or change the books they serve: workers of other books do the same."""
+        return self._database.alone("shelf")
+
+    async def books(self) -> list[IngestionState]:
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(books).order_by(books.c.book_id))
+            return [IngestionState(**row._mapping) for row in rows]
+
+    async def book(self, book_id: str) -> IngestionState | None:
+        async with self._database.transaction() as connection:
+            row = (await connection.execute(select(books).where(books.c.book_id == book_id))).first()
+            return IngestionState(**row._mapping) if row else None
+
+    async def save_book(self, state: IngestionState) -> None:
+        """The book is served from `state.collection_name` from here on."""
+        async with self._database.transaction() as connection:
+            await upsert(connection, books, [asdict(state)], keys=("book_id",))
+
+    async def forget_book(self, book_id: str) -> None:
+        async with self._database.transaction() as connection:
+            for table in (ingestion_records, reservations, books):
+                await connection.execute(delete(table).where(table.c.book_id == book_id))
+
+    async def records(self, book_id: str, collection: str) -> dict[str, IngestionRecord]:
+        condition = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(ingestion_records).where(condition))
+            return {row.source_file: _record(row) for row in rows}
+
+    async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
+        """Other collections that may hold some of this book: a run that did not finish."""
+        other = (reservations.c.book_id == book_id) & (reservations.c.collection_name != collection)
+        async with self._database.transaction() as connection:
+            rows = await connection.execute(select(reservations.c.collection_name).where(other))
+            return [row.collection_name for row in rows]
+
+    async def used_by_others(self, collection: str, book_id: str) -> bool:
+        """Whether any other book is, or is being, put into this collection."""
+        other = (reservations.c.collection_name == collection) & (reservations.c.book_id != book_id)
+        async with self._database.transaction() as connection:
+            return (await connection.execute(select(reservations).where(other).limit(1))).first() is not None
+
+    async def reserve(self, book_id: str, collection: str) -> None:
+        """The book is about to be put into this collection, from its first lesson on."""
+        async with self._database.transaction() as connection:
+            await _release(connection, book_id, collection)
+            await connection.execute(insert(reservations).values(book_id=book_id, collection_name=collection))
+
+    async def release(self, book_id: str, collection: str) -> None:
+        """Nothing of the book is in this collection any more."""
+        async with self._database.transaction() as connection:
+            await _release(connection, book_id, collection)
+
+    async def save_records(
+        self, book_id: str, collection: str, records: Sequence[IngestionRecord], *, gone: Iterable[str] = ()
+    ) -> None:
+        """Replace the records of these lessons and forget those of lessons that are gone."""
+        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            for some in slices(sorted(gone)):
+                await connection.execute(delete(ingestion_records).where(here & ingestion_records.c.source_file.in_(some)))
+            rows = [_row(record, collection) for record in records]
+            await upsert(connection, ingestion_records, rows, keys=("book_id", "collection_name", "source_file"))
+
+    async def invalidate(self, book_id: str, collection: str, source_files: Iterable[str]) -> None:
+        """These lessons are about to be replaced. Until they are recorded again they count as changed, whatever the files say."""
+        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
+        async with self._database.transaction() as connection:
+            for some in slices(sorted(source_files)):
+                doubted = update(ingestion_records).where(here & ingestion_records.c.source_file.in_(some))
+                await connection.execute(doubted.values(fingerprint=""))
+
+
+async def _release(connection: Transaction, book_id: str, collection: str) -> None:
+    for table in (ingestion_records, reservations):
+        here = (table.c.book_id == book_id) & (table.c.collection_name == collection)
+        await connection.execute(delete(table).where(here))
+
+
+def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:
+    place = record.place
+    return {
+        "book_id": record.book_id,
+        "collection_name": collection,
+        "source_file": record.source_file,
+        "file_hash": record.file_hash,
+        "fingerprint": record.fingerprint,
+        "id_base": record.id_base,
+        "claim": {"place": asdict(place), "title": record.title},
+        "chunk_ids": list(record.chunk_ids),
+        "chunk_count": record.chunk_count,
+        "ingested_at": record.ingested_at,
+        "module": place.module,
+        "chapter": place.chapter,
+        "lesson": place.lesson,
+        "warnings": [asdict(warning) for warning in record.warnings],
+    }
+
+
+def _record(row: Row[Any]) -> IngestionRecord:
+    return IngestionRecord(
+        book_id=row.book_id,
+        source_file=row.source_file,
+        file_hash=row.file_hash,
+        fingerprint=row.fingerprint,
+        id_base=row.id_base,
+        place=Place(**row.claim["place"]),
+        title=row.claim["title"],
+        chunk_ids=tuple(row.chunk_ids),
+        ingested_at=row.ingested_at,
+        warnings=tuple(BookWarning(**warning) for warning in row.warnings),
+    )

@@ -1,0 +1,41 @@
+"""An ingestion that a person waits for: a job like any other, run in this process at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bythebook.books.booktoml import read_book
+from bythebook.ingestion.progress import Mode
+from bythebook.jobs.model import Folder, Order
+from bythebook.jobs.progress import JobEvent, WaitBegun
+from bythebook.jobs.runner import JobRunner, new_owner, this_host
+
+TURN_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForegroundJob:
+    """What `bythebook ingest` runs."""
+
+    runner: JobRunner
+
+    async def run(
+        self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False, calibrate: bool = True
+    ) -> AsyncIterator[JobEvent]:
+        """The events of the ingestion. A rehearsal is no job."""
+        if dry_run:
+            async for rehearsed in self.runner.publisher.run(root, book_id=book_id, mode=mode, dry_run=True):
+                yield rehearsed
+            return
+        book, _ = await asyncio.to_thread(read_book, root, book_id=book_id)
+        folder = Folder(path=await asyncio.to_thread(root.resolve), host=this_host())
+        order = Order(book_id=book.book_id, source=folder, mode=mode)
+        await self.runner.take_back()
+        while (job := await self.runner.jobs.start(order, new_owner())) is None:
+            yield WaitBegun(reason=f"Another job of '{book.book_id}' is running", seconds=TURN_POLL_SECONDS)
+            await asyncio.sleep(TURN_POLL_SECONDS)
+        async for event in self.runner.run(job, calibrate=calibrate):
+            yield event

@@ -1,0 +1,60 @@
+"""The course of a running job: the events it tells, and how far they say it has got."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Planned
+from bythebook.ingestion.publisher import CalibrationBegun
+from bythebook.jobs.model import Progress, Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitBegun:
+    """A server that the job needs is away; it is asked again after a pause."""
+
+    reason: str
+    seconds: float
+
+
+JobEvent = IngestionEvent | CalibrationBegun | WaitBegun
+
+
+class JobProgress:
+    """What a worker's events add up to, for others to see."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._so_far = Progress(stage="fetching")
+
+    @property
+    def planned(self) -> bool:
+        return self._so_far.files_total > 0
+
+    def enter(self, stage: Stage) -> None:
+        self._so_far = replace(self._so_far, stage=stage, waiting_for=None)
+
+    def note(self, event: JobEvent) -> None:
+        match event:
+            case Planned(plan=plan):
+                skipped = plan.discovered - event.files_total - len(plan.failures)
+                self._so_far = Progress(
+                    stage="ingesting", files_total=plan.discovered, files_skipped=skipped, bytes_total=event.bytes_total
+                )
+            case Advanced():
+                self._so_far = replace(
+                    self._so_far,
+                    files_processed=event.files_done,
+                    chunks_embedded=event.chunks_embedded,
+                    bytes_done=event.bytes_done,
+                )
+            case CalibrationBegun():
+                self.enter("calibrating")
+            case WaitBegun():
+                self._so_far = replace(self._so_far, stage="waiting", waiting_for=event.reason)
+            case IngestReport():
+                pass
+
+    def progress(self) -> Progress:
+        return replace(self._so_far, seconds=round(time.monotonic() - self._began, 1))

@@ -1,0 +1,209 @@
+"""One job run to its end: the lease renewed, progress told, outages waited out, cancelling heeded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+from bythebook.errors import BookError, RateLimited, Rejected, Unavailable
+from bythebook.ingestion.progress import Advanced, IngestReport
+from bythebook.ingestion.publisher import Publisher
+from bythebook.jobs.model import Job
+from bythebook.jobs.progress import JobEvent, JobProgress, WaitBegun
+from bythebook.jobs.sources import Sources
+from bythebook.jobs.stale_answers import mark_stale
+from bythebook.jobs.store import Jobs
+from bythebook.threads.review import Review
+
+RENEWAL_SECONDS = 1.0
+"""A tenth of the lease. Also how long a cancelled job may go on, and how old the progress is that others see."""
+LOOK_SECONDS = 0.25
+CHANCE = Random()  # of our own: the shared one is for who seeds it
+TRIES = 12
+LONGEST_PAUSE_SECONDS = 60.0
+PROCESS = f"{os.getpid()}-{uuid4().hex[:8]}"
+"""This process and no other: a process's number comes round again, in a container at once."""
+
+
+class Cancelled(BookError):
+    """Somebody asked the job to end."""
+
+
+class Lost(BookError):
+    """The lease ran out, and another worker has taken the job."""
+
+
+def this_host() -> str:
+    return socket.gethostname()
+
+
+def new_owner() -> str:
+    """Who holds a lease; never the same twice, for a process may run several jobs."""
+    return f"{this_host()}:{PROCESS}:{uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRunner:
+    """Runs jobs that are leased already. `attended`: a person waits for them, who hears at once of what is away from the
+    beginning, and whose leaving ends the job; otherwise a worker that stops leaves its job to the next. `alone`: no other
+    process of this machine can run jobs, for this one holds the index."""
+
+    jobs: Jobs
+    publisher: Publisher
+    sources: Sources
+    review: Review
+    attended: bool = False
+    alone: bool = False
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def take_back(self) -> None:
+        """Where this process is alone, jobs that others seem to run are dead: nobody need wait for their leases."""
+        if self.alone:
+            await self.jobs.hand_back_all(this_host(), unless_of=PROCESS)
+
+    async def run(self, job: Job, *, calibrate: bool = True) -> AsyncIterator[JobEvent]:
+        """The job's events. It is ended in the store before the report is told, or before the error is raised."""
+        try:
+            async with aclosing(self._watched(job, calibrate)) as events:
+                async for event in events:
+                    if isinstance(event, IngestReport) and not await self.jobs.complete(job, event):
+                        raise _lost(job)
+                    yield event
+        except Cancelled:
+            await self.jobs.fail_cancelled(job)
+            raise
+        except Lost:
+            raise
+        except BookError as error:
+            await self.jobs.fail(job, str(error))
+            raise
+        except (asyncio.CancelledError, GeneratorExit):
+            await asyncio.shield(self._leave(job))
+            raise
+
+    async def _watched(self, job: Job, calibrate: bool) -> AsyncGenerator[JobEvent]:
+        """The work's events, until the watch over the lease says that it must end."""
+        course = JobProgress()
+        work = self._persistent(job, course, calibrate)
+        over = asyncio.Event()
+        watch = asyncio.create_task(self._keep(job, course, over))
+        try:
+            while True:
+                step = asyncio.create_task(_next(work))
+                try:
+                    await asyncio.wait({step, watch}, return_when=asyncio.FIRST_COMPLETED)
+                    if watch.done():
+                        watch.result()  # raises why
+                    event = await step
+                finally:
+                    await _stopped(step)
+                if event is None:
+                    return
+                course.note(event)
+                yield event
+        finally:
+            over.set()
+            await _ended(watch)
+            await work.aclose()
+
+    async def _keep(self, job: Job, course: JobProgress, over: asyncio.Event) -> None:
+        """Renew the lease until the work is over; raise when it is no longer ours or no longer wanted. A renewal that has
+        begun is not broken off: a connection in the middle of a statement would be lost."""
+        if job.cancel_requested:
+            raise Cancelled(f"Job {job.job_id} was cancelled.")
+        while not await _happens(over, RENEWAL_SECONDS):
+            try:
+                standing = await self.jobs.renew(job, course.progress())
+            except Unavailable:  # the database is away: the lease may run out, and whoever comes first goes on
+                continue
+            if standing == "lost":
+                raise _lost(job)
+            if standing == "cancelled":
+                raise Cancelled(f"Job {job.job_id} was cancelled.")
+
+    async def _persistent(self, job: Job, course: JobProgress, calibrate: bool) -> AsyncGenerator[JobEvent]:
+        """Run it again after an outage: what is done is known, and not done twice. Progress restores all patience."""
+        failures = 0
+        while True:
+            try:
+                course.enter("fetching")
+                root = await self.sources.fetch(job.source)
+                course.enter("reading")
+                coming = partial(self._another, job)
+                async for event in self.publisher.run(
+                    root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, coming=coming
+                ):
+                    failures = 0 if isinstance(event, Advanced) else failures
+                    yield await self._with_impact(job, event) if isinstance(event, IngestReport) else event
+                return
+            except Rejected:
+                raise
+            except Unavailable as error:
+                failures += 1
+                if failures > TRIES or (self.attended and not course.planned):
+                    raise
+                pause = _pause_seconds(failures, error)
+                yield WaitBegun(reason=str(error), seconds=pause)
+                await self.sleep(pause)
+
+    async def _another(self, job: Job) -> None:
+        """Until another job of the book waits for this one's end."""
+        while True:
+            with suppress(Unavailable):
+                if await self.jobs.list(book_id=job.book_id, status="queued", limit=1):
+                    return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _with_impact(self, job: Job, report: IngestReport) -> IngestReport:
+        """`started_at` is the same for every worker of the job, so that the last one knows what another had marked."""
+        since = job.started_at or report.started_at
+        records, index = self.publisher.records, self.publisher.index
+        return replace(report, stale=await mark_stale(self.review, records, index, book_id=job.book_id, since=since))
+
+    async def _leave(self, job: Job) -> None:
+        with suppress(BookError):  # where the database is away, the lease runs out by itself
+            await (self.jobs.fail_cancelled(job) if self.attended else self.jobs.hand_back(job))
+
+
+async def _next(work: AsyncIterator[JobEvent]) -> JobEvent | None:
+    return await anext(work, None)
+
+
+async def _happens(event: asyncio.Event, within_seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(within_seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _stopped(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    await _ended(task)
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    """What it raised is known, or no longer of interest."""
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
+
+
+def _lost(job: Job) -> Lost:
+    return Lost(f"Job {job.job_id} was taken over by another worker, because this one was not heard of for too long.")
+
+
+def _pause_seconds(failures: int, error: Unavailable) -> float:
+    """Doubling from a second; a server that said when is not asked before. A little by chance, so that not all ask at once."""
+    pause = min(2.0 ** (failures - 1), LONGEST_PAUSE_SECONDS) * CHANCE.uniform(0.8, 1.2)
+    wanted = error.retry_after_seconds if isinstance(error, RateLimited) else None
+    return max(pause, wanted or 0.0)

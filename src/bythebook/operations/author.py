@@ -1,0 +1,55 @@
+"""Operations of an author: whether the books on the shelf are sound, and one that goes in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bythebook.errors import NotFound
+from bythebook.grounding.calibration import Calibration
+from bythebook.index.manifest import wanted_manifest
+from bythebook.ingestion.integrity import Inspection, inspect_book
+from bythebook.ingestion.progress import Mode
+from bythebook.jobs.progress import JobEvent
+from bythebook.wiring.author import Resources
+from bythebook.wiring.reader import Library
+
+
+async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspection]:
+    """Of one book, or of all."""
+    ids = [book_id] if book_id else [state.book_id for state in await resources.records.books()]
+    if not ids:
+        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+    states = [await resources.search.book(id) for id in ids]
+    manifest = wanted_manifest(resources.embedder)
+    return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
+
+
+async def publish(
+    resources: Resources, *, root: Path, book_id: str | None, mode: Mode, dry_run: bool, calibrate: bool = True
+) -> AsyncIterator[JobEvent]:
+    """A job of its own, run at once; a rehearsal is none."""
+    async for event in resources.foreground_job.run(root, book_id=book_id, mode=mode, dry_run=dry_run, calibrate=calibrate):
+        yield event
+
+
+async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
+    """Made up for, where `publish` was told to leave it."""
+    await resources.publisher.calibrate(book_id, root)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """A book's title and how relevance was fitted to it."""
+
+    title: str
+    calibration: Calibration
+
+
+async def read_calibration(library: Library, *, book_id: str) -> Fitted:
+    state = await library.search.book(book_id)
+    stored = (await library.index.collections())[state.collection_name].calibration.get(state.book_id)
+    if not stored:
+        raise NotFound(f"The book '{state.book_id}' is not calibrated; it may be too small. Run: bythebook ingest FOLDER")
+    return Fitted(title=state.title, calibration=Calibration.from_dict(stored["close"]))

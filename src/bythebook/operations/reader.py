@@ -1,0 +1,58 @@
+"""What a reader asks for without a question: which book, what it is called, where it says something, a passage, a lesson."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bythebook.books.model import Chunk
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.index.state import IngestionState
+from bythebook.retrieval.context import Context, find_lesson, read_context, read_lesson_chunks
+from bythebook.retrieval.query import DEFAULT_BOOK, SearchQuery, SearchResponse
+from bythebook.wiring.reader import Library
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """What was found, in which language, and how many chunks the whole book has."""
+
+    response: SearchResponse
+    language: str
+    total_chunks: int
+
+
+async def choose_book(library: Library, *, wanted: str | None) -> str:
+    """The book that is wanted; else the only one; else the documents' default."""
+    from bythebook.index.manifest import served_books
+
+    if wanted:
+        return wanted
+    there = list(served_books(await library.index.collections()))
+    if not there:
+        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+    if len(there) > 1 and DEFAULT_BOOK not in there:
+        raise InvalidInput(f"There are several books: say which with --book ({', '.join(there)}).")
+    return there[0] if len(there) == 1 else DEFAULT_BOOK
+
+
+async def read_state(library: Library, *, book_id: str) -> IngestionState:
+    return await library.search.book(book_id)
+
+
+async def search(library: Library, *, query: SearchQuery) -> Searched:
+    from bythebook.index.vectors import Filters
+
+    response = await library.book_search.search(query)
+    state = await library.search.book(query.book_id)
+    total = await library.index.count(state.collection_name, Filters(book_id=query.book_id))
+    return Searched(response=response, language=state.language, total_chunks=total)
+
+
+async def fetch_context(library: Library, *, book_id: str, chunk_id: str) -> Context:
+    return await read_context(library.index, await library.search.book(book_id), chunk_id)
+
+
+async def fetch_lesson(library: Library, *, book_id: str, name: str) -> list[Chunk]:
+    """`name` is the lesson's path or its parent_doc_id."""
+    state = await library.search.book(book_id)
+    return await read_lesson_chunks(library.index, state, await find_lesson(library.index, state, name))

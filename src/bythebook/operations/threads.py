@@ -1,0 +1,35 @@
+"""Operations of a reader whose questions are kept: a thread taken up again, and its next turn, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from bythebook.answering.answer import Answer
+from bythebook.errors import NotFound
+from bythebook.threads.conversation import Asked, ThreadEvent
+from bythebook.wiring.author import Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """A stored thread, its book, and the answer it stopped at."""
+
+    thread_id: str
+    book_id: str
+    last: Answer
+
+
+async def resume(resources: Resources, *, thread_id: str, book_id: str | None) -> Resumed:
+    thread = await resources.threads.get(thread_id, None)
+    if book_id not in (None, thread.book_id):
+        raise NotFound(f"The thread {thread.thread_id} is with the book '{thread.book_id}', not with '{book_id}'.")
+    last = (await resources.threads.turns(thread.thread_id, last=1))[-1]
+    return Resumed(thread_id=thread.thread_id, book_id=thread.book_id, last=last.answer)
+
+
+async def converse(resources: Resources, *, asked: Asked) -> AsyncIterator[ThreadEvent]:
+    async with aclosing(resources.conversation.turn(asked)) as events:
+        async for event in events:
+            yield event

@@ -1,0 +1,190 @@
+"""A turn of a thread: its lease, its history, the answer, and the whole of it stored before its reader is told that it ended.
+
+Closing the generator stops the work, stores nothing and opens the thread to the next turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, cast
+from uuid import uuid4
+
+from bythebook.answering.answer import Answered, Found, Refused, Sentence, TurnEvent
+from bythebook.answering.answerer import Answerer
+from bythebook.answering.question import Question, ScoreScale
+from bythebook.answering.recorder import told
+from bythebook.answering.steps import Steps, Tracing, untraced
+from bythebook.drafting.completion import WriteLine
+from bythebook.drafting.draft import Exchange
+from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT
+from bythebook.errors import BookError, Busy, InvalidInput
+from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
+from bythebook.retrieval.query import SearchQuery, SearchResult
+from bythebook.threads.model import Lease, NewTurn, read_thread_id
+from bythebook.threads.store import Threads
+from bythebook.threads.summary import PendingSummary
+from bythebook.threads.transcript import opening, spoken
+
+MAX_TURNS = 50
+WAIT_SECONDS = 60.0
+"""How long a turn waits for the one before it."""
+CHANCE = Random()  # of our own: the shared one is for who seeds it
+LOOK_SECONDS = (0.02, 0.25)
+"""How long between two looks whether the thread is free: soon at first, then seldom."""
+
+BEGIN_AT_ONCE = 4
+"""Turns that take their lease: in a crowd, one that is to be stored must not wait until all others have begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question put to a thread. Without `thread_id` a thread begins, and so it does with one that is not there yet.
+    `metadata` is kept with the thread."""
+
+    text: str
+    query: SearchQuery
+    key_id: str | None = None
+    thread_id: str | None = None
+    score_threshold: float = DEFAULT_SCORE_THRESHOLD
+    similarity_threshold: float = 0.0
+    score_scale: ScoreScale = "relevance"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def question(self, history: tuple[Exchange, ...] = ()) -> Question:
+        """Raises InvalidInput for what cannot be asked."""
+        return Question(
+            text=self.text,
+            query=self.query,
+            score_threshold=self.score_threshold,
+            similarity_threshold=self.similarity_threshold,
+            score_scale=self.score_scale,
+            history=history,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The first event: in which thread the turn runs, and which of its turns it is."""
+
+    thread_id: str
+    turn: int
+
+
+ThreadEvent = Opened | TurnEvent
+
+
+class Conversation:
+    def __init__(
+        self,
+        *,
+        answerer: Answerer,
+        threads: Threads,
+        max_turns: int = MAX_TURNS,
+        system_prompt: str = SYSTEM_PROMPT,
+        wait_seconds: float = WAIT_SECONDS,
+        tracing: Tracing = untraced,
+        write_line: WriteLine | None = None,
+    ) -> None:
+        self._answerer = answerer
+        self._threads = threads
+        self._max_turns = max_turns
+        self._system_prompt = system_prompt
+        self._wait_seconds = wait_seconds
+        self._tracing = tracing
+        self._write_line = write_line
+        self._beginning = asyncio.Semaphore(BEGIN_AT_ONCE)
+
+    async def turn(self, asked: Asked) -> AsyncGenerator[ThreadEvent, None]:
+        """Opened, then the turn's own events. What cannot be asked, and a thread that is not there, is full or stays busy, is
+        an error before the first event."""
+        with self._tracing() as steps:
+            steps.attributes |= {"book_id": asked.query.book_id, "asked": asked.text}
+            async with aclosing(self._run(asked, steps)) as events:
+                async for event in events:
+                    yield event
+
+    async def _run(self, asked: Asked, steps: Steps) -> AsyncGenerator[ThreadEvent, None]:
+        asked_at = datetime.now(UTC)
+        asked.question()
+        thread_id = str(uuid4()) if asked.thread_id is None else read_thread_id(asked.thread_id)
+        token, kept = str(uuid4()), False
+        renewing = asyncio.create_task(self._renew(thread_id, token))
+        summing = PendingSummary(self._write_line)
+        try:
+            lease = await self._lease(thread_id, token, asked)
+            self._check_room(lease)
+            steps.attributes |= {"thread_id": thread_id, "turn": lease.turn_count + 1}
+            yield Opened(thread_id=thread_id, turn=lease.turn_count + 1)
+            results: tuple[SearchResult, ...] = ()
+            events = cast(AsyncGenerator[TurnEvent, None], self._answerer.answer(asked.question(lease.history), steps))
+            async with aclosing(events):
+                async for event in events:
+                    match event:
+                        case Found():
+                            results = event.results
+                        case Sentence():
+                            summing.begin(asked.text, lease.history)
+                        case Answered() | Refused():
+                            steps.attributes |= told(event.answer)
+                            with steps.step("store"):
+                                await self._threads.append(lease, self._turn(lease, asked, event, results, asked_at, summing))
+                            kept = True
+                    yield event
+        finally:
+            renewing.cancel()
+            await summing.stop()
+            if not kept:
+                await self._threads.release(thread_id, token)
+
+    async def _lease(self, thread_id: str, token: str, asked: Asked) -> Lease:
+        give_up_at = time.monotonic() + self._wait_seconds
+        pause, longest = LOOK_SECONDS
+        while True:
+            async with self._beginning:
+                lease = await self._threads.lease(
+                    thread_id, token, book_id=asked.query.book_id, key_id=asked.key_id, history=MAX_HISTORY_TURNS
+                )
+            if lease is not None:
+                return lease
+            if time.monotonic() >= give_up_at:
+                raise Busy(
+                    f"A turn of the thread {thread_id} has been running for {self._wait_seconds:g} seconds. "
+                    "Wait until it has ended and ask again, or begin another thread."
+                )
+            await asyncio.sleep(pause * CHANCE.uniform(0.5, 1.5))
+            pause = min(2 * pause, longest)
+
+    async def _renew(self, thread_id: str, token: str) -> None:
+        while True:
+            await asyncio.sleep(self._threads.lease_for.total_seconds() / 3)
+            with suppress(BookError):  # while the database is away; storing the turn will say so
+                await self._threads.renew(thread_id, token)
+
+    def _check_room(self, lease: Lease) -> None:
+        if lease.turn_count >= self._max_turns:
+            raise InvalidInput(f"This thread has had its {self._max_turns} questions. Begin a new one.")
+
+    def _turn(
+        self,
+        lease: Lease,
+        asked: Asked,
+        ended: Answered | Refused,
+        results: tuple[SearchResult, ...],
+        asked_at: datetime,
+        summing: PendingSummary,
+    ) -> NewTurn:
+        answer, number = ended.answer, lease.turn_count + 1
+        messages = spoken(answer, results, turn=number, asked_at=asked_at)
+        if number == 1:
+            messages = (opening(self._system_prompt, asked_at), *messages)
+        sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
+        exchanges = (*lease.history, Exchange(question=asked.text, answer=answer.answer, sources=sources))
+        return NewTurn(
+            answer=answer, trace=ended.trace, messages=messages, topic_summary=summing.told(exchanges), metadata=asked.metadata
+        )

@@ -1,0 +1,4 @@
+"""What every request passes through.
+
+May import `web`.
+"""

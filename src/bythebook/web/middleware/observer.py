@@ -1,0 +1,94 @@
+"""Around every request: its id, how many there are at once, the headers that protect a reader, a line in the log, a count."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bythebook.web.logs import FOR_REQUEST, log
+from bythebook.web.metrics import Metrics
+from bythebook.web.problems import problem, respond
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+MOST_AT_ONCE = 2_000
+SILENT = frozenset({"/health", "/health/live", "/metrics"})
+"""Asked every few seconds by machines: counted, and logged only when they fail."""
+UNMATCHED = "(unmatched)"
+PROTECTION = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""A route may set any of them otherwise. The page gets all it is made of from this server, so nothing else is let in."""
+
+
+class Observer:
+    """Pure ASGI and outermost, so that it sees streams as they are and failures too."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, *, most_at_once: int = MOST_AT_ONCE) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._most_at_once = most_at_once
+        self._now = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        seen = _Seen(scope, send)
+        FOR_REQUEST.set(seen.request_id)
+        self._now += 1
+        self._metrics.began()
+        try:
+            if self._now > self._most_at_once:
+                told = problem(503, "overloaded", "The server has too many requests. Try again in a moment.", seen.request_id)
+                await respond(told, {"Retry-After": "5"})(scope, receive, seen.send)
+            else:
+                await self._app(scope, receive, seen.send)
+        finally:
+            self._now -= 1
+            seconds = time.perf_counter() - began
+            route = getattr(scope.get("route"), "path", UNMATCHED)
+            self._metrics.ended(_method(scope), route, seen.status, seconds)
+            if route not in SILENT or seen.status >= 400:
+                path, method, key = scope["path"], _method(scope), scope["state"].get("key_id")
+                log.info("request", method=method, path=path, status=seen.status, ms=round(1000 * seconds, 1), key_id=key)
+
+
+class _Seen:
+    """What is sent, with the headers added; and its status. 499 where the reader left before there was one."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._send = send
+        self._state = scope.setdefault("state", {})
+        self.status = 499
+        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"").decode("latin-1")
+        self.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        self._state["request_id"] = self.request_id
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in {**PROTECTION, **self._state.get("headers", {})}.items():
+                headers.setdefault(name, value)
+            headers["X-Request-ID"] = self.request_id
+        await self._send(message)
+
+
+def _method(scope: Scope) -> str:
+    """A client may call its method anything; a label may not."""
+    return scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} else "other"

@@ -1,0 +1,155 @@
+"""Markdown of a book as HTML that is safe to show, whatever the book holds: no tag, attribute or address of the book's own
+reaches the browser. Code is highlighted by classes, formulas become MathML, diagrams stay as their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from pygments import highlight  # type: ignore[import-untyped]
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+from bythebook.answering.answer import Sentence
+from bythebook.books.markdown import HEADING_ID, TITLE, readable
+from bythebook.web.render.components import read_components
+from bythebook.web.render.mathml import render_formula
+from bythebook.web.render.quotes import mark, with_signs
+
+TOP_HEADING = 4
+"""The page itself uses the levels above."""
+LONGEST_HIGHLIGHTED = 20_000
+SAFE_ADDRESSES = ("https://", "http://", "mailto:")
+BLOCKS = frozenset({"code", "table", "maths"})
+
+
+def render_passage(markdown: str, *, preface: str = "", quotes: Iterable[tuple[int, int]] = ()) -> str:
+    """A chunk or a lesson. `quotes` are the stretches [start, end) of `markdown` to be marked in it."""
+    text = preface + with_signs(markdown, quotes)
+    parser = _parser()
+    tokens = parser.parse(text)
+    mark(tokens)
+    _level_headings(tokens)
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def render_sentence(sentence: Sentence) -> str:
+    """A sentence of an answer, without its markers. Where it is the book's own, word for word, it looks as in the book."""
+    if sentence.kind in BLOCKS:
+        return render_passage(sentence.text)
+    source = sentence.text
+    for citation in sentence.citations:
+        if " ".join(readable(citation.quote).split()) == " ".join(sentence.text.split()):
+            source = citation.quote
+    return str(_parser().renderInline(source))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=SafeRenderer).enable(["table", "strikethrough"])
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False)
+    parser.use(read_components)
+    for name in ("math_inline", "math_block"):  # the plugin's own rules stand in the way of the renderer's
+        parser.add_render_rule(name, getattr(SafeRenderer, name))
+    return parser
+
+
+class SafeRenderer(RendererHTML):
+    """Differs from markdown-it's in what may not come from a book (addresses, pictures) or needs more than a tag."""
+
+    def fence(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        token = tokens[at]
+        language, _, rest = token.info.strip().partition(" ")
+        title = TITLE.search(rest)
+        return _figure(token, language.split("{")[0], (title[1] or title[2] or "") if title else "")
+
+    def code_block(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return _figure(tokens[at], "", "")
+
+    def math_inline(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return render_formula(tokens[at].content.strip(), display=False)
+
+    def math_block(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        quoted = " quoted" if tokens[at].attrs.get("class") else ""
+        formula = render_formula(tokens[at].content.strip(), display=True)
+        return f'<div class="formula{quoted}" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n'
+
+    def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """Pictures stay where the book is published; their words are here."""
+        words = self.renderInlineAsText(tokens[at].children, options, env) or "picture"
+        return f'<span class="picture">{escape(words)}</span>'
+
+    def link_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """A relative link would lead somewhere else from here than from the book's own site."""
+        address = str(tokens[at].attrs.get("href", ""))
+        if not address.lower().startswith(SAFE_ADDRESSES):
+            return "<span>"
+        return f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer nofollow">'
+
+    def link_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        depth = 0
+        for token in reversed(tokens[:at]):
+            depth += {"link_close": 1, "link_open": -1}.get(token.type, 0)
+            if depth < 0:
+                return "</a>" if str(token.attrs.get("href", "")).lower().startswith(SAFE_ADDRESSES) else "</span>"
+        return "</span>"
+
+    def table_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return '<div class="table" role="group" aria-label="Table" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return _cell("th", tokens[at])
+
+    def td_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        return _cell("td", tokens[at])
+
+
+def _cell(tag: str, token: Token) -> str:
+    """Alignment by class: the page's policy allows no style attribute."""
+    side = str(token.attrs.get("style", "")).removeprefix("text-align:")
+    return f'<{tag} class="{side}">' if side in {"left", "center", "right"} else f"<{tag}>"
+
+
+def _figure(token: Token, language: str, title: str) -> str:
+    label = " · ".join(part for part in (title, language) if part)
+    caption = f"<figcaption>{escape(label)}</figcaption>" if label else ""
+    quoted = " quoted" if token.attrs.get("class") else ""
+    code = _highlighted(token.content, language)
+    name = escape(f"Code: {label}" if label else "Code")
+    block = f'<pre tabindex="0" role="group" aria-label="{name}"><code>{code}</code></pre>'
+    return f'<figure class="code{quoted}">{caption}{block}</figure>\n'
+
+
+def _highlighted(code: str, language: str) -> str:
+    if not language or len(code) > LONGEST_HIGHLIGHTED:
+        return escape(code)
+    try:
+        lexer = get_lexer_by_name(language)
+    except ClassNotFound:
+        return escape(code)
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+
+
+def _level_headings(tokens: Sequence[Token]) -> None:
+    """Below the page's own headings, without a gap, and without the `{#anchor}` that some sites use."""
+    headings = [(at, token) for at, token in enumerate(tokens) if token.type in {"heading_open", "heading_close"}]
+    top = min((int(token.tag[1]) for _, token in headings), default=1)
+    before = TOP_HEADING - 1
+    for at, token in headings:
+        if token.type == "heading_open":
+            before = min(TOP_HEADING + int(token.tag[1]) - top, before + 1, 6)
+            words = [child for child in tokens[at + 1].children or [] if child.type == "text"]
+            if words:
+                words[-1].content = HEADING_ID.sub("", words[-1].content.rstrip()).rstrip()
+        token.tag = f"h{before}"

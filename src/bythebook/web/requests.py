@@ -1,0 +1,146 @@
+"""What is sent: documents E's ChatRequest and D's SearchQuery as pydantic models, checked before anything else looks at them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Annotated, Literal
+
+from pydantic import UUID4, UUID5, AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from bythebook.answering.question import MAX_QUESTION, UNREADABLE
+from bythebook.books.model import Layer, Proficiency
+from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, MIN_TEXT, SearchQuery
+from bythebook.settings import Settings
+from bythebook.threads.conversation import Asked
+from bythebook.threads.model import MAX_TITLE
+
+LARGEST_NUMBER = 1_000_000
+"""Of a chapter or lesson that can be asked for."""
+STAND_IN = "question"
+"""The question itself is searched for in its standalone form; a query must have a text until then."""
+
+
+def _readable(text: str) -> str:
+    if any(unicodedata.category(letter) in UNREADABLE and letter not in "\n\t\r" for letter in text):
+        raise ValueError("holds control characters; leave them out")
+    return text
+
+
+def _stripped(text: object) -> object:
+    return text.strip() if isinstance(text, str) else text
+
+
+BookId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
+Readable = Annotated[str, AfterValidator(_readable)]
+Name = Annotated[Readable, StringConstraints(min_length=1, max_length=200)]
+Number = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+Tier = Annotated[int, Field(ge=1, le=4)]
+Question = Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=1, max_length=MAX_QUESTION)]
+SearchText = Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=MIN_TEXT, max_length=MAX_TEXT)]
+Levels = Annotated[tuple[Proficiency, ...], Field(max_length=6)]
+Threshold = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ChatFilters(_Request):
+    """Which lessons may be answered from. All must hold; none is set unless asked for."""
+
+    module: Name | None = None
+    hardware_tier: Tier | None = None
+    proficiency_levels: Levels | None = None
+    chapter_min: Number | None = None
+    chapter_max: Number | None = None
+    lesson: Number | None = None
+    layer: Layer | None = None
+    prefix: Annotated[Readable, StringConstraints(min_length=1, max_length=500)] | None = None
+
+
+class ChatRequest(_Request):
+    """Document E's, and which book and which part of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"message": "How do ROS 2 nodes communicate?", "top_k": 5, "similarity_threshold": 0.7}]}
+    )
+
+    message: Question = Field(description="The question, 1 to 1,000 characters.")
+    session_id: UUID4 | None = Field(None, description="The thread to go on with. Without one, a new thread begins.")
+    stream: bool = Field(False, description="Answer as server-sent events, as /chat/stream always does.")
+    top_k: int = Field(5, ge=1, le=10, description="How many passages to look at.")
+    similarity_threshold: Threshold = Field(0.7, description="Passages less relevant than this are left out.")
+    book_id: BookId | None = Field(None, description="Default: the key's book, or the only one there is.")
+    filters: ChatFilters = ChatFilters()
+    score_scale: Literal["relevance", "cosine"] | None = Field(None, description="`cosine` takes the thresholds literally.")
+    render: bool = Field(False, description="Add safe HTML beside the texts.")
+    page_url: Annotated[Readable, StringConstraints(max_length=2000)] | None = Field(
+        None, description="The page of the book the reader is on."
+    )
+
+    def asked(self, book_id: str, key_id: str | None, settings: Settings) -> Asked:
+        filters = self.filters
+        query = SearchQuery(
+            text=STAND_IN,
+            book_id=book_id,
+            hardware_tier_filter=filters.hardware_tier,
+            module_filter=filters.module,
+            chapter_min=filters.chapter_min,
+            chapter_max=filters.chapter_max,
+            lesson_filter=filters.lesson,
+            proficiency_levels=filters.proficiency_levels,
+            layer_filter=filters.layer,
+            prefix_filter=filters.prefix,
+            limit=self.top_k,
+        )
+        return Asked(
+            text=self.message,
+            query=query,
+            key_id=key_id,
+            thread_id=str(self.session_id) if self.session_id else None,
+            score_threshold=settings.agent_score_threshold,
+            similarity_threshold=self.similarity_threshold,
+            score_scale=self.score_scale or settings.score_scale,
+            metadata={"page_url": self.page_url} if self.page_url else {},
+        )
+
+
+class SearchRequest(_Request):
+    """Document D's SearchQuery, and C's prefix."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "publish and subscribe", "hardware_tier_filter": 2, "limit": 5}]}
+    )
+
+    text: SearchText = Field(description="What to look for, 3 to 1,000 characters.")
+    book_id: BookId | None = Field(None, description="Default: the key's book, or the only one there is.")
+    hardware_tier_filter: Tier = Field(1, description="Lessons for this tier and lower.")
+    module_filter: Name | None = None
+    chapter_min: Number | None = None
+    chapter_max: Number | None = None
+    lesson_filter: Number | None = None
+    proficiency_levels: Levels | None = None
+    layer_filter: Layer | None = None
+    parent_doc_id: UUID5 | None = Field(None, description="Only the lesson with this id.")
+    prefix_filter: Annotated[Readable, StringConstraints(min_length=1, max_length=500)] | None = None
+    limit: int = Field(5, ge=1, le=MAX_LIMIT)
+
+    def query(self, book_id: str) -> SearchQuery:
+        return SearchQuery(
+            text=self.text,
+            book_id=book_id,
+            hardware_tier_filter=self.hardware_tier_filter,
+            module_filter=self.module_filter,
+            chapter_min=self.chapter_min,
+            chapter_max=self.chapter_max,
+            lesson_filter=self.lesson_filter,
+            proficiency_levels=self.proficiency_levels,
+            layer_filter=self.layer_filter,
+            parent_doc_id=str(self.parent_doc_id) if self.parent_doc_id else None,
+            prefix_filter=self.prefix_filter,
+            limit=self.limit,
+        )
+
+
+class ThreadChange(_Request):
+    title: Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=1, max_length=MAX_TITLE)]

@@ -1,0 +1,198 @@
+"""What is sent back: document E's ChatResponse, its thread, and a turn's events, made of our own values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal
+
+from fastapi import Response
+from pydantic import TypeAdapter
+
+from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent
+from bythebook.answering.trace import Trace
+from bythebook.grounding.citations import Citation
+from bythebook.grounding.confidence import ConfidenceLevel
+from bythebook.threads.conversation import Opened
+from bythebook.threads.model import StoredTurn, Thread
+
+CHUNK_TEXT = 500
+"""Document E: the most characters of a chunk that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Document E's."""
+
+    chunk_text: str
+    similarity_score: float
+    chapter: str
+    section: str
+    url: str
+    chunk_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatResponse:
+    """Document E's, and the whole answer with the passage of every sentence. `html` where it was asked for."""
+
+    response: str
+    confidence: float
+    sources: tuple[Source, ...]
+    session_id: str
+    timestamp: datetime
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+    turn: int
+    answer: Answer
+    html: tuple[str, ...] | None = None
+    """Of each sentence of the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceView:
+    """A checked sentence as it is streamed."""
+
+    text: str
+    kind: str
+    citations: tuple[Citation, ...]
+    html: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView:
+    """Document E's Message."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    timestamp: datetime
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """A turn as it ended. `trace` is the author's."""
+
+    number: int
+    created_at: datetime
+    stale: bool
+    """The book no longer says what the citations `stale_labels` quote."""
+    stale_since: datetime | None
+    stale_labels: tuple[int, ...]
+    answer: Answer
+    trace: Trace | None
+    html: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSummary:
+    """A thread in a list."""
+
+    thread_id: str
+    book_id: str
+    title: str | None
+    created_at: datetime
+    updated_at: datetime
+    archived_at: datetime | None
+    topic_summary: str | None
+    metadata: Mapping[str, Any]
+    turn_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadView(ThreadSummary):
+    """Document E's ConversationThread: its last 50 messages, and the turns they belong to."""
+
+    messages: tuple[MessageView, ...]
+    turns: tuple[TurnView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadList:
+    """Newest first. `next` is what to send as `before` to read on; None at the end."""
+
+    threads: tuple[ThreadSummary, ...]
+    next: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The last event of every turn that did not fail."""
+
+    thread_id: str
+    turn: int
+
+
+StreamedValue = Opened | SearchBegun | Found | SentenceView | ChatResponse | Done
+
+
+def chat_response(
+    answer: Answer, opened: Opened, texts: Mapping[str, str], *, whole: bool, html: tuple[str, ...] | None = None
+) -> ChatResponse:
+    """`texts` are those of the cited chunks, as far as they are known; `whole`: with what was dropped, which no reader sees."""
+    disclaimer = f"\n\n{answer.disclaimer}" if answer.disclaimer else ""
+    return ChatResponse(
+        response=answer.answer + disclaimer,
+        confidence=answer.confidence.average_similarity,
+        sources=tuple(source(citation, texts.get(citation.chunk_id, citation.quote)) for citation in answer.citations),
+        session_id=opened.thread_id,
+        timestamp=answer.created_at,
+        confidence_level=answer.confidence.confidence_level,
+        should_answer=not answer.refused,
+        turn=opened.turn,
+        answer=answer if whole else replace(answer, dropped=()),
+        html=html,
+    )
+
+
+def source(citation: Citation, text: str) -> Source:
+    return Source(
+        chunk_text=excerpt(text, citation.quote),
+        similarity_score=citation.score,
+        chapter=citation.chapter,
+        section=citation.section,
+        url=citation.source_url,
+        chunk_index=citation.chunk_index,
+    )
+
+
+def excerpt(text: str, quote: str) -> str:
+    """At most as much of the chunk as document E shows, with the quote in it as far as it fits."""
+    if quote in text[:CHUNK_TEXT]:
+        return text[:CHUNK_TEXT]
+    start = text.find(quote)
+    return text[max(0, start) :][:CHUNK_TEXT] if start >= 0 else quote[:CHUNK_TEXT]
+
+
+def summary(thread: Thread) -> dict[str, Any]:
+    names = "thread_id book_id title created_at updated_at archived_at topic_summary metadata turn_count"
+    return {name: getattr(thread, name) for name in names.split()}
+
+
+def past_events(stored: StoredTurn) -> list[TurnEvent]:
+    """The events of a turn that has ended, as far as they are kept; what was found is told by the trace."""
+    answer = stored.answer
+    ended = Refused(answer=answer) if answer.refused else Answered(answer=answer)
+    return [SearchBegun(asked=answer.query, question=answer.question), *answer.sentences, ended]
+
+
+def rendered(sentences: tuple[Sentence, ...]) -> tuple[str, ...]:
+    from bythebook.web.render.html import render_sentence  # late: it brings a highlighter for every language
+
+    return tuple(render_sentence(sentence) for sentence in sentences)
+
+
+def write(value: Any) -> bytes:
+    kind: Any = type(value)
+    return _adapter(kind).dump_json(value)
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    return Response(write(value), status, media_type="application/json")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -1,0 +1,134 @@
+"""Settings in, adapters out: which embedder, which drafter, which index, which collector. What is imported here is imported late,
+because most of it is not wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bythebook.errors import InvalidSettings, StorageFailure
+from bythebook.settings import Settings
+
+if TYPE_CHECKING:
+    from bythebook.answering.opentelemetry import SpanRecorder
+    from bythebook.drafting.completion import WriteLine
+    from bythebook.drafting.draft import Drafter
+    from bythebook.embedding.embedder import Embedder
+    from bythebook.embedding.parallel import Spread
+    from bythebook.index.vectors import VectorIndex
+    from bythebook.retrieval.sentence_reader import SentenceReader
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    match settings.embedder:
+        case "granite":
+            from bythebook.embedding.granite import GraniteEmbedder
+
+            return GraniteEmbedder()
+        case "cohere":
+            from bythebook.embedding.cohere import CohereEmbedder
+
+            key = _secret(settings.embedder_api_key or settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder")
+            return CohereEmbedder(key, model=settings.embedder_model or settings.cohere_model)
+        case "openai":
+            from bythebook.embedding.openai import OpenAIEmbedder
+
+            key = _secret(settings.embedder_api_key or settings.openai_api_key, "OPENAI_API_KEY", "the OpenAI embedder")
+            return OpenAIEmbedder(key, model=settings.embedder_model or "text-embedding-3-small")
+        case "compatible":
+            from bythebook.embedding.openai import OpenAIEmbedder
+
+            if not settings.embedder_url or not settings.embedder_model:
+                raise InvalidSettings("The compatible embedder needs BYTHEBOOK_EMBEDDER_URL and BYTHEBOOK_EMBEDDER_MODEL.")
+            key = settings.embedder_api_key.value if settings.embedder_api_key else ""
+            return OpenAIEmbedder(key, base_url=settings.embedder_url, model=settings.embedder_model)
+
+
+def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> Embedder:
+    """A remote embedder is a server's work already; there is nothing to spread."""
+    if settings.embedder != "granite":
+        return embedder
+    from bythebook.embedding.granite import open_lone_granite
+    from bythebook.embedding.parallel import SpreadEmbedder
+
+    return SpreadEmbedder(embedder, open_lone_granite, spread)
+
+
+def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, WriteLine | None]:
+    """The model's, when one is configured, and who writes a line; else the one that answers in the book's own sentences."""
+    if not settings.openai_api_key and not settings.openai_base_url:
+        from bythebook.drafting.extractive import ExtractiveDrafter
+
+        return ExtractiveDrafter(reader), None
+    from bythebook.drafting.openai_agents.drafter import AgentDrafter
+    from bythebook.drafting.openai_agents.options import OPENAI_URL, AgentOptions
+    from bythebook.drafting.prompts import SYSTEM_PROMPT
+
+    drafter = AgentDrafter(
+        AgentOptions(
+            api_key=settings.openai_api_key.value if settings.openai_api_key else "",
+            base_url=settings.openai_base_url or OPENAI_URL,
+            model=settings.openai_model,
+            system_prompt=settings.system_prompt or SYSTEM_PROMPT,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            tool_name=settings.tool_name,
+            tool_choice=settings.tool_choice,
+            call_seconds=settings.model_seconds,
+            total_seconds=answer_seconds(settings),
+            line_seconds=settings.model_seconds / 4,
+        )
+    )
+    return drafter, drafter.write_line
+
+
+def answer_seconds(settings: Settings) -> float:
+    """All that is drafted of an answer takes half as long again as one call of the model may."""
+    return 1.5 * settings.model_seconds
+
+
+def open_spans(settings: Settings) -> SpanRecorder | None:
+    """To the collector that is configured."""
+    if settings.otlp_endpoint is None:
+        return None
+    try:
+        from bythebook.answering.opentelemetry import open_tracing
+    except ModuleNotFoundError as error:
+        raise InvalidSettings(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed. Install it with "
+            "'pip install bythebook[tracing]', or unset the variable."
+        ) from error
+    return open_tracing(settings.otlp_endpoint, questions=settings.log_questions)
+
+
+async def open_index(settings: Settings, data_dir: Path) -> VectorIndex:
+    if settings.qdrant_url:
+        from bythebook.index.qdrant_server.index import ServerIndex
+
+        key = settings.qdrant_api_key.value if settings.qdrant_api_key else ""
+        return await ServerIndex.open(
+            settings.qdrant_url,
+            key,
+            shard_number=settings.qdrant_shard_number,
+            replication_factor=settings.qdrant_replication_factor,
+            write_consistency_factor=settings.qdrant_write_consistency_factor,
+        )
+    from bythebook.index.qdrant_edge.index import EdgeIndex
+
+    return await EdgeIndex.open(data_dir / "index")
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageFailure(
+            f"The data folder {folder} cannot be made ({error.strerror}). Choose another with --data-dir or BYTHEBOOK_DATA_DIR."
+        ) from error
+
+
+def _secret(key: object, variable: str, user: str) -> str:
+    value = getattr(key, "value", "")
+    if not value:
+        raise InvalidSettings(f"{variable} is not set, and {user} needs it. Set it, or unset BYTHEBOOK_EMBEDDER.")
+    return str(value)

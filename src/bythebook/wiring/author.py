@@ -1,0 +1,185 @@
+"""What an author needs besides, and a reader whose questions are kept: the database and what works with it.
+
+Each part is built once, at its first use, and is a plain attribute from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bythebook.settings import Settings
+from bythebook.wiring.adapters import make_folder, spread_embedder
+from bythebook.wiring.reader import Library, open_parts
+
+if TYPE_CHECKING:
+    from bythebook.database.engine import Database
+    from bythebook.embedding.embedder import Embedder
+    from bythebook.embedding.parallel import Spread
+    from bythebook.index.vectors import VectorIndex
+    from bythebook.ingestion.calibrator import Calibrator
+    from bythebook.ingestion.ingest import Ingestion
+    from bythebook.ingestion.publisher import Publisher
+    from bythebook.ingestion.records import Records
+    from bythebook.jobs.foreground import ForegroundJob
+    from bythebook.jobs.runner import JobRunner
+    from bythebook.jobs.store import Jobs
+    from bythebook.jobs.worker import Listener, Worker
+    from bythebook.threads.conversation import Conversation
+    from bythebook.threads.review import Review
+    from bythebook.threads.store import Threads
+
+
+class Resources(Library):
+    """The library and its database. `spread`: who parses and embeds lessons, when others do."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        index: VectorIndex,
+        embedder: Embedder,
+        data_dir: Path,
+        database: Database,
+        spread: Spread | None = None,
+    ) -> None:
+        super().__init__(settings=settings, index=index, embedder=embedder, data_dir=data_dir)
+        self.database = database
+        self.spread = spread
+
+    @cached_property
+    def records(self) -> Records:
+        from bythebook.ingestion.records import Records
+
+        return Records(self.database)
+
+    @cached_property
+    def threads(self) -> Threads:
+        from bythebook.threads.store import Threads
+
+        return Threads(self.database)
+
+    @cached_property
+    def review(self) -> Review:
+        from bythebook.threads.review import Review
+
+        return Review(self.database)
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        from bythebook.drafting.prompts import SYSTEM_PROMPT
+        from bythebook.threads.conversation import Conversation
+
+        return Conversation(
+            answerer=self.answerer,
+            threads=self.threads,
+            max_turns=self.settings.agent_max_turns,
+            system_prompt=self.settings.system_prompt or SYSTEM_PROMPT,
+            tracing=self._tracing,
+            write_line=self._model[1],
+        )
+
+    @cached_property
+    def ingestion(self) -> Ingestion:
+        from bythebook.embedding.cache import EmbeddingCache
+        from bythebook.ingestion.ingest import Ingestion
+
+        return Ingestion(
+            index=self.index,
+            records=self.records,
+            cache=EmbeddingCache(self.database),
+            embedder=spread_embedder(self.settings, self.embedder, self.spread) if self.spread else self.embedder,
+            collection_name=self.settings.qdrant_collection_name,
+            max_file_bytes=self.settings.max_file_bytes,
+            folder=None if self.settings.qdrant_url else self.data_dir,
+            spread=self.spread,
+        )
+
+    @cached_property
+    def calibrator(self) -> Calibrator:
+        """It asks the same questions after every edit, and reads the same sentences: those come from the cache."""
+        from bythebook.answering.look import Assessor
+        from bythebook.embedding.cache import CachedEmbedder, EmbeddingCache
+        from bythebook.ingestion.calibrator import Calibrator
+        from bythebook.retrieval.sentence_reader import SentenceReader
+
+        embedder = CachedEmbedder(self.embedder, EmbeddingCache(self.database))
+        assessor = Assessor(search=self.search, index=self.index, reader=SentenceReader(embedder))
+        return Calibrator(index=self.index, embedder=embedder, assessor=assessor, catalog_lock=self.records.catalog_lock)
+
+    @cached_property
+    def publisher(self) -> Publisher:
+        from bythebook.ingestion.publisher import Publisher
+
+        return Publisher(ingestion=self.ingestion, calibrator=self.calibrator, records=self.records, index=self.index)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        from bythebook.jobs.store import Jobs
+
+        return Jobs(self.database)
+
+    @cached_property
+    def foreground_job(self) -> ForegroundJob:
+        """Ingestion while a person waits for it."""
+        from bythebook.jobs.foreground import ForegroundJob
+
+        return ForegroundJob(runner=self._runner(attended=True))
+
+    def worker(self, listener: Listener | None = None) -> Worker:
+        """Ingestion in the background; `listener` hears how it goes."""
+        from bythebook.jobs.worker import Worker
+
+        runner = self._runner(attended=False)
+        return Worker(runner=runner, listener=listener) if listener else Worker(runner=runner)
+
+    def _runner(self, *, attended: bool) -> JobRunner:
+        from bythebook.jobs.runner import JobRunner
+        from bythebook.jobs.sources import Sources
+
+        return JobRunner(
+            jobs=self.jobs,
+            publisher=self.publisher,
+            sources=Sources(checkouts=self.data_dir / "checkouts"),
+            review=self.review,
+            attended=attended,
+            alone=self.settings.qdrant_url is None,
+        )
+
+
+@asynccontextmanager
+async def open_resources(
+    settings: Settings, *, rehearsal: bool = False, embeds: bool = False, embedder: Embedder | None = None
+) -> AsyncIterator[Resources]:
+    """Open index, embedder and database; close them in any case."""
+    async with AsyncExitStack() as stack:
+        index, embedder, data_dir = await open_parts(stack, settings, rehearsal=rehearsal, embeds=embeds, embedder=embedder)
+        database = await stack.enter_async_context(open_database(settings, data_dir))
+        spread = None
+        if settings.dask_scheduler and embeds:
+            from bythebook.embedding.dask import open_cluster
+
+            spread = await stack.enter_async_context(open_cluster(settings.dask_scheduler))
+        resources = Resources(
+            settings=settings, index=index, embedder=embedder, data_dir=data_dir, database=database, spread=spread
+        )
+        stack.push_async_callback(resources.close)
+        yield resources
+
+
+@asynccontextmanager
+async def open_database(settings: Settings, data_dir: Path | None = None) -> AsyncIterator[Database]:
+    """The database alone: any number of processes may have it open, also while a server holds the index."""
+    from bythebook.database.engine import Database, database_url
+
+    folder = data_dir or settings.data_dir.expanduser()
+    make_folder(folder)
+    url = settings.database_url.value if settings.database_url else None
+    database = await Database.open(database_url(url, folder))
+    try:
+        yield database
+    finally:
+        await database.close()

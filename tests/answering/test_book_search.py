@@ -1,0 +1,80 @@
+"""Search as a reader meets it: relevance beside the score."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bythebook.answering.book_search import BookSearch
+from bythebook.retrieval.query import SearchQuery, SearchResponse
+from tests.support.library import open_library
+from tests.support.lighthouse import Lighthouse, tell
+from tests.support.small_book import write_small_book
+
+OWN = "how often does the keeper trim the wick"
+FOREIGN = "which chess opening did Bobby Fischer play"
+
+
+def levels(found: SearchResponse) -> list[float]:
+    known = [result.relevance for result in found.results if result.relevance is not None]
+    assert len(known) == len(found.results)
+    return known
+
+
+def test_relevance_tells_what_the_book_answers_from_what_it_does_not(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        own = levels(await light.library.ask(OWN, "light"))
+        foreign = levels(await light.library.ask(FOREIGN, "light"))
+        assert own[0] > 0.6 > foreign[0]
+        assert all(0 <= level <= 1 for level in (*own, *foreign))
+        assert own == sorted(own, reverse=True), "the order of ranks"
+
+    tell(folder, story)
+
+
+def test_relevance_does_not_depend_on_how_many_results_are_wanted(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        many = await light.library.ask(OWN, "light", limit=20)
+        for limit in (1, 3, 5, 10):
+            few = await light.library.ask(OWN, "light", limit=limit)
+            assert few.results == many.results[:limit]
+            assert few.total_found == many.total_found
+
+    tell(folder, story)
+
+
+def test_nothing_found_has_no_relevance_and_no_trouble(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        assert (await light.library.ask(OWN, "light", module_filter="nowhere")).results == ()
+
+    tell(folder, story)
+
+
+def test_a_book_without_a_fit_has_scores_and_no_relevance(folder: Path) -> None:
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            await library.ingest(write_small_book(folder / "small"))
+            found = await library.ask("elbow bends forearm plane")
+            assert [result.relevance for result in found.results] == [None] * 5
+            assert found.results[0].score > 0
+
+    asyncio.run(story())
+
+
+def test_who_began_to_search_a_book_that_is_then_made_anew_finds_it_all_the_same(folder: Path) -> None:
+    book = write_small_book(folder / "book")
+
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            await library.ingest(book)
+            query = SearchQuery(text="Which joint bends in one plane?", book_id="small", hardware_tier_filter=None)
+            begun = await library.search.book("small")
+            embedding = await library.search.embed(query.text)
+            searching = BookSearch(search=library.search, index=library.index)
+            before = await searching.search_embedded(query, begun, embedding)
+            await library.ingest(book, "recreate")
+            assert begun.collection_name not in await library.index.collections()
+            after = await searching.search_embedded(query, begun, embedding)
+            assert [one.text for one in after.results] == [one.text for one in before.results] != []
+
+    asyncio.run(story())

@@ -1,0 +1,126 @@
+"""A whole library in a folder: the real index, the real database, a small embedder. And its state as a value to compare."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from bythebook.answering.book_search import BookSearch
+from bythebook.database.engine import Database, database_url
+from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.embedder import Embedder
+from bythebook.index.manifest import wanted_manifest
+from bythebook.index.payload import to_payload
+from bythebook.index.qdrant_edge.index import EdgeIndex
+from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.ingestion.ingest import Ingestion
+from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
+from bythebook.ingestion.progress import IngestionEvent, IngestReport, Mode
+from bythebook.ingestion.records import Records
+from bythebook.retrieval.query import SearchQuery, SearchResponse
+from bythebook.retrieval.search import Search
+from tests.support.fakes.small_embedder import SmallEmbedder
+
+MEMORY = Path("/dev/shm")
+"""Where it exists, small files are flushed many times faster than to a disk."""
+OF_THE_RUN = {"version", "created_at", "updated_at", "embedded_at", "ingested_at"}
+"""What tells when and how often something was written, not what was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    index: VectorIndex
+    database: Database
+    records: Records
+    embedder: Embedder
+
+    @property
+    def ingestion(self) -> Ingestion:
+        return Ingestion(
+            index=self.index,
+            records=self.records,
+            cache=EmbeddingCache(self.database),
+            embedder=self.embedder,
+            collection_name="textbook_chunks",
+            max_file_bytes=1_000_000,
+        )
+
+    @property
+    def search(self) -> Search:
+        return Search(index=self.index, embedder=self.embedder, exact=True)
+
+    async def events(
+        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+    ) -> list[IngestionEvent]:
+        return [event async for event in self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id)]
+
+    async def ingest(
+        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+    ) -> IngestReport:
+        report = (await self.events(root, mode, dry_run=dry_run, book_id=book_id))[-1]
+        assert isinstance(report, IngestReport)
+        return report
+
+    async def ask(self, text: str, book_id: str = "small", **given: Any) -> SearchResponse:
+        searching = BookSearch(search=self.search, index=self.index)
+        return await searching.search(SearchQuery(text=text, book_id=book_id, **given))
+
+    async def problems(self, book_id: str = "small") -> tuple[BrokenInvariant, ...]:
+        state = await self.search.book(book_id)
+        return (await inspect_book(self.index, self.records, state, wanted_manifest(self.embedder))).problems
+
+    async def snapshot(self) -> dict[str, Any]:
+        """All that every book holds: points, vectors, terms, records. Without times, versions and the collections' names."""
+        states = await self.records.books()
+        collections = await self.index.collections()
+        assert sorted(collections) == sorted({state.collection_name for state in states}), "a collection that serves no book"
+        for state in states:
+            assert not await self.records.leftover_collections(state.book_id, state.collection_name)
+        return {state.book_id: await self.snapshot_of(state.book_id) for state in states}
+
+    async def snapshot_of(self, book_id: str) -> dict[str, Any]:
+        """The same of one book."""
+        state = await self.records.book(book_id)
+        assert state is not None
+        collection, points = state.collection_name, {}
+        async for held in self.index.scan(collection, Filters(book_id=book_id), with_vectors=True):
+            assert held.embedding is not None
+            payload = {key: value for key, value in to_payload(held).items() if key not in OF_THE_RUN}
+            points[held.chunk.id] = (payload, held.embedding.round(5).tolist(), held.terms)
+        records = await self.records.records(book_id, collection)
+        return {
+            "state": (state.title, state.language, state.total_chunks),
+            "points": points,
+            "records": {path: _without(asdict(record), OF_THE_RUN) for path, record in records.items()},
+        }
+
+
+def _without(fields: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+@asynccontextmanager
+async def open_library(folder: Path, embedder: Embedder | None = None, *, url: str | None = None) -> AsyncIterator[Library]:
+    async with AsyncExitStack() as stack:
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        database = await Database.open(database_url(url, folder))
+        stack.push_async_callback(database.close)
+        index = await EdgeIndex.open(folder / "index")
+        stack.push_async_callback(index.close)
+        yield Library(index=index, database=database, records=Records(database), embedder=embedder or SmallEmbedder())
+
+
+def fast_folder() -> Path:
+    """A new folder. Whoever asks for it removes it."""
+    return Path(mkdtemp(prefix="bythebook-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
+
+
+def with_embedder(library: Library, embedder: Embedder) -> Library:
+    """The same library, used by a program with another embedder."""
+    return replace(library, embedder=embedder)

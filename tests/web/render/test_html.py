@@ -1,0 +1,213 @@
+"""Markdown of a book as HTML: what it looks like, what is marked in it, and that nothing of a hostile book gets through."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bythebook.answering.answer import Sentence
+from bythebook.books.model import Span
+from bythebook.grounding.citations import Citation
+from bythebook.web.render.html import render_passage, render_sentence
+from bythebook.web.render.mathml import ATTRIBUTES, TAGS, render_formula
+
+SAMPLE = Path(str(files("bythebook") / "sample_book"))
+OURS = re.compile(
+    "a|blockquote|br|code|div|em|figcaption|figure|h4|h5|h6|hr|li|mark|ol|p|pre|s|span|strong|table|tbody|td|th|thead|tr|ul"
+)
+OUR_ATTRIBUTES = re.compile("aria-label|class|href|rel|role|start|tabindex|target")
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<ScRiPt src=//evil.example/x.js></ScRiPt>",
+    "[x](javascript:alert(1))",
+    "[x](<javascript:alert(1)>)",
+    "[x](data:text/html,<script>alert(1)</script>)",
+    "[x](vbscript:x 'onmouseover=alert(1)')",
+    "![x](https://evil.example/pixel.png)",
+    "<svg onload=alert(1)>",
+    "<Comp onClick={() => alert(1)}>",
+    '<Tabs label="<script>">',
+    "<a href='javascript:alert(1)'>x</a>",
+    "<javascript:alert(1)>",
+    "&lt;script&gt;",
+    "```<script>\n<script>\n```",
+    '```py title="<script>"\nx\n```',
+    "$\\text{<script>alert(1)</script>}$",
+    "$\\href{javascript:alert(1)}{x}$",
+    "$\\style{background:url(//evil.example)}{x}$",
+    '$$\n\\class{a" onload="alert(1)}{x}\n$$',
+    ":::note <script>\n",
+    "| <script> | b |\n|:--|--:|\n| `a` | <img onerror=x> |\n",
+    "\U00010a50\U00010a58",
+    "<style>*{}</style>",
+    "<iframe src=//evil.example>",
+    "> quote\n\n1. item\n\n# heading {#x}\n",
+]
+
+
+class Read(HTMLParser):
+    """The elements, attributes and words of some HTML."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words = ""
+        self.marked = ""
+        self._depth = 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self._depth += tag == "mark"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._depth -= tag == "mark"
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+        self.marked += data if self._depth else ""
+
+
+def assert_harmless(html: str) -> Read:
+    read = Read(html)
+    for tag in read.tags:
+        assert OURS.fullmatch(tag) or TAGS.fullmatch(tag), tag
+    for name, value in read.attributes:
+        assert OUR_ATTRIBUTES.fullmatch(name) or ATTRIBUTES.fullmatch(name), name
+        if name == "href":
+            assert (value or "").lower().startswith(("https://", "http://", "mailto:")), value
+    return read
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text)
+
+
+@given(st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30)), max_size=8), st.integers(0, 60), st.integers(0, 120))
+def test_nothing_of_a_hostile_book_gets_through(parts: list[str], start: int, length: int) -> None:
+    for text in ("\n\n".join(parts), " ".join(parts)):
+        assert_harmless(render_passage(text, quotes=[(start, start + length)]))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_markup_is_shown_as_text(text: str) -> None:
+    read = assert_harmless(render_passage(text))
+    if "<script>" in text and not text.startswith("<Tabs"):
+        assert "<script>" in read.words or "&quot;" in read.words
+    assert "script" not in read.tags
+
+
+@pytest.mark.parametrize("file", sorted(SAMPLE.rglob("*.md*")), ids=lambda file: file.name)
+def test_every_lesson_of_the_sample_book_is_rendered(file: Path) -> None:
+    source = file.read_text("utf-8")
+    read = assert_harmless(render_passage(source.split("---\n", 2)[2]))
+    assert "<TabItem" not in read.words
+    assert ":::" not in read.words
+    assert "import " not in read.words.split("\n")[0]
+
+
+def quoted() -> list[tuple[str, str, str]]:
+    lines = (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()
+    known = [json.loads(line) for line in lines]
+    return [(one["id"], one["lesson"], one["quote"]) for one in known if one.get("lesson") and one.get("quote")]
+
+
+@pytest.mark.parametrize(("lesson", "quote"), [(lesson, quote) for _, lesson, quote in quoted()], ids=[id for id, *_ in quoted()])
+def test_exactly_the_quoted_words_are_marked(lesson: str, quote: str) -> None:
+    source = (SAMPLE / lesson).read_text("utf-8")
+    start = source.index(quote)
+    html = render_passage(source, quotes=[(start, start + len(quote))])
+    read = Read(html)
+    if "\\" in quote or "$" in quote:  # a formula has other letters than its LaTeX
+        assert read.marked or "formula quoted" in html
+    elif "```" in source[:start] and source[:start].count("```") % 2:
+        assert "code quoted" in html
+    else:
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"^\s*\d+\.\s", "", quote))
+        assert letters(read.marked) == letters(plain)
+
+
+def test_code_is_highlighted_named_and_kept_whole() -> None:
+    html = render_passage('```python title="a.py"\nprint("<b>")\n```\n\n```mermaid\ngraph LR\n```\n\n```nonsense\nx\n```')
+    assert "<figcaption>a.py · python</figcaption>" in html
+    assert '<span class="nb">print</span>' in html
+    assert "graph LR" in html
+    assert Read(html).words.count('print("<b>")') == 1
+
+
+def test_a_quote_inside_code_marks_the_block_and_leaves_the_fence_closed() -> None:
+    source = "Before.\n\n```python\nx = 1\ny = 2\n```\n\nAfter."
+    start = source.index("x = 1")
+    html = render_passage(source, quotes=[(start, source.index("\n\nAfter"))])
+    assert 'class="code quoted"' in html
+    assert html.endswith("<p>After.</p>\n")
+
+
+def test_a_table_keeps_its_alignment_without_a_style() -> None:
+    html = render_passage("| a | b |\n|--:|:-:|\n| 1 | 2 |", quotes=[(20, 30)])
+    assert '<td class="right"><mark>1</mark></td>' in html
+    assert "style" not in html
+
+
+def test_headings_stand_below_the_pages_own_without_a_gap() -> None:
+    html = render_passage("## One {#one}\n\n#### Deep\n\n# Top")
+    assert re.findall(r"<(h\d)>(.*?)</h\d>", html) == [("h4", "One"), ("h5", "Deep"), ("h4", "Top")]
+
+
+def test_relative_links_and_pictures_lead_nowhere() -> None:
+    html = render_passage("[there](../other.md) ![two feet](img/feet.svg) [out](https://a.example/x)")
+    assert "other.md" not in html
+    assert '<span class="picture">two feet</span>' in html
+    assert '<a href="https://a.example/x" target="_blank" rel="noopener noreferrer nofollow">out</a>' in html
+
+
+@pytest.mark.parametrize(
+    "latex", ["{", "^", r"\left(", r"\frac", "x^2^3", r"\begin{foo}", "{" * 900, "x" * 5000, r"\unicode{x}", "\x01", r"\left"]
+)
+def test_what_is_no_latex_is_shown_as_it_is(latex: str) -> None:
+    read = assert_harmless(render_formula(latex, display=True))
+    assert read.words
+
+
+def test_formulas_become_mathml() -> None:
+    html = render_passage("Height $z_c$ and\n\n$$\n\\begin{aligned}a&=b\\\\c&=d\\end{aligned}\n$$\n\nfor $5 or $6.")
+    assert '<math display="inline"><mrow><msub><mi>z</mi><mi>c</mi></msub></mrow></math>' in html
+    assert html.count("<mtr>") == 2
+    assert "$5 or $6" in html
+
+
+def cited(quote: str) -> Citation:
+    span = Span(start=0, end=len(quote), first_line=1, last_line=1)
+    return Citation(
+        label=1,
+        source_url="",
+        chapter="",
+        section="",
+        score=1.0,
+        relevance=1.0,
+        chunk_index=0,
+        chunk_id="",
+        source_file="",
+        page_title="",
+        quote=quote,
+        span=span,
+    )
+
+
+def test_a_sentence_of_the_book_looks_as_in_the_book() -> None:
+    quote = "A **node** has a `name` of $z_c$."
+    own = Sentence(text="A node has a name of z_c.", kind="sentence", citations=(cited(quote),))
+    assert render_sentence(own).startswith("A <strong>node</strong> has a <code>name</code> of <math")
+    other = Sentence(text="Nodes are <named>.", kind="sentence", citations=(cited(quote),))
+    assert render_sentence(other) == "Nodes are &lt;named&gt;."
