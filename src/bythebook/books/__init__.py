@@ -1,4 +1,4 @@
 """A folder of lessons → lessons → chunks and statements. Pure code.
 
-May import `errors`, `settings`, `plain` and `retry`; knows nothing of embeddings, indexes or networks.
+May import `plain`, `retry` and below; knows nothing of embeddings, indexes or networks.
 """

@@ -1,6 +1,6 @@
 """Arguments → operations → terminal output. One file per command; what a command needs is imported when it runs.
 
-May import everything; nothing imports it.
+May import `web` and below; nothing imports it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables, migrations and an opened SQLite or PostgreSQL database.
+"""An address → an open SQLite or PostgreSQL database with its tables migrated.
 
-May import `books` and the root.
+May import `books` and below.
 """

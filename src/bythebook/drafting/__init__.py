@@ -1,4 +1,4 @@
-"""Evidence → a draft. A draft is not trusted: `grounding` checks it before anyone sees it.
+"""Evidence → a draft. A draft is not trusted: `answering` has it checked before anyone sees it.
 
 May import `grounding` and below.
 """

@@ -1,4 +1,4 @@
-"""Text → vector: the embedded model, OpenAI, Cohere and any compatible server; batches, cache and parallel work.
+"""Text → vector, by the embedded model, OpenAI, Cohere or a compatible server; in batches, in parallel, cached.
 
 May import `database` and below.
 """

@@ -1,4 +1,4 @@
-"""Passages and a draft → may we answer, and does the book say this? Pure code, no I/O.
+"""Passages and a draft → whether to answer, and which sentences the book supports. Pure code, no I/O.
 
 May import `retrieval` and below.
 """

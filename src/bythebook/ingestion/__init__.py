@@ -1,4 +1,4 @@
-"""A book on disk → an index that says what the book says, and a fit of relevance to it.
+"""A book on disk → an index that says what the book says, with relevance calibrated to it.
 
 May import `answering` and below; `threads` stands beside it.
 """

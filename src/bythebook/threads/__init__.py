@@ -1,4 +1,4 @@
-"""Turns → threads that are kept.
+"""Turns → stored threads.
 
 May import `answering` and below; `ingestion` stands beside it.
 """

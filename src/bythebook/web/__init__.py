@@ -1,4 +1,4 @@
-"""HTTP → operations: the service, its keys, its limits and its page.
+"""HTTP requests → operations → responses: the service, its keys, its limits and its page.
 
-May import `operations` and below; FastAPI, pydantic, uvicorn, limits and prometheus live here only.
+May import `operations` and below; FastAPI, pydantic, uvicorn, limits and prometheus are imported here only.
 """

@@ -1,4 +1,4 @@
-"""Settings → opened resources. The only folder that constructs an adapter.
+"""Settings → open resources. The only folder that constructs an adapter.
 
-May import everything below the edges; `operations`, `web` and `cli` import it.
+May import `evaluation`, `jobs` and below.
 """

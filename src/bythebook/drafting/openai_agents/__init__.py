@@ -1,4 +1,4 @@
-"""The model's drafter, at any OpenAI-compatible server.
+"""Evidence → a model's draft, from any OpenAI-compatible server.
 
-The only folder that imports `agents` and `openai`.
+May import `drafting` and below; the only folder that imports `agents` and `openai`.
 """

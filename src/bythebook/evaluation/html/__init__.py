@@ -1,4 +1,4 @@
 """A scorecard → one HTML page.
 
-May import `evaluation`.
+May import `evaluation` and below.
 """

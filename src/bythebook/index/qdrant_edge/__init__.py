@@ -1,4 +1,4 @@
-"""The embedded engine: a folder per collection, held by one process at a time.
+"""Chunks and vectors → a folder per collection in the embedded engine, held by one process at a time.
 
-The only folder that imports `qdrant_edge`.
+May import `index` and below; the only folder that imports `qdrant_edge`.
 """

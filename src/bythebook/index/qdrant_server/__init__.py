@@ -1,4 +1,4 @@
-"""A Qdrant server or cluster, shared by many processes.
+"""Chunks and vectors → collections on a Qdrant server or cluster that many processes share.
 
-The only folder that imports `qdrant_client`.
+May import `index` and below; the only folder that imports `qdrant_client`.
 """

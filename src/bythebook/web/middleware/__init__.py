@@ -1,4 +1,4 @@
-"""What every request passes through.
+"""Every request → the same request, its body read and limited, its time and status recorded.
 
-May import `web`.
+May import `web` and below.
 """

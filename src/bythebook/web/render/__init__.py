@@ -1,4 +1,4 @@
 """A book's Markdown → HTML that is safe to show.
 
-May import `web` and `books`.
+May import `web` and below.
 """

@@ -1,4 +1,4 @@
-"""One file per resource: parse the request, call, respond.
+"""A request → a call → a response, one file per resource.
 
-May import `web`.
+May import `web` and below.
 """
