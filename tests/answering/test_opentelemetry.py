@@ -71,7 +71,7 @@ def test_an_answer_is_a_span_with_a_span_for_every_step(folder: Path) -> None:
             >= {
                 "bythebook.book_id": "light",
                 "bythebook.thread_id": opened.thread_id,
-                "bythebook.answering.turn": 1,
+                "bythebook.turn": 1,
                 "bythebook.refused": False,
                 "bythebook.sentences": 1,
                 "bythebook.dropped": 1,
@@ -176,6 +176,6 @@ def test_configured_without_the_extra(monkeypatch: pytest.MonkeyPatch, folder: P
     monkeypatch.delitem(sys.modules, "bythebook.answering.opentelemetry")
     monkeypatch.setitem(sys.modules, "opentelemetry.context", None)  # as if it were not there
     with pytest.raises(
-        InvalidSettings, match=r"OpenTelemetry is not installed. Install it with 'pip install bythebook.answering.recorder.'"
+        InvalidSettings, match=r"OpenTelemetry is not installed. Install it with 'pip install bythebook.tracing.'"
     ):
         open_spans(read_settings(data_dir=folder))

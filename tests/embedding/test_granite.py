@@ -138,7 +138,7 @@ def test_missing_weights_say_what_to_install(tmp_path: Path, run: Run, monkeypat
 def test_prints_nothing_survives_a_fork_and_leaves_the_wheel_unimported() -> None:
     program = """
 import asyncio, os, sys
-from bythebook.index.granite import GraniteEmbedder
+from bythebook.embedding.granite import GraniteEmbedder
 def embed(): return asyncio.run(GraniteEmbedder().embed_lessons(["a lesson", "a longer lesson"]))
 embed()
 child = os.fork()

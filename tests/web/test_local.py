@@ -83,7 +83,7 @@ def test_an_errand_is_a_line_for_each_value_and_one_that_says_it_is_done(lightho
         assert TRIMMED in found["value"]["response"]["results"][0]["text"].replace("\n", " ")
         assert done == DONE
         *events, done = operation(client, "answer", question={"text": WICK, "query": {**QUERY, "hardware_tier_filter": None}})
-        assert [event["value"]["type"] for event in events] == ["searching", "found", "sentence", "answered"]
+        assert [event["value"]["type"] for event in events] == ["search_begun", "found", "sentence", "answered"]
         assert done == DONE
 
 

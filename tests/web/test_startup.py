@@ -21,7 +21,7 @@ UNWANTED = {
 }
 PROGRAM = """\
 import json, sys
-import bythebook.index.qdrant_edge, bythebook.index.granite, bythebook.web.server
+import bythebook.index.qdrant_edge.index, bythebook.embedding.granite, bythebook.web.server
 print(json.dumps(sorted(sys.modules)))
 """
 

@@ -25,7 +25,7 @@ from tests.support.made_chunks import COLLECTION, MANIFEST, chunk, fast_folder, 
 pytestmark = pytest.mark.anyio
 
 ROBOTS = Filters(book_id="robots")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
