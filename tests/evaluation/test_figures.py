@@ -49,6 +49,25 @@ def test_latency_is_told_apart_and_a_refusal_has_no_first_sentence() -> None:
     assert latencies([]) == ()
 
 
+def test_useful_counts_refusals_and_levels_are_held_to_their_promise() -> None:
+    marks = [
+        mark("says", says=True, words_found=1.0, level="high"),
+        mark("half", says=True, words_found=0.5, level="high"),
+        mark("low", says=True, words_found=1.0, level="low"),
+        refused("refused", says=True, level="insufficient"),
+        mark("unsaid", level="high"),
+        mark("sure of what is not there", expected=False, level="medium"),
+        mark("unsure of what is not there", expected=False, level="low"),
+        refused("rightly", expected=False, level="insufficient"),
+    ]
+    found = {name: (figure.value, figure.count) for name, figure in by_name(figures(marks)).items()}
+    assert found["useful"] == (0.5, 4)
+    assert found["high_precision"] == (0.5, 2)
+    assert found["medium_precision"] == (0.0, 1)
+    assert found["low_precision"] == (0.5, 2)
+    assert found["near_refusal"] == (round(2 / 3, 4), 3)
+
+
 def test_the_figures_count_what_they_say() -> None:
     found = {name: (figure.value, figure.count) for name, figure in by_name(figures(MARKS)).items()}
     assert found["right"] == (0.5, 6)

@@ -22,6 +22,11 @@ LABELS = {
     "mrr_at_10": "mean reciprocal rank",
     "ndcg_at_10": "nDCG",
     "passage_at_5": "expected passage among 5",
+    "useful": "answered, and says what was asked",
+    "high_precision": "… of the answers at high confidence",
+    "medium_precision": "… of the answers at medium confidence",
+    "low_precision": "… of the answers at low confidence",
+    "near_refusal": "not in the book, and refused or at low confidence",
     "decision_accuracy": "rightly answered or refused",
     "answer_recall": "answered, where the book answers",
     "answer_precision": "in the book, where it answered",
@@ -113,6 +118,22 @@ def _questions(marks: Sequence[Mark]) -> list[Figure]:
     return [
         _rate("right", "questions", of(lambda mark: mark.right, marks)),
         _rate("follow_up_success", "questions", of(lambda mark: mark.right, follow_ups)),
+        _rate("useful", "questions", of(lambda mark: mark.useful, marks)),
+        *_levels(marks),
+    ]
+
+
+def _levels(marks: Sequence[Mark]) -> list[Figure]:
+    """Whether the confidence shown with an answer keeps its promise."""
+    no = [mark for mark in marks if mark.expected is False and not mark.failure]
+    sure = [mark.answered and mark.level in ("high", "medium") for mark in no]
+    return [
+        *(
+            _rate(f"{level}_precision", "questions", of(lambda mark: mark.says_what_was_asked, at))
+            for level in ("high", "medium", "low")
+            for at in ([mark for mark in marks if mark.level == level],)
+        ),
+        _rate("near_refusal", "questions", [float(not one) for one in sure]),
     ]
 
 

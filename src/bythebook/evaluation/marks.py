@@ -55,6 +55,8 @@ class Mark:
     lesson_cited: bool | None = None
     quote_cited: bool | None = None
     words_found: float | None = None
+    says: bool = False
+    """Whether the question comes with words that an answer must say."""
     quotes: int = 0
     inexact: tuple[str, ...] = ()
     sentences: int = 0
@@ -64,6 +66,21 @@ class Mark:
     def decided_right(self) -> bool | None:
         """Answered what the book answers, or refused what it does not."""
         return None if self.expected is None else not self.failure and self.answered is self.expected
+
+    @property
+    def useful(self) -> bool | None:
+        """Whether it was answered and the answer says all that it must: None where the book does not answer, or nobody said
+        what an answer must say. A refusal of what the book answers is not useful."""
+        if not self.expected or not self.says:
+            return None
+        return self.answered and self.words_found == 1.0
+
+    @property
+    def says_what_was_asked(self) -> bool | None:
+        """Of an answer that was given, whatever was expected: an answer to what the book does not answer never does."""
+        if not self.answered or self.expected is None:
+            return None
+        return self.useful if self.expected else False
 
     @property
     def right(self) -> bool | None:

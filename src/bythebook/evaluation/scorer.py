@@ -65,6 +65,7 @@ class Scorer:
             retrieved=tuple(_retrieved(result, gold) for result in outcome.results[:SHOWN]),
             passage_rank=_passage_rank(outcome.results, gold),
             failure=outcome.failure,
+            says=bool(case.keywords or case.answers),
         )
         return mark if answer is None else await self._answered(mark, case, answer, gold)
 
