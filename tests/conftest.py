@@ -21,6 +21,7 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None, print_blob=True)
 settings.load_profile("same")
 
+PAGE_TESTS = Path(__file__).parent / "page"
 OURS = ("BYTHEBOOK_", "OPENAI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "DASK_", "GITHUB_WEBHOOK_", "OTEL_")
 
 
@@ -104,6 +105,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = "not soak"
     if not hasattr(config, "workerinput"):  # processes that run a part of the tests get it from this one
         os.environ["TESTS_SHARED_FOLDER"] = str(fast_folder())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What `make unit` leaves out is told by what a test asks for."""
+    for item in items:
+        if isinstance(item, pytest.Function) and _asks_for_postgresql(item):
+            item.add_marker("postgresql")
+        if item.path.is_relative_to(PAGE_TESTS):
+            item.add_marker("browser")
+
+
+def _asks_for_postgresql(item: pytest.Function) -> bool:
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return bool({"postgresql", "postgresql_server"} & {*item.fixturenames, *(one for one in given if isinstance(one, str))})
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

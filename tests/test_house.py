@@ -40,6 +40,7 @@ NOT_MIRRORS = {
     "earlier_data": "data folders of earlier versions",
     "live": "against real servers, where there are any",
     "page": "web/page in a real browser",
+    "scripts": "tests of scripts/",
     "sample_book": "the sample book's own text",
     "support": "what tests share",
 }

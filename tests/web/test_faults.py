@@ -67,6 +67,7 @@ def test_redis_counts_for_all_and_without_it_nobody_is_let_in(folder: Path) -> N
             assert "REDIS_URL" in problem(administrator.get("/books"), 503, "unavailable")["detail"]
 
 
+@pytest.mark.postgresql
 def test_postgresql_restarted_under_load(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     short = Path(mkdtemp(prefix="pg-"))  # a socket's path must be short
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))  # where it is not set, the wheel warns

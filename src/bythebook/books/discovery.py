@@ -74,7 +74,7 @@ class _Walk:
 
     def _follow(self, entry: os.DirEntry[str], path: str, lesson: bool) -> bool:
         target = os.path.realpath(entry.path)
-        if not os.path.exists(target):
+        if not Path(target).exists():
             if lesson:
                 self._warn(
                     path,
@@ -87,7 +87,7 @@ class _Walk:
         if target != self.real_root and not target.startswith(self.real_root + os.sep):
             self._warn(path, "link", f"{path} is a link out of the book; remove it, or put the file itself into the book.")
             return False
-        here = os.path.realpath(os.path.dirname(entry.path))
+        here = os.path.realpath(Path(entry.path).parent)
         if entry.is_dir() and (here == target or here.startswith(target + os.sep) or target in self.linked):
             self._warn(path, "link", f"{path} is a link back to a folder that is read already; remove it.")
             return False
@@ -109,7 +109,7 @@ def _writable_as_text(path: str) -> bool:
 def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> bytes:
     """The bytes of one lesson."""
     try:
-        with open(root / path, "rb") as file:
+        with (root / path).open("rb") as file:
             raw = file.read(limit_bytes + 1)
     except FileNotFoundError as error:
         raise InvalidBook(f"{path} vanished while the book was read; run the ingestion again.") from error

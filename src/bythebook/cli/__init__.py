@@ -19,7 +19,7 @@ def main() -> None:
 
         app(prog_name="bythebook")
     except BookError as error:
-        print(f"bythebook: {error}", file=sys.stderr)
+        sys.stderr.write(f"bythebook: {error}\n")
         sys.exit(2 if isinstance(error, InvalidInput | InvalidSettings) else 1)
     except BrokenPipeError:  # the reader of our output has gone away
         sys.stderr.close()
@@ -27,5 +27,5 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as end:  # typer turns a Ctrl-C into a silent exit
         if isinstance(end, SystemExit) and end.code != INTERRUPTED:
             raise
-        print("\nbythebook: stopped.", file=sys.stderr)
+        sys.stderr.write("\nbythebook: stopped.\n")
         sys.exit(INTERRUPTED)

@@ -89,7 +89,7 @@ def _is_about_the_book(text: str) -> bool:
     return ABOUT_THE_BOOK.search(text) is not None
 
 
-def fits(shape: Shape, statement: Statement, raw: str, names: Callable[[str], float]) -> float:
+def fits(shape: Shape, statement: Statement, raw: str, names: Callable[[str], float]) -> float:  # noqa: C901  one a shape
     """How well the form of a statement suits what is asked for, 0-1. `names` tells how well words name what is asked about."""
     text, kind = statement.readable, statement.kind
     match shape:

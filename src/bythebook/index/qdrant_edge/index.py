@@ -148,7 +148,7 @@ class EdgeIndex:
     def _stamps(self) -> Stamps:
         """Of all manifests, and how often this process has changed one: a file's time is a coarse one. Takes microseconds."""
         with storage(self._folder):
-            names = sorted(name for name in os.listdir(self._folder) if not name.startswith(DROPPED))
+            names = sorted(name for name in os.listdir(self._folder) if not name.startswith(DROPPED))  # noqa: PTH208  a path each is slow
             return self._changes, tuple((name, *_stamp(f"{self._folder}/{name}/{MANIFEST}")) for name in names)
 
     def _collections(self) -> dict[str, Manifest]:
@@ -217,7 +217,7 @@ class EdgeIndex:
 
 def _stamp(manifest: str) -> tuple[int, int]:
     try:
-        found = os.stat(manifest)
+        found = os.stat(manifest)  # noqa: PTH116  on every search; a Path takes longer than the call
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size
