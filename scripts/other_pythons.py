@@ -61,10 +61,21 @@ def install(uv: str, python: Path, folder: Path) -> None:
 
 
 def run_tests(folder: Path) -> bool:
-    chosen = [ROOT / "tests" / name for name in CHOSEN]
+    chosen = [f"tests/{name}" for name in CHOSEN]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     marks = "not soak and not browser and not postgresql"
-    command = [folder / "bin" / "python", "-m", "pytest", "--numprocesses", "auto", "--dist", "loadfile", "-m", marks, *chosen]
+    command = [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pytest",
+        "--numprocesses",
+        "auto",
+        "--dist",
+        "loadfile",
+        "-m",
+        marks,
+        *chosen,
+    ]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
 
