@@ -17,11 +17,11 @@ from typing import IO
 
 import httpx
 
+from bench.material import SAMPLE_BOOK
 from bench.table import verdict
 from bench.timing import median
 from bench.workshop import Workshop
 from bythebook.cli.demo import sample_book
-from bythebook.retrieval.query import DEFAULT_BOOK
 
 PUSH_TARGET_SECONDS = 3.0
 WATCH_TARGET_SECONDS = 2.0
@@ -59,7 +59,7 @@ def pushed(workshop: Workshop) -> Row:
     _git(author.root, "init", "--quiet", "--initial-branch=main")
     _git(author.root, "init", "--quiet", "--bare", "--initial-branch=main", str(bare))
     given = {
-        "BYTHEBOOK_GIT_SOURCES": f"{DEFAULT_BOOK}={bare.as_uri()}#main",
+        "BYTHEBOOK_GIT_SOURCES": f"{SAMPLE_BOOK}={bare.as_uri()}#main",
         "GITHUB_WEBHOOK_SECRET": SECRET,
         "BYTHEBOOK_REQUESTS_PER_MINUTE": "100000",
     }

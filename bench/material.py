@@ -13,6 +13,7 @@ from typing import Any
 
 from bythebook.cli.demo import sample_book
 
+SAMPLE_BOOK = "physical-ai-robotics"
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 CURRICULUM = SHARED / "books" / "physical-ai-curriculum"
 CURRICULUM_QUESTIONS = SHARED / "questions" / "physical-ai-curriculum.jsonl"

@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from bench.alone import opened
 from bench.callers import Request, call
-from bench.material import sample_questions
+from bench.material import SAMPLE_BOOK, sample_questions
 from bench.served import STARTS, Served, seconds_to_ready, served
 from bench.table import Table, verdict
 from bench.timing import median, milliseconds, percentile
 from bench.workshop import Workshop
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
-from bythebook.retrieval.query import DEFAULT_BOOK, SearchQuery
+from bythebook.retrieval.query import SearchQuery
 from bythebook.threads.conversation import Asked, Conversation
 from bythebook.wiring.author import Resources
 
@@ -125,7 +125,7 @@ def _many_streams(server: Served, questions: Sequence[str]) -> Row:
 def _memory(workshop: Workshop, server: Served, questions: Sequence[str]) -> Row:
     """After a tenth of the requests everything that is kept once is kept."""
     count = workshop.sizes.questions
-    read = [Request(path=f"/books/{DEFAULT_BOOK}")] * 17
+    read = [Request(path=f"/books/{SAMPLE_BOOK}")] * 17
     asked = [
         request
         for turn, search in zip(_asked("/chat/run", questions), _asked("/search", questions, name="text"), strict=True)
@@ -148,7 +148,7 @@ def _asked(path: str, questions: Sequence[str], *, name: str = "message") -> lis
 
 
 def _turn(answerer: Answerer) -> Act:
-    query = SearchQuery(text="question", book_id=DEFAULT_BOOK, hardware_tier_filter=None)
+    query = SearchQuery(text="question", book_id=SAMPLE_BOOK, hardware_tier_filter=None)
 
     async def act(text: str) -> object:
         return [event async for event in answerer.answer(Question(text=text, query=query, similarity_threshold=SIMILARITY))]
@@ -157,7 +157,7 @@ def _turn(answerer: Answerer) -> Act:
 
 
 def _stored(conversation: Conversation) -> Act:
-    query = SearchQuery(text="question", book_id=DEFAULT_BOOK, hardware_tier_filter=None)
+    query = SearchQuery(text="question", book_id=SAMPLE_BOOK, hardware_tier_filter=None)
 
     async def act(text: str) -> object:
         return [event async for event in conversation.turn(Asked(text=text, query=query, similarity_threshold=SIMILARITY))]
@@ -167,7 +167,7 @@ def _stored(conversation: Conversation) -> Act:
 
 def _search(resources: Resources) -> Act:
     async def act(text: str) -> object:
-        return await resources.book_search.search(SearchQuery(text=text, book_id=DEFAULT_BOOK))
+        return await resources.book_search.search(SearchQuery(text=text, book_id=SAMPLE_BOOK))
 
     return act
 

@@ -160,7 +160,7 @@ async def converse(*, passages: int, ends_at: float) -> list[Told]:
     from bythebook.wiring.author import open_resources
 
     told: list[Told] = []
-    async with open_resources(read_settings(data_dir=DATA), embeds=True) as resources:
+    async with open_resources(read_settings(data_dir=DATA / "demo"), embeds=True) as resources:
         thread_id: str | None = None
         for question in QUESTIONS:
             print(f"› {question}", flush=True)

@@ -48,7 +48,7 @@ def serving(data_dir: str) -> Iterator[str]:
     bythebook = [sys.executable, "-m", "bythebook"]
     with Popen([*bythebook, "demo", "--data-dir", data_dir], stdout=PIPE) as demo:
         demo.communicate()
-    with Popen([*bythebook, "serve", "--port", "0", "--data-dir", data_dir], stdout=PIPE, encoding="utf-8") as server:
+    with Popen([*bythebook, "serve", "--port", "0", "--data-dir", f"{data_dir}/demo"], stdout=PIPE, encoding="utf-8") as server:
         assert server.stdout
         yield next(word for word in server.stdout.readline().split() if word.startswith("http"))
         server.terminate()

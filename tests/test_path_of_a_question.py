@@ -88,7 +88,9 @@ async def _story(data: Path) -> None:
 async def _ask(
     answerer: Answerer, text: str, *, history: tuple[Exchange, ...] = (), levels: tuple[str, ...] | None = None
 ) -> list[TurnEvent]:
-    query = SearchQuery(text="standing in for the question", hardware_tier_filter=None, proficiency_levels=levels)
+    query = SearchQuery(
+        text="standing in for the question", book_id="physical-ai-robotics", hardware_tier_filter=None, proficiency_levels=levels
+    )
     return [event async for event in answerer.answer(Question(text=text, query=query, history=history))]
 
 

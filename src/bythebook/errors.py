@@ -2,6 +2,7 @@
 
     BookError                     the root: a sentence that says what is wrong, where, and what to do
     ├── InvalidInput              what was asked cannot be asked like that      (exit 2, HTTP 422)
+    │   └── SeveralBooks          there are several books, and none was named
     ├── NotFound                  no such book, lesson, chunk, thread or key    (exit 1, HTTP 404)
     ├── InvalidBook               the book's folder cannot be read as a book    (exit 1, HTTP 422)
     ├── InvalidSettings           a setting is out of range or missing          (exit 2)
@@ -23,6 +24,14 @@ class BookError(Exception):
 
 class InvalidInput(BookError):
     """What was asked cannot be asked like that."""
+
+
+class SeveralBooks(InvalidInput):
+    """There are several books, and none was named."""
+
+    def __init__(self, message: str, *, books: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.books = books
 
 
 class NotFound(BookError):

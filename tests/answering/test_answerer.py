@@ -431,7 +431,7 @@ def test_what_cannot_be_asked(text: str, told: str) -> None:
 @pytest.mark.parametrize("name", ["score_threshold", "similarity_threshold"])
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan")])
 def test_thresholds_out_of_range(name: str, value: float) -> None:
-    query = SearchQuery(text="standing in")
+    query = SearchQuery(text="standing in", book_id="light")
     with pytest.raises(InvalidInput, match=r"must be from 0\.0 to 1\.0, not"):
         Question(text=WICK, query=query, **{name: value})  # type: ignore[arg-type]
     Question(text=WICK, query=query, score_threshold=0.0, similarity_threshold=1.0)

@@ -182,7 +182,34 @@ def test_books(cli: Cli, book: Path, folder: Path) -> None:
     assert "small" in cli("books").out
     ambiguous = cli("search", "elbow forearm")
     assert ambiguous.code == 2
-    assert "say which with --book (other, small)" in ambiguous.sentence()
+    assert ambiguous.sentence() == (
+        "There are several books: say which with --book (other, small). The last one ingested is 'other'."
+    )
+
+
+def test_the_only_book_is_the_book_and_one_of_several_is_proposed(cli: Cli, book: Path, folder: Path) -> None:
+    assert 'Ask it: bythebook ask "your question"' in cli("ingest", book).out
+    other = write_small_book(folder / "other", book_id="physical-ai-robotics")
+    assert 'Ask it: bythebook ask --book physical-ai-robotics "your question"' in cli("ingest", other).out
+    for command in (("ask", "What bends?"), ("search", "elbow"), ("lesson", "glossary.md"), ("gaps",), ("calibration",)):
+        outcome = cli(*command)
+        assert (outcome.code, "say which with --book" in outcome.sentence()) == (2, True), command
+
+
+def test_a_configured_book_is_meant_where_none_is_named(
+    cli: Cli, book: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("ingest", book)
+    cli("ingest", write_small_book(folder / "other", book_id="other"))
+    (folder / "bythebook.toml").write_text('book = "other"\n')
+    assert read(cli, "search", "elbow forearm")["book_id"] == "other"
+    assert read(cli, "search", "elbow forearm", "--book", "small")["book_id"] == "small"
+    monkeypatch.setenv("BYTHEBOOK_BOOK", "third")
+    outcome = cli("search", "elbow forearm")
+    assert outcome.code == 1
+    assert outcome.sentence() == (
+        "There is no book 'third' (it is set by BYTHEBOOK_BOOK, or 'book' in bythebook.toml). There is: other, small."
+    )
 
 
 def test_no_book_yet(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -9,9 +10,16 @@ import sys
 from pathlib import Path
 from urllib.request import urlopen
 
-from bythebook.cli.demo import ANSWERED, REFUSED, sample_book
-from tests.cli.conftest import environment, run_process
+import pytest
+
+from bythebook.cli.demo import ANSWERED, REFUSED, demo_settings, sample_book
+from tests.cli.conftest import Cli, environment, run_process
 from tests.support.sample_library import demonstrated, sample_library
+
+
+def demo_library(folder: Path) -> Path:
+    """A data folder in which the demo has been run."""
+    return sample_library(folder / "data").rename(folder / "data" / "demo").parent
 
 
 def test_the_demo_answers_and_refuses() -> None:
@@ -67,9 +75,28 @@ def test_ingesting_the_same_book_again_does_nothing(folder: Path) -> None:
     assert "0 texts embedded" in " ".join(outcome.out.split())
 
 
+def test_the_demo_never_enters_the_readers_library(cli: Cli, book: Path, folder: Path) -> None:
+    """What the README prints after `make demo`: a book of one's own, and a question to it."""
+    demo_library(folder)
+    assert "There is no book yet" in cli("books").out
+    assert cli("ingest", book).code == 0
+    assert [one["book_id"] for one in json.loads(cli("books", "--json").out)] == ["small"]
+    assert "small.example" in cli("ask", "What carries the forearm?").out
+
+
+def test_the_demo_stays_on_this_machine_whatever_servers_hold_the_readers_books(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_URL", "http://qdrant.example:6333")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://reader@database.example/books")
+    monkeypatch.setenv("BYTHEBOOK_BOOK", "mine")
+    settings = demo_settings(folder)
+    assert (settings.data_dir, settings.qdrant_url, settings.database_url, settings.book) == (folder / "demo", None, None, None)
+
+
 def test_the_demo_indexes_its_book_anew_after_an_older_version_did(folder: Path) -> None:
-    data = sample_library(folder)
-    (manifest,) = data.glob("index/*/manifest.json")
+    data = demo_library(folder)
+    (manifest,) = data.glob("demo/index/*/manifest.json")
     manifest.write_text(manifest.read_text().replace('"chunker_version": ', '"chunker_version": 99'))
     outcome = run_process("demo", data_dir=data)
     assert (outcome.code, outcome.err) == (0, "")
@@ -79,7 +106,7 @@ def test_the_demo_indexes_its_book_anew_after_an_older_version_did(folder: Path)
 
 
 def test_the_demo_serves_the_page_until_it_is_stopped(folder: Path) -> None:
-    given = {**environment(sample_library(folder)), "BYTHEBOOK_PORT": "0"}
+    given = {**environment(demo_library(folder)), "BYTHEBOOK_PORT": "0"}
     command = [sys.executable, "-m", "bythebook", "demo", "--serve"]
     with subprocess.Popen(command, env=given, cwd=folder, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None

@@ -21,7 +21,7 @@ from tests.support.lighthouse import DOUBTFUL, FOREIGN, WICK, Lighthouse, tell
 from tests.support.made_turns import answer, keep, refusal
 from tests.support.room import Room, tell_in_room
 
-QUERY = SearchQuery(text="standing in")
+QUERY = SearchQuery(text="standing in", book_id="physical-ai-robotics")
 
 
 def test_confidence_metrics_have_the_documents_fields() -> None:

@@ -20,13 +20,13 @@ SHARED_FOLDER = "TESTS_SHARED_FOLDER"
 
 @cache
 def demonstrated() -> tuple[Outcome, Path]:
-    """What the demo printed, and the data folder it left."""
+    """What the demo printed, and the library it left."""
     folder = Path(os.environ[SHARED_FOLDER])
     told = folder / "demo.json"
     with FileLock(folder / "demo.lock"):
         if not told.exists():
             told.write_text(json.dumps(asdict(run_process("demo", data_dir=folder / "data"))), encoding="utf-8")
-    return Outcome(**json.loads(told.read_text("utf-8"))), folder / "data"
+    return Outcome(**json.loads(told.read_text("utf-8"))), folder / "data" / "demo"
 
 
 def sample_library(folder: Path) -> Path:

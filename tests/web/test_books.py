@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import httpx
 
-from tests.support.serving import BOOK, Service, ask, problem
+from tests.support.library import open_library
+from tests.support.serving import BOOK, Service, ask, problem, running
+from tests.support.small_book import write_small_book
 
 
 def test_the_books_that_there_are(client: httpx.Client) -> None:
@@ -61,3 +66,23 @@ def test_what_the_book_did_not_answer_is_its_authors_to_see(locked: Service) -> 
         assert author.get(f"/books/{BOOK}/gaps", params={"since": "2100-01-01T00:00:00Z"}).json() == {"gaps": []}
     with locked.client(locked.key("ingest", book_id="another")) as foreign:
         problem(foreign.get(f"/books/{BOOK}/gaps"), 404, "not_found")
+
+
+async def _shelve(folder: Path, *book_ids: str) -> None:
+    async with open_library(folder / "data") as library:
+        for book_id in book_ids:
+            await library.ingest(write_small_book(folder / book_id, book_id=book_id))
+
+
+def test_where_there_are_several_books_one_must_be_named(folder: Path) -> None:
+    asyncio.run(_shelve(folder, BOOK, "legs", "arms"))
+    with running(folder / "data") as service, service.client() as client:
+        for path, body in (("/search", {"text": "elbows"}), ("/chat/run", {"message": "What bends?"})):
+            told = problem(client.post(path, json=body), 422, "book_required")
+            assert told["books"] == ["arms", "legs", BOOK]
+            assert told["detail"] == (
+                f"There are several books: say which with book_id (arms, legs, {BOOK}). The last one ingested is 'arms'."
+            )
+    with running(folder / "data", book="legs") as service, service.client() as client:
+        response = client.get("/lessons/6ba7b810-9dad-51d1-80b4-00c04fd430c8")
+        assert "'legs'" in problem(response, 409, "mismatch")["detail"]  # the one meant; another embedder made it

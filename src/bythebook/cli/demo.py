@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import DataDir, run_with_resources, search_query
+from bythebook.cli.options import run_with_settings, search_query
 
 if TYPE_CHECKING:
     from bythebook.operations.runner import OperationRunner
+    from bythebook.settings import Settings
     from bythebook.wiring.author import Resources
 
 ANSWERED = "How many services and topics is an action built from?"
 REFUSED = "Which wine goes with grilled fish?"
+FOLDER = "demo"
+"""Of the data folder: the sample book is in a library of its own and never among the reader's books."""
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="The sample book goes into 'demo' of this folder. Default: the system's data folder.",
+        show_default=False,
+    ),
+]
 
 
 def sample_book() -> Path:
@@ -50,24 +61,35 @@ def run(
             console.print(f'\n[dim]$[/] [bold]bythebook ask[/] "{text}"')
             await show(resources.follow(answer, question=Question(text=text, query=query)), quiet=False)
 
-    run_with_resources(show_all, data_dir=data_dir, embeds=True)
-    console.print('\n[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')
+    settings = demo_settings(data_dir)
+    run_with_settings(show_all, settings, embeds=True)
+    console.print(f'\n[dim]More of it:[/] bythebook ask "your question" --data-dir {settings.data_dir}', soft_wrap=True)
+    console.print('[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')
     if serve:
         console.print()
-        _serve(data_dir)
+        _serve(settings)
 
 
-def _serve(data_dir: Path | None) -> None:
-    """On the configured port, or on a free one where that is taken."""
-    from bythebook.cli import serve
-    from bythebook.errors import InvalidSettings
+def demo_settings(data_dir: Path | None) -> Settings:
+    """A library of its own, on this machine, whatever servers are configured for the reader's books."""
+    from dataclasses import replace
+
     from bythebook.settings import read_settings
-    from bythebook.web.sockets import listen
 
     settings = read_settings(data_dir=data_dir)
+    return replace(settings, data_dir=settings.data_dir.expanduser() / FOLDER, qdrant_url=None, database_url=None, book=None)
+
+
+def _serve(settings: Settings) -> None:
+    """On the configured port, or on a free one where that is taken."""
+    from dataclasses import replace
+
+    from bythebook.cli.serve import serve
+    from bythebook.errors import InvalidSettings
+    from bythebook.web.sockets import listen
+
     try:
         listen(settings.host, settings.port).close()
     except InvalidSettings:
-        serve.run(data_dir=data_dir, port=0)
-    else:
-        serve.run(data_dir=data_dir)
+        settings = replace(settings, port=0)
+    serve(settings)

@@ -48,19 +48,12 @@ def run(
 
 async def _choose_book(database: Database, wanted: str | None, data_dir: Path | None) -> str:
     """The same as everywhere, by what the database knows: no index has to be opened for it."""
-    from bythebook.errors import InvalidInput, NotFound
     from bythebook.ingestion.records import Records
+    from bythebook.operations.book_choice import choose_among
     from bythebook.settings import read_settings
 
-    there = [state.book_id for state in await Records(database).books()]
-    chosen = wanted or read_settings(data_dir=data_dir).book
-    if not there:
-        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
-    if chosen and chosen not in there:
-        raise NotFound(f"There is no book '{chosen}'. There is: {', '.join(there)}.")
-    if not chosen and len(there) > 1:
-        raise InvalidInput(f"There are several books: say which with --book ({', '.join(there)}).")
-    return chosen or there[0]
+    configured = read_settings(data_dir=data_dir).book
+    return choose_among(await Records(database).books(), wanted=wanted, configured=configured, named_by="--book")
 
 
 def _write_all(gaps: list[Gap], *, csv: Path | None, issues: Path | None) -> None:

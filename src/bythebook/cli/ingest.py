@@ -43,20 +43,30 @@ def run(
     data_dir: DataDir = None,
 ) -> None:
     """Bring a book into the index, or bring the index up to date with it."""
-    report = run_with_resources(
-        lambda resources: ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, quiet=json),
-        data_dir=data_dir,
-        rehearsal=dry_run,
-        embeds=not dry_run,
-    )
+
+    async def bring_in(resources: OperationRunner[Resources]) -> tuple[IngestReport, list[str]]:
+        from bythebook.operations.author import list_books
+
+        report = await ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, quiet=json)
+        return report, await resources.run(list_books)
+
+    report, shelf = run_with_resources(bring_in, data_dir=data_dir, rehearsal=dry_run, embeds=not dry_run)
     if json:
         typer.echo(to_json({**fields_of(report), "duration_seconds": report.duration_seconds}))
     else:
         print_report(report)
+        _propose(report, shelf)
     if watch and not dry_run:
         _watch(folder.absolute(), book, data_dir)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _propose(report: IngestReport, shelf: list[str]) -> None:
+    """How to ask the book that has just come in, also where it is not the only one."""
+    if not report.dry_run:
+        named = f" --book {report.book_id}" if len(shelf) > 1 else ""
+        typer.echo(f'\n  Ask it: bythebook ask{named} "your question"')
 
 
 def _watch(folder: Path, book: str | None, data_dir: Path | None) -> None:

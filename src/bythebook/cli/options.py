@@ -47,9 +47,10 @@ def run_with_library(
     work: Callable[[OperationRunner[Library]], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False
 ) -> T:
     """Do the work with what a reader needs: opened here and closed again, or as the server that holds the index has it."""
+    from bythebook.settings import read_settings
     from bythebook.wiring.reader import open_library
 
-    return _run(lambda settings: open_library(settings, embeds=embeds), work, data_dir)
+    return _run(lambda settings: open_library(settings, embeds=embeds), work, read_settings(data_dir=data_dir))
 
 
 def run_with_resources(
@@ -60,9 +61,22 @@ def run_with_resources(
     embeds: bool = False,
 ) -> T:
     """The same with what an author needs besides."""
+    from bythebook.settings import read_settings
+
+    return run_with_settings(work, read_settings(data_dir=data_dir), rehearsal=rehearsal, embeds=embeds)
+
+
+def run_with_settings(
+    work: Callable[[OperationRunner[Resources]], Coroutine[Any, Any, T]],
+    settings: Settings,
+    *,
+    rehearsal: bool = False,
+    embeds: bool = False,
+) -> T:
+    """The same, in the library that these settings name."""
     from bythebook.wiring.author import open_resources
 
-    return _run(lambda settings: open_resources(settings, rehearsal=rehearsal, embeds=embeds), work, data_dir)
+    return _run(lambda settings: open_resources(settings, rehearsal=rehearsal, embeds=embeds), work, settings)
 
 
 def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, data_dir: Path | None) -> T:
@@ -82,15 +96,14 @@ def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, dat
 def _run(
     opening: Callable[[Settings], AbstractAsyncContextManager[L]],
     work: Callable[[OperationRunner[L]], Coroutine[Any, Any, T]],
-    data_dir: Path | None,
+    settings: Settings,
 ) -> T:
     import asyncio
 
     from bythebook.operations.runner import open_runner
-    from bythebook.settings import read_settings
 
     async def opened() -> T:
-        async with open_runner(read_settings(data_dir=data_dir), opening) as library:
+        async with open_runner(settings, opening) as library:
             return await work(library)
 
     return asyncio.run(opened())
@@ -100,7 +113,7 @@ async def choose_book(library: OperationRunner[Library], wanted: str | None) -> 
     """The book that was named; else the configured one; else the one that is there."""
     from bythebook.operations.reader import choose_book
 
-    return await library.run(choose_book, wanted=wanted or library.settings.book)
+    return await library.run(choose_book, wanted=wanted, configured=library.settings.book)
 
 
 def search_query(

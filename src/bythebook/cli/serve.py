@@ -28,12 +28,17 @@ def run(
     data_dir: DataDir = None,
 ) -> None:
     """Serve questions over HTTP, and a page to ask them on."""
+    from bythebook.settings import read_settings
+
+    serve(read_settings(data_dir=data_dir, host=host, port=port), workers=workers)
+
+
+def serve(settings: Settings, *, workers: int = 1) -> None:
+    """Until it is stopped."""
     import asyncio
 
-    from bythebook.settings import read_settings
     from bythebook.web.sockets import listen
 
-    settings = read_settings(data_dir=data_dir, host=host, port=port)
     _check_workers(settings, workers)
     with listen(settings.host, settings.port) as listening:
         if workers == 1:

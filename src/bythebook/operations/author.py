@@ -12,6 +12,7 @@ from bythebook.index.manifest import wanted_manifest
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
 from bythebook.jobs.progress import JobEvent
+from bythebook.operations.book_choice import NO_BOOK
 from bythebook.wiring.author import Resources
 from bythebook.wiring.reader import Library
 
@@ -20,10 +21,15 @@ async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspecti
     """Of one book, or of all."""
     ids = [book_id] if book_id else [state.book_id for state in await resources.records.books()]
     if not ids:
-        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+        raise NotFound(NO_BOOK)
     states = [await resources.search.book(id) for id in ids]
     manifest = wanted_manifest(resources.embedder)
     return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
+
+
+async def list_books(resources: Resources) -> list[str]:
+    """The ids of all books."""
+    return [state.book_id for state in await resources.records.books()]
 
 
 async def publish(

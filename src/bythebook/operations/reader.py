@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bythebook.books.model import Chunk
-from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import IngestionState
+from bythebook.operations.book_choice import choose_among
 from bythebook.retrieval.context import Context, find_lesson, read_context, read_lesson_chunks
-from bythebook.retrieval.query import DEFAULT_BOOK, SearchQuery, SearchResponse
+from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.wiring.reader import Library
 
 
@@ -21,18 +21,12 @@ class Searched:
     total_chunks: int
 
 
-async def choose_book(library: Library, *, wanted: str | None) -> str:
-    """The book that is wanted; else the only one; else the documents' default."""
+async def choose_book(library: Library, *, wanted: str | None, configured: str | None = None) -> str:
+    """The book that is wanted; else the configured one; else the only one."""
     from bythebook.index.manifest import served_books
 
-    if wanted:
-        return wanted
-    there = list(served_books(await library.index.collections()))
-    if not there:
-        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
-    if len(there) > 1 and DEFAULT_BOOK not in there:
-        raise InvalidInput(f"There are several books: say which with --book ({', '.join(there)}).")
-    return there[0] if len(there) == 1 else DEFAULT_BOOK
+    there = served_books(await library.index.collections()).values()
+    return choose_among(there, wanted=wanted, configured=configured, named_by="--book")
 
 
 async def read_state(library: Library, *, book_id: str) -> IngestionState:

@@ -8,7 +8,6 @@ from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Span
 from bythebook.errors import InvalidInput
 from bythebook.index.vectors import Filters
 
-DEFAULT_BOOK = "physical-ai-robotics"
 MIN_TEXT = 3
 MAX_TEXT = 1000
 MAX_LIMIT = 20
@@ -19,7 +18,7 @@ class SearchQuery:
     """A question and who asks it. All filters must hold; `hardware_tier_filter` lets its tier and lower through."""
 
     text: str
-    book_id: str = DEFAULT_BOOK
+    book_id: str
     hardware_tier_filter: int | None = 1
     module_filter: str | None = None
     chapter_min: int | None = None

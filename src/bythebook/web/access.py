@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from bythebook.errors import InvalidInput, NotFound
+from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
-from bythebook.retrieval.query import DEFAULT_BOOK
+from bythebook.operations.book_choice import choose_among
 from bythebook.web.keys import Keys
 from bythebook.web.limits import exceeded
 from bythebook.web.problems import KeyRequired, NotAllowed
@@ -101,20 +101,16 @@ Administrator = Annotated[Principal, Depends(administrator)]
 
 
 async def choose_book(current: State, who: Principal, wanted: str | None) -> str:
-    """The book that was named; else the key's own; else the configured one; else the only one; else the documents' default."""
+    """The book that was named; else the key's own; else the configured one; else the only one."""
     if wanted is not None and who.book_id is None:
         return wanted
-    there = list(served_books(await current.resources.index.collections()))
-    chosen = who.book(wanted) if wanted is not None else who.book_id or current.settings.book
-    if chosen is not None and (who.book_id is None or chosen in there):
-        return chosen
-    if who.book_id is not None:  # says nothing of other books
-        raise NotFound(f"The book '{who.book_id}' has not been brought in yet.")
-    if not there:
-        raise NotFound("There is no book yet. Bring one in with 'bythebook ingest FOLDER'.")
-    if len(there) > 1 and DEFAULT_BOOK not in there:
-        raise InvalidInput(f"There are several books: say which with book_id ({', '.join(there)}).")
-    return there[0] if len(there) == 1 else DEFAULT_BOOK
+    there = served_books(await current.resources.index.collections())
+    if who.book_id is None:
+        return choose_among(there.values(), wanted=None, configured=current.settings.book, named_by="book_id")
+    chosen = who.book_id if wanted is None else who.book(wanted)
+    if chosen not in there:  # says nothing of other books
+        raise NotFound(f"The book '{chosen}' has not been brought in yet.")
+    return chosen
 
 
 def _check_host(request: Request) -> None:

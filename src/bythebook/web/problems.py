@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -23,6 +23,7 @@ from bythebook.errors import (
     Mismatch,
     NotFound,
     RateLimited,
+    SeveralBooks,
     StorageFailure,
     Unavailable,
 )
@@ -68,6 +69,8 @@ class Problem:
     code: str
     request_id: str
     errors: tuple[FieldError, ...] = ()
+    books: tuple[str, ...] = ()
+    """Those to choose from, where none was named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ KINDS: tuple[tuple[type[BookError], int, str], ...] = (
     (Busy, 409, "busy"),
     (Mismatch, 409, "mismatch"),
     (BodyTooLarge, 413, "body_too_large"),
+    (SeveralBooks, 422, "book_required"),
     (InvalidInput, 422, "invalid_input"),
     (InvalidBook, 422, "invalid_book"),
     (TooManyRequests, 429, "too_many_requests"),
@@ -117,7 +121,8 @@ def describe(error: BookError, request_id: str, *, trusted: bool) -> Problem:
     """`trusted`: the reader may see what is meant for whoever runs the server."""
     status, code = next(((status, code) for kind, status, code in KINDS if isinstance(error, kind)), (500, "failure"))
     detail = str(error) if trusted or code not in OPERATORS else HIDDEN
-    return problem(status, code, detail, request_id)
+    told = problem(status, code, detail, request_id)
+    return replace(told, books=error.books) if isinstance(error, SeveralBooks) else told
 
 
 def problem(status: int, code: str, detail: str, request_id: str, errors: tuple[FieldError, ...] = ()) -> Problem:
@@ -126,7 +131,7 @@ def problem(status: int, code: str, detail: str, request_id: str, errors: tuple[
 
 
 def respond(told: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    body = {name: value for name, value in asdict(told).items() if name != "errors" or value}
+    body = {name: value for name, value in asdict(told).items() if value or name not in ("errors", "books")}
     return Response(json.dumps(body), told.status, headers, MEDIA_TYPE)
 
 

@@ -27,7 +27,7 @@ from bythebook.web.state import Current, State
 OPERATIONS = {
     name: f"bythebook.operations.{module}"
     for module, names in {
-        "author": ("inspect", "publish", "calibrate", "read_calibration"),
+        "author": ("inspect", "list_books", "publish", "calibrate", "read_calibration"),
         "evaluation": ("evaluate", "draft_questions"),
         "reader": ("choose_book", "fetch_context", "fetch_lesson", "read_state", "search"),
         "threads": ("converse", "resume"),
