@@ -30,7 +30,7 @@ from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE
 from bythebook.grounding.weights import area
 from bythebook.ingestion.calibrator import QUESTIONS_FILE, for_fitting, read_questions
 from bythebook.ingestion.probes import FOREIGN as OTHER_SUBJECTS
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 
 FOREIGN = 300
 HALVES = 60
@@ -92,7 +92,7 @@ async def _halves(workshop: Workshop) -> list[tuple[str, ...]]:
         state = await resources.search.book((await resources.records.books())[0].book_id)
 
         async def probe(text: str, source: str, *, answerable: bool) -> Probe:
-            query = SearchQuery(text=text, book_id=state.book_id, hardware_tier_filter=None)
+            query = Scope(book_id=state.book_id).search(text)
             look = await resources.assessor.look(query, state, await resources.embedder.embed_question(text))
             return Probe(signals=look.signals, answerable=answerable, source=source, top_above_mean=look.top_above_mean)
 
@@ -164,14 +164,14 @@ def _sample(turns: list[Turn]) -> list[tuple[str, ...]]:
 
 async def _ask(answerer: Any, row: dict[str, Any], book_id: str) -> Turn:
     filters: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row["filters"].items()}
-    query = SearchQuery(text="the question", book_id=book_id, **({"hardware_tier_filter": None} | filters))
+    scope = Scope(book_id=book_id, **filters)
     said = row["history"]
     history = tuple(
         Exchange(question=asked["content"], answer=told["content"]) for asked, told in zip(said[::2], said[1::2], strict=True)
     )
     began = time.perf_counter()
     first = 0.0
-    async for event in answerer.answer(Question(text=row["question"], query=query, history=history)):
+    async for event in answerer.answer(Question(text=row["question"], scope=scope, history=history)):
         now = 1000 * (time.perf_counter() - began)
         match event:
             case Sentence():

@@ -18,7 +18,7 @@ from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.weights import best_threshold
 from bythebook.index.state import IngestionState
 from bythebook.ingestion.calibrator import QUESTIONS_FILE, for_fitting
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.wiring.author import Resources
 
 ARTICLES = 4
@@ -82,7 +82,7 @@ async def levels(
     """Relevance and top cosine of each question."""
     found = []
     for text in texts:
-        query = SearchQuery(text=text, book_id=state.book_id, hardware_tier_filter=None)
+        query = Scope(book_id=state.book_id).search(text)
         look = await assessor.look(query, state, await resources.embedder.embed_question(text))
         found.append((calibration.relevance(look.signals), look.signals.top_cosine))
     return np.array(found, dtype=np.float64).reshape(-1, 2)

@@ -23,7 +23,7 @@ from bench.workshop import Workshop
 from bythebook.index.lexical import query_terms
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate
-from bythebook.retrieval.query import MAX_LIMIT, SearchQuery
+from bythebook.retrieval.query import MAX_LIMIT, Scope
 from bythebook.retrieval.search import DEPTH
 from bythebook.wiring.author import Resources
 
@@ -122,7 +122,7 @@ async def ranks(workshop: Workshop, name: str, questions: Sequence[Question]) ->
 
 async def _orders(resources: Resources, state: IngestionState, text: str) -> dict[str, list[str]]:
     """The lessons each method finds, best first."""
-    query = SearchQuery(text=text, book_id=state.book_id, hardware_tier_filter=None, limit=MAX_LIMIT)
+    query = Scope(book_id=state.book_id, limit=MAX_LIMIT).search(text)
     embedding = await resources.embedder.embed_question(text)
     candidates = await resources.index.candidates(
         state.collection_name,

@@ -15,7 +15,7 @@ from bench.timing import median, milliseconds, percentile
 from bench.workshop import Workshop
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope, SearchQuery
 from bythebook.threads.conversation import Asked, Conversation
 from bythebook.wiring.author import Resources
 
@@ -148,19 +148,19 @@ def _asked(path: str, questions: Sequence[str], *, name: str = "message") -> lis
 
 
 def _turn(answerer: Answerer) -> Act:
-    query = SearchQuery(text="question", book_id=SAMPLE_BOOK, hardware_tier_filter=None)
+    scope = Scope(book_id=SAMPLE_BOOK)
 
     async def act(text: str) -> object:
-        return [event async for event in answerer.answer(Question(text=text, query=query, similarity_threshold=SIMILARITY))]
+        return [event async for event in answerer.answer(Question(text=text, scope=scope, similarity_threshold=SIMILARITY))]
 
     return act
 
 
 def _stored(conversation: Conversation) -> Act:
-    query = SearchQuery(text="question", book_id=SAMPLE_BOOK, hardware_tier_filter=None)
+    scope = Scope(book_id=SAMPLE_BOOK)
 
     async def act(text: str) -> object:
-        return [event async for event in conversation.turn(Asked(text=text, query=query, similarity_threshold=SIMILARITY))]
+        return [event async for event in conversation.turn(Asked(text=text, scope=scope, similarity_threshold=SIMILARITY))]
 
     return act
 

@@ -154,7 +154,7 @@ def serve() -> None:
 
 async def converse(*, passages: int, ends_at: float) -> list[Told]:
     """One thread, as `bythebook chat` has it, with the variables that name a model."""
-    from bythebook.retrieval.query import SearchQuery
+    from bythebook.retrieval.query import Scope
     from bythebook.settings import read_settings
     from bythebook.threads.conversation import Asked
     from bythebook.wiring.author import open_resources
@@ -164,8 +164,8 @@ async def converse(*, passages: int, ends_at: float) -> list[Told]:
         thread_id: str | None = None
         for question in QUESTIONS:
             print(f"› {question}", flush=True)
-            query = SearchQuery(text=question, book_id=BOOK, hardware_tier_filter=None, limit=passages)
-            one, thread_id = await ask(resources.conversation, Asked(text=question, query=query, thread_id=thread_id), ends_at)
+            scope = Scope(book_id=BOOK, limit=passages)
+            one, thread_id = await ask(resources.conversation, Asked(text=question, scope=scope, thread_id=thread_id), ends_at)
             print(report(one), flush=True)
             told.append(one)
     return told

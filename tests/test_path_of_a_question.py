@@ -12,7 +12,7 @@ from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import DraftEvent, DraftRequest, Exchange
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.settings import read_settings
 from bythebook.wiring.author import Resources, open_resources
 from tests.support.sample_library import sample_library
@@ -88,10 +88,8 @@ async def _story(data: Path) -> None:
 async def _ask(
     answerer: Answerer, text: str, *, history: tuple[Exchange, ...] = (), levels: tuple[str, ...] | None = None
 ) -> list[TurnEvent]:
-    query = SearchQuery(
-        text="standing in for the question", book_id="physical-ai-robotics", hardware_tier_filter=None, proficiency_levels=levels
-    )
-    return [event async for event in answerer.answer(Question(text=text, query=query, history=history))]
+    scope = Scope(book_id="physical-ai-robotics", proficiency_levels=levels)
+    return [event async for event in answerer.answer(Question(text=text, scope=scope, history=history))]
 
 
 async def _refusal(answerer: Answerer, text: str, *, levels: tuple[str, ...] | None = None) -> Answer:

@@ -11,9 +11,11 @@ from bythebook.answering.answer import Answered
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
 from bythebook.ingestion.publisher import CalibrationBegun
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.settings import read_settings
 from bythebook.wiring.author import Resources, open_resources
+
+SCOPE = Scope(book_id="book", limit=RESULTS)
 
 
 class Library:
@@ -34,7 +36,7 @@ class Library:
         self.parts["calibration_again"] = self._runner.run(self._publish(book))
 
     def search(self, question: str) -> list[Passage]:
-        response = self._runner.run(self._resources.book_search.search(self._query(question)))
+        response = self._runner.run(self._resources.book_search.search(SCOPE.search(question)))
         return [Passage(lesson=result.source_file, text=result.text) for result in response.results]
 
     def answer(self, question: str) -> list[Passage]:
@@ -42,7 +44,7 @@ class Library:
         return self._runner.run(self._answer(question))
 
     async def _answer(self, question: str) -> list[Passage]:
-        async for event in self._answerer.answer(Question(text=question, query=self._query(question))):
+        async for event in self._answerer.answer(Question(text=question, scope=SCOPE)):
             if isinstance(event, Answered):
                 cited = [citation for sentence in event.answer.sentences for citation in sentence.citations]
                 return [Passage(lesson=citation.source_file, text=citation.quote) for citation in cited]
@@ -55,6 +57,3 @@ class Library:
             if isinstance(event, CalibrationBegun):
                 calibrating = time.perf_counter()
         return time.perf_counter() - calibrating if calibrating else 0.0
-
-    def _query(self, question: str) -> SearchQuery:
-        return SearchQuery(text=question, book_id="book", hardware_tier_filter=None, limit=RESULTS)

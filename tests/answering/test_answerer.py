@@ -26,7 +26,7 @@ from bythebook.books.statements import statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, Quote, ToolCall, Usage
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 from bythebook.retrieval.evidence import Evidence
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from tests.support.library import with_embedder
 from tests.support.lighthouse import (
     ARC,
@@ -431,10 +431,9 @@ def test_what_cannot_be_asked(text: str, told: str) -> None:
 @pytest.mark.parametrize("name", ["score_threshold", "similarity_threshold"])
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan")])
 def test_thresholds_out_of_range(name: str, value: float) -> None:
-    query = SearchQuery(text="standing in", book_id="light")
     with pytest.raises(InvalidInput, match=r"must be from 0\.0 to 1\.0, not"):
-        Question(text=WICK, query=query, **{name: value})  # type: ignore[arg-type]
-    Question(text=WICK, query=query, score_threshold=0.0, similarity_threshold=1.0)
+        Question(text=WICK, scope=Scope(book_id="light"), **{name: value})  # type: ignore[arg-type]
+    Question(text=WICK, scope=Scope(book_id="light"), score_threshold=0.0, similarity_threshold=1.0)
 
 
 class Endless(Scripted):

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from bythebook.answering.book_search import BookSearch
-from bythebook.retrieval.query import SearchQuery, SearchResponse
+from bythebook.retrieval.query import Scope, SearchResponse
 from tests.support.library import open_library
 from tests.support.lighthouse import Lighthouse, tell
 from tests.support.small_book import write_small_book
@@ -67,7 +67,7 @@ def test_who_began_to_search_a_book_that_is_then_made_anew_finds_it_all_the_same
     async def story() -> None:
         async with open_library(folder / "data") as library:
             await library.ingest(book)
-            query = SearchQuery(text="Which joint bends in one plane?", book_id="small", hardware_tier_filter=None)
+            query = Scope(book_id="small").search("Which joint bends in one plane?")
             begun = await library.search.book("small")
             embedding = await library.search.embed(query.text)
             searching = BookSearch(search=library.search, index=library.index)

@@ -8,13 +8,13 @@ import pytest
 
 from bythebook.answering.look import Look, confidence, relevances
 from bythebook.grounding.confidence import chunk_diversity
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from tests.support.lighthouse import FOREIGN, WICK, Lighthouse, tell
 
 
 async def look(light: Lighthouse, text: str, *, without: frozenset[str] = frozenset(), layer: str | None = None) -> Look:
     state = await light.library.search.book("light")
-    query = SearchQuery(text=text, book_id="light", hardware_tier_filter=None, layer_filter=layer)
+    query = Scope(book_id="light", layer_filter=layer).search(text)
     return await light.assessor.look(query, state, await light.library.embedder.embed_question(text), without=without)
 
 

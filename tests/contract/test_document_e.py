@@ -14,14 +14,14 @@ from bythebook.answering.answer import Found
 from bythebook.answering.question import Question
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.threads.conversation import Opened
 from bythebook.threads.model import Message, Thread
 from tests.support.lighthouse import DOUBTFUL, FOREIGN, WICK, Lighthouse, tell
 from tests.support.made_turns import answer, keep, refusal
 from tests.support.room import Room, tell_in_room
 
-QUERY = SearchQuery(text="standing in", book_id="physical-ai-robotics")
+SCOPE = Scope(book_id="physical-ai-robotics")
 
 
 def test_confidence_metrics_have_the_documents_fields() -> None:
@@ -73,20 +73,20 @@ def test_on_the_literal_scale_the_numbers_are_cosines(folder: Path) -> None:
 
 @pytest.mark.parametrize("length", [1, 1000])
 def test_a_message_has_1_to_1000_characters(length: int) -> None:
-    assert len(Question(text="w" * length, query=QUERY).text) == length
-    assert Question(text=f"  {'w' * length}\n", query=QUERY).text.strip() == "w" * length
+    assert len(Question(text="w" * length, scope=SCOPE).text) == length
+    assert Question(text=f"  {'w' * length}\n", scope=SCOPE).text.strip() == "w" * length
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "w" * 1001])
 def test_other_messages_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="A question takes 1 to 1,000 characters"):
-        Question(text=text, query=QUERY)
+        Question(text=text, scope=SCOPE)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1])
 def test_the_similarity_threshold_is_from_0_to_1(value: float) -> None:
     with pytest.raises(InvalidInput, match="similarity threshold must be from"):
-        Question(text=WICK, query=QUERY, similarity_threshold=value)
+        Question(text=WICK, scope=SCOPE, similarity_threshold=value)
 
 
 def test_of_two_chunks_that_say_the_same_the_better_one_stays(folder: Path) -> None:

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bythebook.books.model import LAYERS, PROFICIENCIES
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.retrieval.context import find_lesson, read_context, read_lesson_chunks
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import FILTERS, Scope, SearchQuery
 from tests.support.library import Library, open_library
 from tests.support.small_book import lesson, write, write_small_book
 
@@ -226,6 +227,30 @@ def test_what_can_be_asked() -> None:
         replace(QUERY, **given)
     for layer in LAYERS:
         replace(QUERY, layer_filter=layer)
+
+
+@pytest.mark.parametrize("given", [{"limit": 21}, {"hardware_tier_filter": 5}, {"layer_filter": "L5"}, {"chapter_max": -1}])
+def test_a_scope_out_of_range_is_told_before_there_is_a_text(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="must be"):
+        Scope(book_id="small", **given)
+
+
+def test_a_search_has_the_scope_it_was_made_from_and_no_filter_of_its_own() -> None:
+    given = {
+        "module": "arms",
+        "chapter_min": 1,
+        "chapter_max": 3,
+        "lesson": 2,
+        "layer": "L2",
+        "prefix": "a/b",
+        "parent_doc_id": "p",
+    }
+    scope = Scope.of("small", limit=7, proficiency_levels=("A1",), hardware_tier=3, **given)
+    assert {getattr(scope, name) for name in FILTERS.values()} == {("A1",), 3, *given.values()}
+    query = scope.search("elbow")
+    assert (query.text, query.limit, query.book_id, query.filters) == ("elbow", 7, "small", scope.filters)
+    assert scope.unfiltered == Scope(book_id="small", limit=7)
+    assert scope.unfiltered.search("elbow").hardware_tier_filter is None  # document D's tier 1 is a search's own default
 
 
 def test_fewer_results_are_the_first_of_more(folder: Path) -> None:

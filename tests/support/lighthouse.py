@@ -22,7 +22,7 @@ from bythebook.drafting.extractive import ExtractiveDrafter
 from bythebook.grounding.calibration import Calibration
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.publisher import Publisher
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.retrieval.sentence_reader import SentenceReader
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import Library, fast_folder, open_library
@@ -211,10 +211,10 @@ class Lighthouse:
         return Calibration.from_dict(manifest.calibration["light"][kind])
 
     async def events(self, text: str, drafter: Drafter | None = None, **given: Any) -> list[TurnEvent]:
-        """`given` are fields of the Question, of its SearchQuery, or what Answering is given besides."""
+        """`given` are fields of the Question, of its Scope, or what Answering is given besides."""
         besides = {name: given.pop(name) for name in ("write_line", "total_seconds") if name in given}
         asked = {name: given.pop(name) for name in list(given) if name in Question.__dataclass_fields__}
-        query = SearchQuery(text="standing in", **{"book_id": "light", "hardware_tier_filter": None, **given})
+        scope = Scope(**{"book_id": "light", **given})
         answerer = Answerer(
             search=self.library.search,
             assessor=self.assessor,
@@ -223,7 +223,7 @@ class Lighthouse:
             drafter=drafter or ExtractiveDrafter(SentenceReader(self.library.embedder)),
             **besides,
         )
-        return [event async for event in answerer.answer(Question(text=text, query=query, **asked))]
+        return [event async for event in answerer.answer(Question(text=text, scope=scope, **asked))]
 
     async def ask(self, text: str, drafter: Drafter | None = None, **given: Any) -> Answer:
         last = (await self.events(text, drafter, **given))[-1]

@@ -17,14 +17,14 @@ from bythebook.answering.answerer import Answerer
 from bythebook.database.tables import threads as table
 from bythebook.drafting.draft import Drafter
 from bythebook.drafting.extractive import ExtractiveDrafter
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.retrieval.sentence_reader import SentenceReader
 from bythebook.threads.conversation import Asked, Conversation, ThreadEvent
 from bythebook.threads.store import Threads
 from tests.support.library import open_library
 from tests.support.lighthouse import Lighthouse, make_embedder, published
 
-QUERY = SearchQuery(text="standing in", book_id="light", hardware_tier_filter=None)
+SCOPE = Scope(book_id="light")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Room:
 
 
 def asked(text: str, thread_id: str | None = None, **given: Any) -> Asked:
-    return Asked(**{"text": text, "query": QUERY, "thread_id": thread_id, **given})
+    return Asked(**{"text": text, "scope": SCOPE, "thread_id": thread_id, **given})
 
 
 def tell_in_room(address: str | None, folder: Path, story: Callable[[Room], Awaitable[None]]) -> None:

@@ -12,14 +12,14 @@ from pathlib import Path
 from bythebook.answering.answer import Answered, Refused
 from bythebook.answering.answerer import Answerer
 from bythebook.drafting.extractive import ExtractiveDrafter
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 from bythebook.retrieval.sentence_reader import SentenceReader
 from bythebook.threads.conversation import Asked, Conversation, Opened
 from bythebook.threads.store import Threads
 from tests.support.library import open_library
 from tests.support.lighthouse import Lighthouse, make_embedder
 
-QUERY = SearchQuery(text="standing in", book_id="light", hardware_tier_filter=None)
+SCOPE = Scope(book_id="light")
 
 
 async def talk(folder: Path, address: str, name: str, turns: int, thread_ids: list[str]) -> None:
@@ -37,7 +37,7 @@ async def talk(folder: Path, address: str, name: str, turns: int, thread_ids: li
         async def one(thread_id: str) -> None:
             for number in range(turns):
                 opened = None
-                async for event in conversation.turn(Asked(text=f"Wick of {name} {number}?", query=QUERY, thread_id=thread_id)):
+                async for event in conversation.turn(Asked(text=f"Wick of {name} {number}?", scope=SCOPE, thread_id=thread_id)):
                     if isinstance(event, Opened):
                         opened = event
                     elif isinstance(event, Answered | Refused):

@@ -12,9 +12,19 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 from bythebook.books.model import LAYERS, PROFICIENCIES
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope, SearchQuery
 
 TEXT = st.text(max_size=12)
+SCOPES = st.builds(
+    Scope,
+    hardware_tier_filter=st.none() | st.integers(1, 4),
+    module_filter=st.none() | TEXT,
+    chapter_min=st.none() | st.integers(0, 3),
+    chapter_max=st.none() | st.integers(3, 9),
+    proficiency_levels=st.none() | st.lists(st.sampled_from(PROFICIENCIES)).map(tuple),
+    layer_filter=st.none() | st.sampled_from(LAYERS),
+    limit=st.integers(1, 20),
+)
 SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     bool: st.booleans(),
@@ -24,17 +34,8 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     datetime: st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC)),
     Path: TEXT.map(lambda text: Path(text.replace("\0", "") or ".")),
     Any: st.recursive(st.none() | st.booleans() | st.integers() | TEXT, lambda held: st.dictionaries(TEXT, held), max_leaves=3),
-    SearchQuery: st.builds(
-        SearchQuery,
-        text=st.text("aé🤖 ", min_size=1).map(lambda text: f"why {text}"),
-        hardware_tier_filter=st.none() | st.integers(1, 4),
-        module_filter=st.none() | TEXT,
-        chapter_min=st.none() | st.integers(0, 3),
-        chapter_max=st.none() | st.integers(3, 9),
-        proficiency_levels=st.none() | st.lists(st.sampled_from(PROFICIENCIES)).map(tuple),
-        layer_filter=st.none() | st.sampled_from(LAYERS),
-        limit=st.integers(1, 20),
-    ),
+    Scope: SCOPES,
+    SearchQuery: st.builds(Scope.search, SCOPES, st.text("aé🤖 ", min_size=1).map(lambda text: f"why {text}")),
 }
 
 

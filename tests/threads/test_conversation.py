@@ -16,10 +16,11 @@ import pytest
 from bythebook.answering.answer import Answered, Found, Refused, SearchBegun, Sentence
 from bythebook.drafting.draft import Drafter, DraftEvent, DraftRequest, DraftSentence
 from bythebook.errors import Busy, InvalidInput, NotFound, Unavailable
+from bythebook.retrieval.query import Scope
 from bythebook.threads.conversation import Opened, ThreadEvent
 from bythebook.threads.store import ANY_KEY, Threads
 from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Scripted
-from tests.support.room import QUERY, Room, asked, tell_in_room
+from tests.support.room import Room, asked, tell_in_room
 
 Tell = Callable[[Callable[[Room], Awaitable[None]]], None]
 
@@ -318,13 +319,13 @@ def test_what_cannot_be_asked_is_said_before_anything_happens(tale: Tell) -> Non
             (asked(WICK, score_threshold=2.0), InvalidInput),
             (asked(WICK, "not a uuid"), InvalidInput),
             (asked(WICK, other, key_id="someone"), NotFound),
-            (replace(asked(WICK, other), query=replace(QUERY, book_id="dark")), NotFound),
+            (replace(asked(WICK, other), scope=Scope(book_id="dark")), NotFound),
         ):
             with pytest.raises(error):
                 await anext(room.conversation().turn(wrong))
         assert [row.thread_id for row in await room.rows()] == [other]
         with pytest.raises(NotFound, match="There is no book 'dark'"):
-            await room.ask(WICK, query=replace(QUERY, book_id="dark"))
+            await room.ask(WICK, scope=Scope(book_id="dark"))
         assert [row.thread_id for row in await room.rows()] == [other]
 
     tale(story)

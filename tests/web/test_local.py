@@ -82,7 +82,7 @@ def test_an_errand_is_a_line_for_each_value_and_one_that_says_it_is_done(lightho
         found, done = operation(client, "search", query=QUERY)
         assert TRIMMED in found["value"]["response"]["results"][0]["text"].replace("\n", " ")
         assert done == DONE
-        *events, done = operation(client, "answer", question={"text": WICK, "query": {**QUERY, "hardware_tier_filter": None}})
+        *events, done = operation(client, "answer", question={"text": WICK, "scope": {"book_id": "light"}})
         assert [event["value"]["type"] for event in events] == ["search_begun", "found", "sentence", "answered"]
         assert done == DONE
 
@@ -115,5 +115,5 @@ def test_a_server_that_is_stopped_ends_turns_and_breaks_off_an_ingestion(stoppin
         *_, last = operation(client, "publish", **given)
         sentence = "The server is being stopped. What is done is kept: run the command again."
         assert last == {"error": "Unavailable", "text": sentence}
-        *_, last = operation(client, "answer", question={"text": WICK, "query": QUERY})
+        *_, last = operation(client, "answer", question={"text": WICK, "scope": {"book_id": "light"}})
         assert last == DONE

@@ -87,7 +87,7 @@ class Answerer:
 
     async def _answer(self, question: Question, steps: Steps) -> AsyncGenerator[TurnEvent, None]:
         asked_at = time.perf_counter()
-        state = await self._search.book(question.query.book_id)
+        state = await self._search.book(question.scope.book_id)
         calibration = await self._calibration(state, question)
         with steps.step("follow-up") as noted:
             rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
@@ -95,7 +95,7 @@ class Answerer:
             noted |= {"leaned": text != question.text, "question": text, "by": rewrite.by or "", "fell_back": bool(rewrite.note)}
         yield SearchBegun(asked=question.text, question=text)
         with steps.step("search") as noted:
-            look = await self._look(replace(question.query, text=_searchable(text)), state)
+            look = await self._look(question.scope.search(_searchable(text)), state)
             noted |= {"candidates": len(look.found.candidates), "top_cosine": look.signals.top_cosine}
         levels = relevances(look, calibration)
         turn = Turn(
@@ -156,11 +156,9 @@ class Answerer:
     async def _verdict(self, turn: Turn, calibration: Calibration | None) -> Answerable | Unanswerable:
         question = turn.question
         beyond, best_is_beyond = None, False
-        unfiltered = SearchQuery(
-            text=turn.look.found.query.text, book_id=turn.state.book_id, hardware_tier_filter=None, limit=question.query.limit
-        )
-        if turn.look.found.query.filters != unfiltered.filters:
-            wide = await self._look(unfiltered, turn.state, turn.look.found.embedding)
+        unfiltered = question.scope.unfiltered
+        if question.scope.filters != unfiltered.filters:
+            wide = await self._look(unfiltered.search(turn.look.found.query.text), turn.state, turn.look.found.embedding)
             inside = {hit.chunk.id for hit in turn.look.found.hits}
             best_is_beyond = bool(wide.found.hits) and wide.found.hits[0].chunk.id not in inside
             levels = relevances(wide, calibration)
@@ -184,7 +182,7 @@ class Answerer:
 
         async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
             nonlocal evidence, checker
-            wanted = replace(turn.question.query, text=_searchable(query), limit=min(top_k, MAX_CITATIONS))
+            wanted = replace(turn.question.scope, limit=min(top_k, MAX_CITATIONS)).search(_searchable(query))
             again = await self._look(wanted, turn.state)
             more = await self._evidence(replace(turn, look=again, levels=relevances(again, calibration)), above=threshold)
             evidence, found = merge(evidence, more)

@@ -9,7 +9,7 @@ from typing import Literal
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 
 MAX_QUESTION = 1000
 UNREADABLE = ("Cc", "Cs")
@@ -20,10 +20,11 @@ ScoreScale = Literal["relevance", "cosine"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a reader asks. `query` carries the book and the reader's filters; its limit is how many results are shown."""
+    """What a reader asks, what may be answered from, and how sure an answer must be. The limit of its scope is
+    how many results are shown."""
 
     text: str
-    query: SearchQuery
+    scope: Scope
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
     similarity_threshold: float = 0.0
     score_scale: ScoreScale = "relevance"

@@ -84,7 +84,7 @@ async def traced(
 ) -> AsyncGenerator[TurnEvent, None]:
     """An answer that is part of no thread."""
     with tracing() as steps:
-        steps.attributes |= {"book_id": question.query.book_id, "asked": question.text}
+        steps.attributes |= {"book_id": question.scope.book_id, "asked": question.text}
         async with aclosing(turn(steps)) as events:
             async for event in events:
                 if isinstance(event, Answered | Refused):

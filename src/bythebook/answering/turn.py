@@ -63,7 +63,7 @@ class Turn:
         """The results that reach the similarity threshold, as many as were asked for."""
         least = self.question.similarity_threshold
         pairs = zip(self.look.found.hits, self.levels, strict=True)
-        return [(hit, level) for hit, level in pairs if level >= least][: self.question.query.limit]
+        return [(hit, level) for hit, level in pairs if level >= least][: self.question.scope.limit]
 
 
 def results(turn: Turn) -> tuple[SearchResult, ...]:
@@ -101,7 +101,7 @@ def unended_answer(turn: Turn, model: str) -> Answer:
         disclaimer=None,
         confidence=turn.confidence,
         nearest=(),
-        filter_applied=turn.question.query.prefix_filter,
+        filter_applied=turn.question.scope.prefix_filter,
         model=model,
         tokens_used=turn.tokens,
         retrieval_count=len(turn.shown),

@@ -21,8 +21,8 @@ from bythebook.cli.options import (
     Tier,
     choose_book,
     fields_of,
+    reader_scope,
     run_with_library,
-    search_query,
     to_json,
 )
 
@@ -73,7 +73,7 @@ def run(
         from bythebook.operations.turns import answer
 
         settings = library.settings
-        query = search_query(
+        scope = reader_scope(
             await choose_book(library, book),
             tier=tier,
             module=module,
@@ -87,7 +87,7 @@ def run(
         )
         asked = Question(
             text=question,
-            query=query,
+            scope=scope,
             score_threshold=settings.agent_score_threshold if threshold is None else threshold,
             score_scale=settings.score_scale,
         )

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import BookId, DataDir, choose_book, run_with_resources, search_query
+from bythebook.cli.options import BookId, DataDir, choose_book, reader_scope, run_with_resources
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bythebook.answering.answer import Answer
     from bythebook.operations.runner import OperationRunner
-    from bythebook.retrieval.query import SearchQuery
+    from bythebook.retrieval.query import Scope
     from bythebook.wiring.author import Resources
 
 HELP = """  /sources   the sources of the last answer
@@ -29,7 +29,7 @@ WELCOME = "Ask the book. /help lists what else you can type."
 class ChatSession:
     """What the command remembers between two lines. What was said is in the thread."""
 
-    query: SearchQuery
+    scope: Scope
     thread_id: str | None = None
     last: Answer | None = None
 
@@ -50,7 +50,7 @@ def run(
         from bythebook.operations.reader import read_state
 
         sitting = await _begin(library, thread, book)
-        title = (await library.run(read_state, book_id=sitting.query.book_id)).title
+        title = (await library.run(read_state, book_id=sitting.scope.book_id)).title
         if question is not None:
             await _turn(library, sitting, question)
         else:
@@ -64,9 +64,9 @@ async def _begin(library: OperationRunner[Resources], thread_id: str | None, boo
 
     limit = library.settings.agent_top_k
     if thread_id is None:
-        return ChatSession(query=search_query(await choose_book(library, book), limit=limit))
+        return ChatSession(scope=reader_scope(await choose_book(library, book), limit=limit))
     resumed = await library.run(resume, thread_id=thread_id, book_id=book)
-    return ChatSession(query=search_query(resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
+    return ChatSession(scope=reader_scope(resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
 
 
 async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title: str) -> None:
@@ -106,7 +106,7 @@ async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text:
 
     asked = Asked(
         text=text,
-        query=sitting.query,
+        scope=sitting.scope,
         thread_id=sitting.thread_id,
         score_threshold=library.settings.agent_score_threshold,
         score_scale=library.settings.score_scale,
@@ -159,12 +159,12 @@ def _print_sources(console: Console, answer: Answer | None, *, whole: bool) -> N
 def _set_filter(console: Console, sitting: ChatSession, text: str) -> None:
     from bythebook.cli.filters import parse_filter, shown_filter
 
-    query = sitting.query
+    scope = sitting.scope
     if text == "none":
-        sitting.query = search_query(query.book_id, limit=query.limit)
+        sitting.scope = scope.unfiltered
     elif text:
-        sitting.query = replace(query, **parse_filter(text))
-    console.print(f"  {shown_filter(sitting.query)}", markup=False)
+        sitting.scope = replace(scope, **parse_filter(text))
+    console.print(f"  {shown_filter(sitting.scope)}", markup=False)
 
 
 def _remember_lines() -> None:

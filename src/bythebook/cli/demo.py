@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import run_with_settings, search_query
+from bythebook.cli.options import reader_scope, run_with_settings
 
 if TYPE_CHECKING:
     from bythebook.operations.runner import OperationRunner
@@ -56,10 +56,10 @@ def run(
             console.print("[dim]The sample book was indexed by another version of this program: indexing it anew.[/]")
             report = await ingest(resources, sample_book(), mode=IngestMode.recreate)
         print_report(report)
-        query = search_query(report.book_id, limit=5)
+        scope = reader_scope(report.book_id, limit=5)
         for text in (ANSWERED, REFUSED):
             console.print(f'\n[dim]$[/] [bold]bythebook ask[/] "{text}"')
-            await show(resources.follow(answer, question=Question(text=text, query=query)), quiet=False)
+            await show(resources.follow(answer, question=Question(text=text, scope=scope)), quiet=False)
 
     settings = demo_settings(data_dir)
     run_with_settings(show_all, settings, embeds=True)

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 from bythebook.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from bythebook.retrieval.query import SearchQuery
+    from bythebook.retrieval.query import Scope
 
 
-def shown_filter(query: SearchQuery) -> str:
-    """What a query leaves out, in words."""
+def shown_filter(scope: Scope) -> str:
+    """What a scope leaves out, in words."""
     filters = {
-        "tier": query.hardware_tier_filter,
-        "module": query.module_filter,
-        "from chapter": query.chapter_min,
-        "to chapter": query.chapter_max,
-        "lesson": query.lesson_filter,
-        "level": ",".join(query.proficiency_levels) if query.proficiency_levels else None,
-        "layer": query.layer_filter,
-        "prefix": query.prefix_filter,
+        "tier": scope.hardware_tier_filter,
+        "module": scope.module_filter,
+        "from chapter": scope.chapter_min,
+        "to chapter": scope.chapter_max,
+        "lesson": scope.lesson_filter,
+        "level": ",".join(scope.proficiency_levels) if scope.proficiency_levels else None,
+        "layer": scope.layer_filter,
+        "prefix": scope.prefix_filter,
     }
     set_ones = (f"{name} {value}" for name, value in filters.items() if value is not None)
     return ", ".join(set_ones) or "No filter: the whole book."
 
 
 def parse_filter(text: str) -> dict[str, Any]:
-    """`tier=2 chapter=1-3 level=B1,B2` as fields of a SearchQuery."""
+    """`tier=2 chapter=1-3 level=B1,B2` as fields of a Scope."""
     changes: dict[str, Any] = {}
     for part in text.split():
         name, _, value = part.partition("=")

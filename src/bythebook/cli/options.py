@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.operations.runner import OperationRunner
-    from bythebook.retrieval.query import SearchQuery
+    from bythebook.retrieval.query import Scope
     from bythebook.settings import Settings
     from bythebook.wiring.author import Resources
     from bythebook.wiring.reader import Library
@@ -116,11 +116,10 @@ async def choose_book(library: OperationRunner[Library], wanted: str | None) -> 
     return await library.run(choose_book, wanted=wanted, configured=library.settings.book)
 
 
-def search_query(
+def reader_scope(
     book_id: str,
     *,
     limit: int,
-    text: str = "standing in for the question",
     tier: int | None = None,
     module: str | None = None,
     chapter_min: int | None = None,
@@ -130,23 +129,22 @@ def search_query(
     layer: str | None = None,
     parent: str | None = None,
     prefix: str | None = None,
-) -> SearchQuery:
-    """The options as the documents name them. Levels and layers may be typed in small letters."""
-    from bythebook.retrieval.query import SearchQuery
+) -> Scope:
+    """What the options let a reader see. Levels and layers may be typed in small letters."""
+    from bythebook.retrieval.query import Scope
 
-    return SearchQuery(
-        text=text,
-        book_id=book_id,
-        hardware_tier_filter=tier,
-        module_filter=module,
+    return Scope.of(
+        book_id,
+        limit=limit,
+        hardware_tier=tier,
+        module=module,
         chapter_min=chapter_min,
         chapter_max=chapter_max,
-        lesson_filter=lesson,
+        lesson=lesson,
         proficiency_levels=tuple(one.upper() for one in level) if level else None,
-        layer_filter=layer.upper() if layer else None,
+        layer=layer.upper() if layer else None,
         parent_doc_id=parent,
-        prefix_filter=prefix,
-        limit=limit,
+        prefix=prefix,
     )
 
 

@@ -19,8 +19,8 @@ from bythebook.cli.options import (
     Prefix,
     Tier,
     choose_book,
+    reader_scope,
     run_with_library,
-    search_query,
     to_json,
 )
 
@@ -52,9 +52,8 @@ def run(
     async def find(library: OperationRunner[Library]) -> tuple[SearchQuery, Searched]:
         from bythebook.operations.reader import search
 
-        query = search_query(
+        scope = reader_scope(
             await choose_book(library, book),
-            text=text,
             tier=tier,
             module=module,
             chapter_min=chapter_min,
@@ -66,6 +65,7 @@ def run(
             prefix=prefix,
             limit=limit,
         )
+        query = scope.search(text)
         return query, await library.run(search, query=query)
 
     query, searched = run_with_library(find, data_dir=data_dir, embeds=True)

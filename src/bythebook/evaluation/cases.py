@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from bythebook.answering.question import check_question
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import InvalidInput
 from bythebook.grounding.verdict import RefusalReason
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import FILTERS, Scope
 
 REASONS: tuple[RefusalReason, ...] = get_args(RefusalReason)
 REASON_OF_KIND: Mapping[str, RefusalReason] = {
@@ -19,8 +19,8 @@ REASON_OF_KIND: Mapping[str, RefusalReason] = {
     "beyond_filter": "outside_filters",
 }
 """What a refusal should say, where the author named the kind of question and not the reason."""
-FILTERS = frozenset(one.name for one in fields(SearchQuery)) - {"text", "book_id", "limit", "parent_doc_id"}
-SHORT_NAMES = {name.removesuffix("_filter"): name for name in FILTERS}
+SHORT_NAMES = {short: name for short, name in FILTERS.items() if short != "parent_doc_id"}
+FILTER_NAMES = frozenset(SHORT_NAMES.values())
 YES, NO = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0"})
 
 
@@ -48,11 +48,9 @@ class Case:
     checked: bool = True
     """Whether its author has looked at it; a drafted question says no."""
 
-    def query(self, book_id: str, limit: int) -> SearchQuery:
+    def scope(self, book_id: str, limit: int) -> Scope:
         """Unfiltered unless the case says so, as a chat is."""
-        given = {"hardware_tier_filter": None, **self.filters}
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        return SearchQuery(text="standing in for the question", book_id=book_id, limit=limit, **given)
+        return Scope(book_id=book_id, limit=limit, **self.filters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,7 @@ def read_case(row: Mapping[str, Any], *, line: int, number: int) -> Case:
         checked=_flag(row, "checked") is not False,
         answerable=_answerable(row, reason),
     )
-    found.query("any", 1)  # raises where a filter is out of range
+    found.scope("any", 1)  # raises where a filter is out of range
     return found
 
 
@@ -138,7 +136,7 @@ def _filters(given: Any) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     for name, value in given.items():
         known = SHORT_NAMES.get(name, name)
-        if known not in FILTERS:
+        if known not in FILTER_NAMES:
             raise InvalidInput(f"it has a filter '{name}', and there are only {', '.join(sorted(SHORT_NAMES))}")
         filters[known] = tuple(value) if isinstance(value, list) else value
         if not isinstance(filters[known], _FILTER_TYPES[known]) or isinstance(value, bool):
@@ -147,7 +145,7 @@ def _filters(given: Any) -> dict[str, Any]:
 
 
 _FILTER_TYPES: Mapping[str, type] = {
-    **dict.fromkeys(FILTERS, str),
+    **dict.fromkeys(FILTER_NAMES, str),
     **dict.fromkeys(("hardware_tier_filter", "chapter_min", "chapter_max", "lesson_filter"), int),
     "proficiency_levels": tuple,
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.errors import InvalidInput
-from bythebook.evaluation.cases import FILTERS, SHORT_NAMES, Case, Remark, read_case
+from bythebook.evaluation.cases import FILTER_NAMES, SHORT_NAMES, Case, Remark, read_case
 
 Row = tuple[int, Mapping[str, Any] | str]
 """A line's number, and what stands there or what is wrong with it."""
@@ -155,7 +155,7 @@ def _cells(row: dict[str | None, Any]) -> dict[str, Any] | str:
             continue
         wanted: Any = [one.strip() for one in value.split(SEVERAL)] if name in LISTS else value.strip()
         short = name.removesuffix("_filter")
-        if name in FILTERS or (short in SHORT_NAMES and name != "lesson"):
+        if name in FILTER_NAMES or (short in SHORT_NAMES and name != "lesson"):
             cells["filters"][name] = int(wanted) if short in NUMBERS and str(wanted).isdigit() else wanted
         else:
             cells[name] = wanted

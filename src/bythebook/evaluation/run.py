@@ -66,7 +66,7 @@ async def ask_all(answerer: Answerer, book_id: str, cases: Sequence[Case], manne
 async def _ask(answerer: Answerer, book_id: str, case: Case, manner: Manner) -> Outcome:
     question = Question(
         text=case.question,
-        query=case.query(book_id, manner.limit),
+        scope=case.scope(book_id, manner.limit),
         score_threshold=manner.score_threshold,
         score_scale=manner.score_scale,
         history=case.history,

@@ -20,7 +20,7 @@ from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import Scope
 
 QUESTIONS_FILE = "questions.jsonl"
 PROBES_OF_EACH_KIND = 30
@@ -99,7 +99,7 @@ class Calibrator:
         embeddings = await self._embedded([one.text for one in asked])
         close, quick = [], []
         for one, embedding in zip(asked, embeddings, strict=True):
-            query = SearchQuery(text=one.text, book_id=state.book_id, hardware_tier_filter=None)
+            query = Scope(book_id=state.book_id).search(one.text)
             look = await self._assessor.look(query, state, embedding, without=one.without)
             probe = Probe(signals=look.signals, answerable=one.answerable, source=one.source, top_above_mean=look.top_above_mean)
             close.append(probe)

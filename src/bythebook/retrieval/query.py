@@ -1,8 +1,9 @@
-"""What can be asked and what comes back: document D's SearchQuery, SearchResult and SearchResponse."""
+"""What a reader may see, what can be asked and what comes back: document D's SearchQuery, SearchResult and SearchResponse."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Span
 from bythebook.errors import InvalidInput
@@ -14,12 +15,12 @@ MAX_LIMIT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
-    """A question and who asks it. All filters must hold; `hardware_tier_filter` lets its tier and lower through."""
+class Scope:
+    """What a reader may see, and how much of it: one book, the filters that all must hold, and how many results.
+    `hardware_tier_filter` lets its tier and lower through."""
 
-    text: str
     book_id: str
-    hardware_tier_filter: int | None = 1
+    hardware_tier_filter: int | None = None
     module_filter: str | None = None
     chapter_min: int | None = None
     chapter_max: int | None = None
@@ -31,9 +32,6 @@ class SearchQuery:
     limit: int = 5
 
     def __post_init__(self) -> None:
-        length = len(self.text.strip())
-        if not MIN_TEXT <= length <= MAX_TEXT:
-            raise InvalidInput(f"A search takes {MIN_TEXT} to {MAX_TEXT:,} characters; this one has {length:,}.")
         _within("limit", self.limit, 1, MAX_LIMIT)
         _within("hardware tier", self.hardware_tier_filter, HARDWARE_TIERS[0], HARDWARE_TIERS[-1])
         for name, number in (("chapter", self.chapter_min), ("chapter", self.chapter_max), ("lesson", self.lesson_filter)):
@@ -44,6 +42,20 @@ class SearchQuery:
             _one_of("proficiency level", level, PROFICIENCIES)
         if self.layer_filter is not None:
             _one_of("layer", self.layer_filter, LAYERS)
+
+    @classmethod
+    def of(cls, book_id: str, *, limit: int = 5, **filters: Any) -> Self:
+        """The filters by their short names, as `FILTERS` has them."""
+        return cls(book_id=book_id, limit=limit, **{FILTERS[name]: value for name, value in filters.items()})
+
+    def search(self, text: str) -> SearchQuery:
+        """A search for this text, within this scope."""
+        return SearchQuery(text=text, **{one.name: getattr(self, one.name) for one in fields(Scope)})
+
+    @property
+    def unfiltered(self) -> Scope:
+        """The whole book, and as much of it."""
+        return Scope(book_id=self.book_id, limit=self.limit)
 
     @property
     def filters(self) -> Filters:
@@ -59,6 +71,24 @@ class SearchQuery:
             parent_doc_id=self.parent_doc_id,
             prefix=self.prefix_filter,
         )
+
+
+FILTERS = {one.name.removesuffix("_filter"): one.name for one in fields(Scope) if one.name not in ("book_id", "limit")}
+"""The short name of each filter -> document D's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery(Scope):
+    """A text and the scope it is searched in. Document D has a search start at tier 1; `Scope.search` keeps the scope's own."""
+
+    text: str
+    hardware_tier_filter: int | None = 1
+
+    def __post_init__(self) -> None:
+        length = len(self.text.strip())
+        if not MIN_TEXT <= length <= MAX_TEXT:
+            raise InvalidInput(f"A search takes {MIN_TEXT} to {MAX_TEXT:,} characters; this one has {length:,}.")
+        Scope.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

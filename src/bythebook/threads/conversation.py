@@ -25,7 +25,7 @@ from bythebook.drafting.draft import Exchange
 from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT
 from bythebook.errors import BookError, Busy, InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
-from bythebook.retrieval.query import SearchQuery, SearchResult
+from bythebook.retrieval.query import Scope, SearchResult
 from bythebook.threads.model import Lease, NewTurn, read_thread_id
 from bythebook.threads.store import Threads
 from bythebook.threads.summary import PendingSummary
@@ -48,7 +48,7 @@ class Asked:
     `metadata` is kept with the thread."""
 
     text: str
-    query: SearchQuery
+    scope: Scope
     key_id: str | None = None
     thread_id: str | None = None
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
@@ -60,7 +60,7 @@ class Asked:
         """Raises InvalidInput for what cannot be asked."""
         return Question(
             text=self.text,
-            query=self.query,
+            scope=self.scope,
             score_threshold=self.score_threshold,
             similarity_threshold=self.similarity_threshold,
             score_scale=self.score_scale,
@@ -104,7 +104,7 @@ class Conversation:
         """Opened, then the turn's own events. What cannot be asked, and a thread that is not there, is full or stays busy, is
         an error before the first event."""
         with self._tracing() as steps:
-            steps.attributes |= {"book_id": asked.query.book_id, "asked": asked.text}
+            steps.attributes |= {"book_id": asked.scope.book_id, "asked": asked.text}
             async with aclosing(self._run(asked, steps)) as events:
                 async for event in events:
                     yield event
@@ -148,7 +148,7 @@ class Conversation:
         while True:
             async with self._beginning:
                 lease = await self._threads.lease(
-                    thread_id, token, book_id=asked.query.book_id, key_id=asked.key_id, history=MAX_HISTORY_TURNS
+                    thread_id, token, book_id=asked.scope.book_id, key_id=asked.key_id, history=MAX_HISTORY_TURNS
                 )
             if lease is not None:
                 return lease

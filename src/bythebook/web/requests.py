@@ -9,15 +9,13 @@ from pydantic import UUID4, UUID5, AfterValidator, BaseModel, BeforeValidator, C
 
 from bythebook.answering.question import MAX_QUESTION, UNREADABLE
 from bythebook.books.model import Layer, Proficiency
-from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, MIN_TEXT, SearchQuery
+from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, MIN_TEXT, Scope, SearchQuery
 from bythebook.settings import Settings
 from bythebook.threads.conversation import Asked
 from bythebook.threads.model import MAX_TITLE
 
 LARGEST_NUMBER = 1_000_000
 """Of a chapter or lesson that can be asked for."""
-STAND_IN = "question"
-"""The question itself is searched for in its standalone form; a query must have a text until then."""
 
 
 def _readable(text: str) -> str:
@@ -79,23 +77,9 @@ class ChatRequest(_Request):
     )
 
     def asked(self, book_id: str, key_id: str | None, settings: Settings) -> Asked:
-        filters = self.filters
-        query = SearchQuery(
-            text=STAND_IN,
-            book_id=book_id,
-            hardware_tier_filter=filters.hardware_tier,
-            module_filter=filters.module,
-            chapter_min=filters.chapter_min,
-            chapter_max=filters.chapter_max,
-            lesson_filter=filters.lesson,
-            proficiency_levels=filters.proficiency_levels,
-            layer_filter=filters.layer,
-            prefix_filter=filters.prefix,
-            limit=self.top_k,
-        )
         return Asked(
             text=self.message,
-            query=query,
+            scope=Scope.of(book_id, limit=self.top_k, **self.filters.model_dump()),
             key_id=key_id,
             thread_id=str(self.session_id) if self.session_id else None,
             score_threshold=settings.agent_score_threshold,
@@ -126,20 +110,8 @@ class SearchRequest(_Request):
     limit: int = Field(5, ge=1, le=MAX_LIMIT)
 
     def query(self, book_id: str) -> SearchQuery:
-        return SearchQuery(
-            text=self.text,
-            book_id=book_id,
-            hardware_tier_filter=self.hardware_tier_filter,
-            module_filter=self.module_filter,
-            chapter_min=self.chapter_min,
-            chapter_max=self.chapter_max,
-            lesson_filter=self.lesson_filter,
-            proficiency_levels=self.proficiency_levels,
-            layer_filter=self.layer_filter,
-            parent_doc_id=str(self.parent_doc_id) if self.parent_doc_id else None,
-            prefix_filter=self.prefix_filter,
-            limit=self.limit,
-        )
+        parent = str(self.parent_doc_id) if self.parent_doc_id else None
+        return SearchQuery(**{**self.model_dump(), "book_id": book_id, "parent_doc_id": parent})
 
 
 class ThreadChange(_Request):
