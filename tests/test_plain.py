@@ -143,7 +143,7 @@ def test_what_cannot_be_read_is_named(kind: Any, plain: Any, said: str) -> None:
 
 def test_a_value_checks_itself_when_it_comes_back() -> None:
     with pytest.raises(InvalidInput, match="hardware tier"):
-        from_plain(SearchQuery, {"text": "why so", "hardware_tier_filter": 9})
+        from_plain(SearchQuery, {"text": "why so", "book_id": "light", "hardware_tier_filter": 9})
 
 
 def test_what_has_no_plain_form() -> None:
