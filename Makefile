@@ -54,7 +54,8 @@ screenshots: $(VENV)/browser  ## take pictures of the page into docs/images
 
 lock: $(VENV)/dev  ## resolve the requirements files again, with the newest versions
 	$(COMPILE) --group build -o requirements/runtime.txt
-	$(COMPILE) --group build --group dev -o requirements/dev.txt
+	$(COMPILE) --all-extras --group build -o requirements/server.txt
+	$(COMPILE) --all-extras --group build --group dev -o requirements/dev.txt
 	echo "uv" | $(UV) pip compile - $(COMPILE_OPTIONS) -o requirements/uv.txt
 
 clean:  ## remove what was installed and made

@@ -26,7 +26,7 @@ SHORT_WITH_ONE_IMPORTER = {
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",
     "bythebook.drafting.openai_agents.line_writer": "the second of the two things a model is asked for; the first is the drafter",
     "bythebook.embedding.dask": "a vendor's file",
-    "bythebook.evaluation.ir_measures": "a vendor's file",
+    "bythebook.evaluation.rank_measures": "recall, MRR and nDCG, known by those names; tested alone",
     "bythebook.index.qdrant_edge.lock": "a read-write lock, known by that name everywhere",
     "bythebook.jobs.foreground": "what `ingest` runs; workers do not import it",
     "bythebook.operations.threads": "operations on threads; a search need not import them",

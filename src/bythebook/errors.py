@@ -46,6 +46,13 @@ class InvalidSettings(BookError):
     """A setting is out of range or missing."""
 
 
+def missing_extra(setting: str, what: str, extra: str) -> InvalidSettings:
+    """A setting asks for a library that only some installations have."""
+    return InvalidSettings(
+        f"{setting} is set, but {what} is not installed. Run: pip install 'bythebook[{extra}]'. Or unset {setting}."
+    )
+
+
 class Mismatch(BookError):
     """The index was made by another embedder or an older chunker."""
 

@@ -13,8 +13,8 @@ from bythebook.evaluation.breakdowns import by_chapter, confusion, operating_poi
 from bythebook.evaluation.figures import by_name, figures
 from bythebook.evaluation.gates import NAMES, missed, read_gates
 from bythebook.evaluation.intervals import bootstrap, mcnemar, wilson
-from bythebook.evaluation.ir_measures import retrieval_figures
 from bythebook.evaluation.marks import Mark
+from bythebook.evaluation.rank_measures import retrieval_figures
 from bythebook.evaluation.times import QuestionTime, latencies
 
 
@@ -137,6 +137,21 @@ def test_retrieval_counts_a_lesson_where_its_first_result_stands() -> None:
     assert found["a"]["mrr_at_10"] == pytest.approx(1 / 3)
     assert found["a"]["ndcg_at_10"] == pytest.approx(1 / math.log2(4))
     assert set(found["b"].values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("gold", "found", "expected"),
+    [  # what ir-measures 0.4 gives
+        (["x", "y", "z"], "y q x y p q z", (1 / 3, 2 / 3, 2 / 3, 1.0, 1.0, 0.86034433104172)),
+        (["x", "y"], "p x", (0.0, 0.5, 0.5, 0.5, 0.5, 0.38685280723454163)),
+        (["y"], "a b c d e f g h i j y", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+        (["x", "y"], "x y", (0.5, 1.0, 1.0, 1.0, 1.0, 1.0)),
+    ],
+)
+def test_retrieval_figures_are_those_of_trec_eval(gold: list[str], found: str, expected: tuple[float, ...]) -> None:
+    figures = retrieval_figures({"a": gold}, {"a": found.split()}, depth=10)["a"]
+    names = ("recall_at_1", "recall_at_3", "recall_at_5", "recall_at_10", "mrr_at_10", "ndcg_at_10")
+    assert figures == dict(zip(names, map(pytest.approx, expected), strict=True))
 
 
 def test_retrieval_tells_nothing_deeper_than_was_looked() -> None:

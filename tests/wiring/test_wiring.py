@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +62,59 @@ def test_a_remote_embedder_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, e
     monkeypatch.setenv("BYTHEBOOK_EMBEDDER", embedder)
     with pytest.raises(InvalidSettings, match=told):
         open_embedder(read_settings())
+
+
+PROGRAM = """\
+import sys
+for name in {blocked!r}:
+    sys.modules[name] = None  # as if it were not installed
+from bythebook.cli import main
+sys.argv = ["bythebook", *{arguments!r}]
+main()
+"""
+EXTRAS = ("agents", "distributed", "openai", "opentelemetry.sdk", "psycopg", "qdrant_client", "redis")
+
+
+def run_without_extras(folder: Path, *arguments: str | Path, **given: str) -> subprocess.CompletedProcess[str]:
+    program = PROGRAM.format(blocked=EXTRAS, arguments=[str(argument) for argument in arguments])
+    environment = os.environ | {"BYTHEBOOK_DATA_DIR": str(folder / "data"), **given}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=folder,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "extra", "command"),
+    [
+        ("DATABASE_URL", "postgresql://reader@127.0.0.1:1/books", "postgres", ("books",)),
+        ("QDRANT_URL", "http://127.0.0.1:1", "qdrant", ("search", "anything")),
+        ("REDIS_URL", "redis://127.0.0.1:1", "redis", ("serve", "--port", "0")),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "openai", ("ask", "What is a lamp?")),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "openai", ("serve", "--port", "0")),
+        ("DASK_SCHEDULER", "tcp://127.0.0.1:1", "dask", ("ingest", "book")),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "tracing", ("ask", "What is a lamp?")),
+    ],
+)
+def test_a_setting_whose_extra_is_missing_names_it(
+    folder: Path, book: Path, setting: str, value: str, extra: str, command: tuple[str, ...]
+) -> None:
+    if command[0] == "ask":
+        assert run_without_extras(folder, "ingest", book).returncode == 0
+    outcome = run_without_extras(folder, *command, **{setting: value})
+    assert outcome.returncode == 2
+    (line,) = outcome.stderr.strip().splitlines()
+    assert setting in line
+    assert f"bythebook[{extra}]" in line
+
+
+def test_without_extras_a_book_is_ingested_asked_and_served(folder: Path, book: Path) -> None:
+    assert run_without_extras(folder, "ingest", book).returncode == 0
+    asked = run_without_extras(folder, "ask", "How high is the lamp?", "--format", "json")
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout)["model"] == "extractive"

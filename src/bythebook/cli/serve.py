@@ -39,7 +39,7 @@ def serve(settings: Settings, *, workers: int = 1) -> None:
 
     from bythebook.web.sockets import listen
 
-    _check_workers(settings, workers)
+    _check_settings(settings, workers)
     with listen(settings.host, settings.port) as listening:
         if workers == 1:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -68,7 +68,7 @@ async def _serve(settings: Settings, listening: socket) -> None:
     from bythebook.wiring.author import open_resources
 
     async with open_resources(settings, embeds=True) as resources:
-        keyless = await _check_keys(resources, listening)
+        keyless = await _check(resources, listening)
         host, port = listening.getsockname()[:2]
         with announced(resources.data_dir / "index", host=host, port=port):
             await serve(resources, listening, ready=lambda: _announce(listening, keyless=keyless))
@@ -79,15 +79,17 @@ async def _rehearse(settings: Settings, listening: socket) -> bool:
     from bythebook.wiring.author import open_resources
 
     async with open_resources(settings) as resources:
-        return await _check_keys(resources, listening)
+        return await _check(resources, listening)
 
 
-async def _check_keys(resources: Resources, listening: socket) -> bool:
-    """Whether everyone who reaches it may ask. Without keys nobody beyond this machine may reach it."""
+async def _check(resources: Resources, listening: socket) -> bool:
+    """Whether everyone who reaches it may ask. Without keys nobody beyond this machine may reach it. A model or a collector whose
+    settings are wrong is reported here too, in one sentence, before the server starts."""
     from bythebook.errors import InvalidSettings
     from bythebook.web.keys import Keys
     from bythebook.web.sockets import is_loopback
 
+    assert resources.answerer, "it is built by its first use"
     keyless = not await Keys(resources.database).any()
     if keyless and not is_loopback(listening):
         raise InvalidSettings(
@@ -105,9 +107,13 @@ def _announce(listening: socket, *, keyless: bool) -> None:
         typer.echo("There are no keys yet, so it can be reached from this machine alone: bythebook keys create NAME")
 
 
-def _check_workers(settings: Settings, workers: int) -> None:
-    from bythebook.errors import InvalidSettings
+def _check_settings(settings: Settings, workers: int) -> None:
+    from importlib.util import find_spec
 
+    from bythebook.errors import InvalidSettings, missing_extra
+
+    if settings.redis_url and find_spec("redis") is None:
+        raise missing_extra("REDIS_URL", "the Redis client", "redis")
     if workers > 1 and not settings.qdrant_url:
         raise InvalidSettings(
             f"{workers} workers need a Qdrant server, because one process alone holds the embedded index. "

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insp
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 
 from bythebook.database.whole import Transaction, whole
-from bythebook.errors import InvalidSettings, StorageFailure, Unavailable
+from bythebook.errors import InvalidSettings, StorageFailure, Unavailable, missing_extra
 
 SCHEMA = "0002"
 """The newest migration. Kept here so that an up-to-date database is opened without importing Alembic."""
@@ -63,6 +63,8 @@ class Database:
         try:
             parsed = make_url(url)
             engine = create_engine(parsed, **_options(parsed))
+        except ModuleNotFoundError as error:
+            raise missing_extra("DATABASE_URL", "PostgreSQL's driver psycopg", "postgres") from error
         except (ArgumentError, NoSuchModuleError, ValueError) as error:  # ValueError: a port that is no number
             raise InvalidSettings(
                 "DATABASE_URL cannot be read. It should look like postgresql://user:password@host/name"

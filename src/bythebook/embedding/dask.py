@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bythebook.embedding.parallel import Spread
-from bythebook.errors import InvalidSettings, Unavailable
+from bythebook.errors import Unavailable, missing_extra
 
 CONNECT_SECONDS = 10
 
@@ -19,7 +19,7 @@ async def open_cluster(scheduler: str) -> AsyncIterator[Spread]:
         from distributed import Client, KilledWorker
         from distributed.comm.core import CommClosedError
     except ImportError as error:
-        raise InvalidSettings("DASK_SCHEDULER is set, but Dask is not installed. Run: pip install 'bythebook[dask]'") from error
+        raise missing_extra("DASK_SCHEDULER", "Dask", "dask") from error
     try:
         client = await asyncio.to_thread(Client, scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

@@ -15,9 +15,9 @@ from bythebook.errors import InvalidInput, Unavailable
 from bythebook.evaluation.cases import Case, Remark
 from bythebook.evaluation.figures import Figure, figures
 from bythebook.evaluation.files import CaseSet
-from bythebook.evaluation.ir_measures import retrieval_figures
 from bythebook.evaluation.lesson_texts import LessonTexts
 from bythebook.evaluation.marks import Mark
+from bythebook.evaluation.rank_measures import retrieval_figures
 from bythebook.evaluation.run import Manner, Outcome, ask_all
 from bythebook.evaluation.scorer import Scorer
 from bythebook.evaluation.times import Times, taken

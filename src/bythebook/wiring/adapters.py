@@ -3,10 +3,12 @@ because most of it is not wanted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bythebook.errors import InvalidSettings, StorageFailure
+from bythebook.errors import InvalidSettings, StorageFailure, missing_extra
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,8 +62,9 @@ def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, W
         from bythebook.drafting.extractive import ExtractiveDrafter
 
         return ExtractiveDrafter(reader), None
-    from bythebook.drafting.openai_agents.drafter import AgentDrafter
-    from bythebook.drafting.openai_agents.options import OPENAI_URL, AgentOptions
+    with _extra("openai", "OPENAI_API_KEY" if settings.openai_api_key else "OPENAI_BASE_URL", "the OpenAI Agents SDK"):
+        from bythebook.drafting.openai_agents.drafter import AgentDrafter
+        from bythebook.drafting.openai_agents.options import OPENAI_URL, AgentOptions
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
     drafter = AgentDrafter(
@@ -91,19 +94,15 @@ def open_spans(settings: Settings) -> SpanRecorder | None:
     """To the collector that is configured."""
     if settings.otlp_endpoint is None:
         return None
-    try:
+    with _extra("tracing", "OTEL_EXPORTER_OTLP_ENDPOINT", "OpenTelemetry"):
         from bythebook.answering.opentelemetry import open_tracing
-    except ModuleNotFoundError as error:
-        raise InvalidSettings(
-            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed. Install it with "
-            "'pip install bythebook[tracing]', or unset the variable."
-        ) from error
     return open_tracing(settings.otlp_endpoint, questions=settings.log_questions)
 
 
 async def open_index(settings: Settings, data_dir: Path) -> VectorIndex:
     if settings.qdrant_url:
-        from bythebook.index.qdrant_server.index import ServerIndex
+        with _extra("qdrant", "QDRANT_URL", "the Qdrant client"):
+            from bythebook.index.qdrant_server.index import ServerIndex
 
         key = settings.qdrant_api_key.value if settings.qdrant_api_key else ""
         return await ServerIndex.open(
@@ -116,6 +115,17 @@ async def open_index(settings: Settings, data_dir: Path) -> VectorIndex:
     from bythebook.index.qdrant_edge.index import EdgeIndex
 
     return await EdgeIndex.open(data_dir / "index")
+
+
+@contextmanager
+def _extra(extra: str, setting: str, what: str) -> Iterator[None]:
+    """Around an import that only works where the extra is installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("bythebook"):
+            raise
+        raise missing_extra(setting, what, extra) from error
 
 
 def make_folder(folder: Path) -> None:

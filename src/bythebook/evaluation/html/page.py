@@ -176,8 +176,8 @@ def _row(figure: Figure, fitted: Figure | None, *, with_fitted: bool) -> str:
 def _closing(report: Report) -> str:
     latency = f" Latency was measured with {report.times.at_once} questions at once." if report.times.at_once > 1 else ""
     return (
-        "<footer><p>Retrieval figures by ir-measures; a result counts where it is of the expected lesson. Rates have Wilson’s "
-        "interval, means a bootstrap’s. Quotes were looked up in the source text again and sentences checked again, not taken "
-        f"from what the tutor says of itself.{latency}</p><p>Made by By the Book {escape(report.version)}: "
+        "<footer><p>Retrieval figures as trec_eval defines them; a result is right when it is from the expected lesson. Rates "
+        "have Wilson’s interval, means a bootstrap’s. Quotes were looked up in the source text again and sentences checked "
+        f"again, not taken from what the tutor says of itself.{latency}</p><p>Made by By the Book {escape(report.version)}: "
         f"<code>bythebook evaluate {escape(report.questions_file)} --html</code></p></footer>"
     )
