@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,46 @@ def test_no_folder_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
     with pytest.raises(InvalidBook, match="is a file"):
         read_book(tmp_path / "a.md")
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ("a = " + "[" * 15_000, "nested too deeply"),
+        ("[modules]\n" + ".".join("a" * 3_000) + " = 1", "must name a module"),
+        ("#" * 20_000, "larger than 16,000"),
+    ],
+)
+def test_book_toml_of_a_hostile_author_is_an_invalid_book(tmp_path: Path, toml: str, says: str) -> None:
+    with pytest.raises(InvalidBook, match=says):
+        read_book(written(tmp_path, toml))
+
+
+def test_book_toml_that_leads_out_of_the_book_is_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "secret.toml"
+    outside.write_text('title = "A secret"')
+    book = tmp_path / "book"
+    book.mkdir()
+    for target in (outside, Path("/dev/zero")):
+        (book / "book.toml").symlink_to(target)
+        with pytest.raises(InvalidBook, match="is a link out of the book"):
+            read_book(book)
+        (book / "book.toml").unlink()
+    inside = book / "settings.toml"
+    inside.write_text('title = "Linked within"')
+    (book / "book.toml").symlink_to(inside)
+    assert read_book(book)[0].title == "Linked within"
+
+
+def test_book_toml_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "book.toml")
+    with pytest.raises(InvalidBook, match="not a file that can be read"):
+        read_book(tmp_path)
+
+
+def test_a_front_page_that_leads_out_of_the_book_gives_no_title(tmp_path: Path) -> None:
+    (tmp_path / "private.md").write_text("# The secret heading")
+    book = tmp_path / "book"
+    book.mkdir()
+    (book / "index.md").symlink_to(tmp_path / "private.md")
+    assert read_book(book)[0].title == "book"

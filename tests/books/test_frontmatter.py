@@ -72,3 +72,29 @@ def test_hostile_yaml_does_no_harm() -> None:
     assert read_frontmatter("---\na: !!python/object/apply:os.system [x]\n---\n").values["a"] == ["x"]
     deep = read_frontmatter("---\na: " + "[" * 5000 + "\n---\nBody")
     assert deep.problem is not None
+
+
+@pytest.mark.parametrize(
+    "nested", ["[" * 60_000, "{" * 60_000, "[{a: " * 10_000, "\n" + "".join(" " * n + "a:\n" for n in range(300))]
+)
+def test_what_is_nested_too_deeply_is_not_parsed(nested: str) -> None:
+    """The YAML parser ends the process over it."""
+    front = read_frontmatter(f"---\nchapter: 2\nlist: {nested}\n---\nBody")
+    assert front.text("chapter") == "2"
+    assert front.problem is not None
+    assert "nested more than 32 deep" in front.problem[1]
+
+
+@pytest.mark.parametrize(("mark", "line"), [("---", "key: value\n"), ("+++", 'key = "value"\n')])
+def test_what_is_too_long_is_not_parsed(mark: str, line: str) -> None:
+    front = read_frontmatter(f"{mark}\n{line * 100_000}{mark}\nBody")
+    assert front.text("key") == "value"
+    assert front.problem is not None
+    assert "is longer than" in front.problem[1]
+
+
+def test_deep_toml_is_a_problem_of_the_lesson() -> None:
+    front = read_frontmatter(f"+++\nchapter = 2\nlist = {'[' * 15_000}\n+++\nBody")
+    assert front.text("chapter") == "2"
+    assert front.problem is not None
+    assert "nested too deeply" in front.problem[1]

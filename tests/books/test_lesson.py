@@ -165,3 +165,23 @@ def test_categories(tmp_path: Path) -> None:
 )
 def test_names_are_made_readable(name: str, words: str) -> None:
     assert humanised(name) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("_category_.json", "[" * 60_000),
+        ("_category_.yml", "label: " + "[" * 60_000),
+        ("_category_.yml", "label: A" + " " * 70_000),
+    ],
+)
+def test_a_hostile_category_says_nothing(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_categories(tmp_path) == {}
+
+
+def test_a_category_that_leads_out_of_the_book_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "private.json").write_text('{"label": "A secret"}')
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "_category_.json").symlink_to(tmp_path / "private.json")
+    assert read_categories(tmp_path / "book") == {}

@@ -122,6 +122,10 @@ def test_questions_are_read_and_unreadable_lines_passed_over(folder: Path) -> No
         json.dumps({"id": 4, "question": "Who sells tickets?", "answerable": False, "filters": {}}),
         "null",
         "",
+        "[" * 100_000,
+        json.dumps({"id": "d", "question": "Why " * 1000, "answerable": True}),
+        json.dumps({"id": "e", "question": "?", "answerable": True}),
+        '{"id": "f", "question": "Half a \\ud800 character?", "answerable": true}',
     ]
     write(folder, "questions.jsonl", "\n".join(lines))
     assert read_questions(folder) == [
@@ -129,3 +133,14 @@ def test_questions_are_read_and_unreadable_lines_passed_over(folder: Path) -> No
         BookQuestion(id="4", text="Who sells tickets?", answerable=False),
     ]
     assert read_questions(folder / "nowhere") == []
+
+
+def test_questions_beyond_the_limits_or_out_of_the_book_are_not_read(folder: Path) -> None:
+    many = "\n".join(json.dumps(row) for row in questions(6_000, True))
+    write(folder, "many/questions.jsonl", many)
+    assert len(read_questions(folder / "many")) == 5_000
+    write(folder, "large/questions.jsonl", many + " " * 5_000_000)
+    assert read_questions(folder / "large") == []
+    (folder / "linked").mkdir()
+    (folder / "linked" / "questions.jsonl").symlink_to(folder / "many" / "questions.jsonl")
+    assert read_questions(folder / "linked") == []

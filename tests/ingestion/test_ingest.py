@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,9 +13,15 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from bythebook.books.booktoml import read_book
+from bythebook.books.sandbox import Sandbox
+from bythebook.embedding.cache import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
 from bythebook.index.vectors import Filters
-from bythebook.ingestion.progress import Advanced, Filled, IngestReport, Mode, Planned
+from bythebook.ingestion.ingest import Ingestion
+from bythebook.ingestion.parser import Parser
+from bythebook.ingestion.plan import make_plan
+from bythebook.ingestion.progress import Advanced, Filled, IngestReport, Mode, Planned, Tally
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import open_library, with_embedder
@@ -520,3 +527,48 @@ async def _everything(library: Any) -> dict[str, Any]:
     """Every point with its version and times, without its vectors."""
     state = await library.records.book("small")
     return {held.chunk.id: held async for held in library.index.scan(state.collection_name, Filters(book_id="small"))}
+
+
+class _Bomb:
+    """Ends the process that unpickles it, as a parser's fault in C would."""
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        return os.abort, ()
+
+
+def test_a_lesson_that_ends_its_reader_fails_alone(book: Path, folder: Path) -> None:
+    sandbox = Sandbox()
+    plan = make_plan(book, read_book(book)[0], {}, limit_bytes=100_000, sandbox=sandbox)
+    one, bad, *others = plan.pages
+    hostile: Any = _Bomb()
+    tally = Tally()
+    parser = Parser(root=book, book=plan.book, limit_bytes=100_000, sandbox=sandbox)
+    parsed = parser.parse([one, replace(bad, claim=hostile), *others], tally)
+    sandbox.close()
+    assert [lesson.source_file for _, lesson in parsed] == [page.path for page in (one, *others)]
+    assert [failure.source_file for failure in tally.failures] == [bad.path]
+    assert tally.failures[0].reason.startswith(f"{bad.path} ends the process that reads it (signal 6)")
+
+
+def test_a_book_read_in_a_child_process_is_the_same_book(book: Path, folder: Path) -> None:
+    write(book, "deep.md", lesson("Deep", "Nobody can look that deep.", front=f"list: {'[' * 60_000}\n"))
+
+    async def story() -> None:
+        async with open_library(folder / "here") as here, open_library(folder / "there") as there:
+            await here.ingest(book)
+            sandbox = Sandbox()
+            ingestion = Ingestion(
+                index=there.index,
+                records=there.records,
+                cache=EmbeddingCache(there.database),
+                embedder=there.embedder,
+                collection_name="textbook_chunks",
+                sandbox=sandbox,
+            )
+            report = [event async for event in ingestion.run(book)][-1]
+            sandbox.close()
+            assert isinstance(report, IngestReport)
+            assert [warning.field for warning in report.warnings] == ["frontmatter"]
+            assert await here.snapshot() == await there.snapshot()
+
+    asyncio.run(story())

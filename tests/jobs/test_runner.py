@@ -108,6 +108,53 @@ def test_a_job_that_another_worker_took_over_is_left_to_it(folder: Path, book: P
     asyncio.run(story())
 
 
+def test_a_job_whose_worker_dies_twice_at_the_same_lesson_fails_with_its_name(folder: Path, book: Path) -> None:
+    async def story() -> None:
+        async with open_library(folder / "data", Held()) as library:
+            jobs = Jobs(library.database)
+            job: Job | None = await begin(library, order_of(book))
+            for number in range(2):
+                assert job is not None
+                held = Held()
+                running = asyncio.create_task(_drain(with_embedder(library, held), job))
+                async with asyncio.timeout(30):
+                    await held.begun.wait()
+                await let_lapse(library.database, job)  # as if it had died there
+                job = await jobs.claim(f"there:{number}:a", "there")
+                with pytest.raises(Lost):
+                    await running
+            assert job is None
+            (failed,) = await jobs.list()
+            assert (failed.status, failed.attempts) == ("failed", 3)
+            assert failed.error_message is not None
+            assert "died twice at 'glossary.md'" in failed.error_message
+
+    asyncio.run(story())
+
+
+def test_a_job_that_gets_on_between_two_deaths_goes_on(folder: Path, book: Path) -> None:
+    """What was embedded is kept, so that the place is another one."""
+
+    async def story() -> None:
+        async with open_library(folder / "data", Held()) as library:
+            jobs = Jobs(library.database)
+            job: Job | None = await begin(library, order_of(many_lessons(book)))
+            for number in range(2):
+                assert job is not None
+                held = Held(free=1)
+                running = asyncio.create_task(_drain(with_embedder(library, held), job))
+                async with asyncio.timeout(30):
+                    await held.begun.wait()
+                await let_lapse(library.database, job)
+                job = await jobs.claim(f"there:{number}:a", "there")
+                with pytest.raises(Lost):
+                    await running
+            assert job is not None
+            assert job.attempts == 3
+
+    asyncio.run(story())
+
+
 def test_a_worker_that_is_stopped_leaves_its_job_to_the_next_at_once(folder: Path, book: Path) -> None:
     async def story() -> None:
         held = Held()

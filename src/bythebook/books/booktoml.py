@@ -8,13 +8,20 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
+from bythebook.books.discovery import read_beside
+from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.markdown import first_heading
 from bythebook.books.model import SITE_STYLES, Book, BookWarning, SiteStyle
 from bythebook.errors import InvalidBook, NotFound
 
 FILE_NAME = "book.toml"
+LARGEST = LONGEST_TOML
+"""Bytes: three hundred modules fit."""
+HEADING_WITHIN = 200_000
+LARGEST_FRONT_PAGE = 10_000_000
 BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 TEXT_KEYS = ("book_id", "title", "language", "base_url", "site")
 NUMBER_KEYS = ("max_chapter", "max_lesson")
@@ -28,7 +35,7 @@ def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[Bo
         raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
     if not root.is_dir():
         raise InvalidBook(f"{root} is a file, not a folder; give the folder that holds the book's lessons.")
-    source = _source(root / FILE_NAME)
+    source = _source(root)
     values = _Values(root / FILE_NAME, source) if source is not None else None
     book = values.book(root) if values else Book(book_id=_slug(root), title=_front_title(root))
     if book_id is not None:
@@ -41,15 +48,12 @@ def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[Bo
     return book, _missing_modules(root, book, values)
 
 
-def _source(path: Path) -> str | None:
+def _source(root: Path) -> str | None:
+    raw = read_beside(root, FILE_NAME, limit_bytes=LARGEST)
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        return None
+        return None if raw is None else raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidBook(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
-    except OSError as error:
-        raise InvalidBook(f"{path} cannot be read ({error.strerror}); make it a readable file or remove it.") from error
+        raise InvalidBook(f"{root / FILE_NAME} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
 
 
 class _Values:
@@ -64,12 +68,14 @@ class _Values:
             last_line = f"at line {source.rstrip().count(chr(10)) + 1}"
             reason = str(error).replace("at end of document", last_line)
             raise InvalidBook(f"{path} is not valid TOML: {reason}.") from error
+        except RecursionError as error:
+            raise InvalidBook(f"{path} is nested too deeply; a book needs no more than [modules].") from error
         unknown = sorted(set(self.values) - set(KEYS))
         if unknown:
             raise self.wrong(unknown[0], f"is not a key of a book; the keys are {', '.join(KEYS)}")
 
     def line(self, key: str) -> str:
-        match = re.search(rf"^[ \t]*\[?[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*[\]=.]", self.source, re.MULTILINE)
+        match = re.search(rf"^[ \t]*+\[?[ \t]*+[\"']?{re.escape(key)}[\"']?[ \t]*[\]=.]", self.source, re.MULTILINE)
         return f", line {self.source.count(chr(10), 0, match.start()) + 1}" if match else ""
 
     def wrong(self, key: str, what: str) -> InvalidBook:
@@ -78,7 +84,7 @@ class _Values:
     def text(self, key: str, default: str) -> str:
         value = self.values.get(key, default)
         if not isinstance(value, str):
-            raise self.wrong(key, f"must be text in quotes, not {value!r}")
+            raise self.wrong(key, f"must be text in quotes, not {shortened(value)}")
         return value.strip()
 
     def number(self, key: str) -> int | None:
@@ -86,7 +92,7 @@ class _Values:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong(key, f"must be a whole number from 0, not {value!r}")
+            raise self.wrong(key, f"must be a whole number from 0, not {shortened(value)}")
         return value
 
     def site(self) -> SiteStyle:
@@ -107,7 +113,7 @@ class _Values:
             raise self.wrong("modules", "must be a table of folder = module")
         for folder, module in value.items():
             if not isinstance(module, str) or not BOOK_ID.fullmatch(module):
-                raise self.wrong(folder, f"must name a module (a-z, 0-9, '.', '_', '-'), not {module!r}")
+                raise self.wrong(folder, f"must name a module (a-z, 0-9, '.', '_', '-'), not {shortened(module)}")
         return value
 
     def book(self, root: Path) -> Book:
@@ -145,10 +151,13 @@ def _slug(root: Path) -> str:
 
 
 def _front_title(root: Path) -> str:
+    """A front page that cannot be read, or leads out of the book, gives no title; as a lesson it is reported."""
     for name in FRONT_PAGES:
-        path = root / name
-        if path.is_file():
-            title = first_heading(path.read_bytes()[:200_000].decode("utf-8-sig", "replace"))
-            if title:
-                return title
+        try:
+            raw = read_beside(root, name, limit_bytes=LARGEST_FRONT_PAGE)
+        except InvalidBook:
+            continue
+        title = first_heading(raw[:HEADING_WITHIN].decode("utf-8-sig", "replace")) if raw else None
+        if title:
+            return title
     return root.resolve().name or "Book"

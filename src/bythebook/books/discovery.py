@@ -120,5 +120,24 @@ def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> byte
     return raw
 
 
+def read_beside(root: Path, path: str, *, limit_bytes: int) -> bytes | None:
+    """The bytes of a small file that is no lesson (book.toml and the like); None where there is none."""
+    file = root / path
+    if not file.is_symlink() and not file.exists():
+        return None
+    if not file.resolve().is_relative_to(root.resolve()):
+        raise InvalidBook(f"{file} is a link out of the book; remove it, or put the file itself into the book.")
+    if not file.is_file():
+        raise InvalidBook(f"{file} is not a file that can be read; make it a readable file or remove it.")
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(limit_bytes + 1)
+    except OSError as error:
+        raise InvalidBook(f"{file} cannot be read ({error.strerror}); make it a readable file or remove it.") from error
+    if len(raw) > limit_bytes:
+        raise InvalidBook(f"{file} is larger than {limit_bytes:,} bytes; shorten it.")
+    return raw
+
+
 def file_hash(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()

@@ -13,6 +13,12 @@ import yaml
 FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
 KEY = re.compile(r"[ \t]*([A-Za-z_][\w-]*)[ \t]*[:=](.*)")
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+LONGEST = 64_000
+"""Characters of a block that is parsed. A lesson's own is seldom longer than a thousand."""
+LONGEST_TOML = 16_000
+"""Its parser takes two seconds for the worst that fits in here, a key of 8,000 parts, and four times that for twice as much."""
+DEEPEST = 32
+"""Lists and maps in each other. The YAML parser goes down in C, where too deep is the end of the process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +57,32 @@ def read_frontmatter(source: str) -> Frontmatter:
     return Frontmatter(values=values, lines=lines, body_start=closing.end(), problem=problem)
 
 
+def load_yaml(text: str) -> Any:
+    """YAML as texts, lists and maps of a bounded size and depth; more than that is a YAMLError like any other."""
+    if len(text) > LONGEST:
+        raise yaml.YAMLError(f"it is longer than {LONGEST:,} characters")
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise yaml.YAMLError(f"it is nested more than {DEEPEST} deep")
+    return yaml.load(text, Loader=LOADER)
+
+
+def _load_toml(text: str) -> Any:
+    if len(text) > LONGEST_TOML:
+        raise ValueError(f"it is longer than {LONGEST_TOML:,} characters")
+    try:
+        return _texts(tomllib.loads(text))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
 def _parse(block: str, mark: str) -> tuple[dict[str, Any] | None, tuple[int, str] | None]:
     """None and no problem: two thematic breaks around prose, not frontmatter at all."""
     try:
-        parsed = yaml.load(block, Loader=LOADER) if mark == "---" else _texts(tomllib.loads(block))
-    except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        parsed = load_yaml(block) if mark == "---" else _load_toml(block)
+    except (yaml.YAMLError, ValueError) as error:  # a TOML error is a ValueError
         return (None, (_line(error), _reason(error))) if any(_keys(block)) else (None, None)
     if parsed is None or parsed == "":
         return {}, None

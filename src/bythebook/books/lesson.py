@@ -15,8 +15,8 @@ import yaml
 
 from bythebook.books.blocks import Heading, Page, read_page
 from bythebook.books.chunker import Piece, cut_page
-from bythebook.books.discovery import SKIPPED_FOLDERS
-from bythebook.books.frontmatter import LOADER, read_frontmatter
+from bythebook.books.discovery import SKIPPED_FOLDERS, read_beside
+from bythebook.books.frontmatter import Frontmatter, load_yaml, read_frontmatter
 from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
 from bythebook.books.markdown import first_heading
 from bythebook.books.model import Book, BookWarning, Chunk, Lesson, Place, chunk_id, parent_id, sha256
@@ -25,6 +25,7 @@ from bythebook.errors import InvalidBook
 
 SHORTEST_TEXT = 10
 CATEGORY_FILES = ("_category_.json", "_category_.yml", "_category_.yaml")
+LARGEST_CATEGORY = 64_000
 NAME_NUMBER = re.compile(r"^(?:(?:lesson|chapter|module|ch|les|mod)[-_ ]?)?\d{1,3}(?:[-_ .]+|$)", re.IGNORECASE)
 BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -53,7 +54,10 @@ def decode(raw: bytes, path: str) -> str:
 
 
 def read_claim(book: Book, path: str, source: str) -> Claim:
-    front = read_frontmatter(source)
+    return _claim(book, path, source, read_frontmatter(source))
+
+
+def _claim(book: Book, path: str, source: str, front: Frontmatter) -> Claim:
     reader = PlaceReader(book, path, front)
     if front.problem:
         line, reason = front.problem
@@ -64,7 +68,8 @@ def read_claim(book: Book, path: str, source: str) -> Claim:
 
 
 def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str) -> Lesson:
-    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone."""
+    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. The claim
+    may be recorded from an earlier run, which keeps no warnings: they are read again."""
     front = read_frontmatter(source)
     page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
     title = claim.title or humanised(path.rpartition("/")[2])
@@ -77,7 +82,7 @@ def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Cl
         chapter_title=chapter_title,
         parent_doc_id=parent_id(book.book_id, id_base),
         chunks=(),
-        warnings=claim.warnings,
+        warnings=_claim(book, path, source, front).warnings,
     )
     lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url))
     if len(lesson.chunks) == 1 and len(lesson.chunks[0].text) < SHORTEST_TEXT:
@@ -174,17 +179,18 @@ def read_categories(root: Path) -> dict[str, str]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
         for name in sorted(set(names) & set(CATEGORY_FILES)):
-            label = _label(Path(folder, name))
+            label = _label(root, Path(folder, name))
             if label:
                 labels[Path(folder).relative_to(root).as_posix()] = label
     return labels
 
 
-def _label(path: Path) -> str | None:
+def _label(root: Path, path: Path) -> str | None:
     try:
-        source = path.read_text("utf-8-sig")
-        value = json.loads(source) if path.suffix == ".json" else yaml.load(source, Loader=LOADER)
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        raw = read_beside(root, str(path.relative_to(root)), limit_bytes=LARGEST_CATEGORY) or b""
+        source = raw.decode("utf-8-sig")
+        value = json.loads(source) if path.suffix == ".json" else load_yaml(source)
+    except (InvalidBook, ValueError, yaml.YAMLError, RecursionError):
         return None
     label = value.get("label") if isinstance(value, dict) else None
     return label.strip() if isinstance(label, str) else None

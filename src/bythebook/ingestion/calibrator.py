@@ -8,21 +8,27 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.answering.look import Assessor
+from bythebook.books.discovery import read_beside
 from bythebook.books.statements import statements
 from bythebook.embedding.embedder import Embedder
+from bythebook.errors import InvalidBook
 from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Probe, fit
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
-from bythebook.retrieval.query import Scope
+from bythebook.retrieval.query import MAX_TEXT, MIN_TEXT, Scope
 
 QUESTIONS_FILE = "questions.jsonl"
+LARGEST_QUESTIONS_FILE = 5_000_000
+MOST_QUESTIONS = 5_000
+"""Each is asked once or twice at every fit."""
 PROBES_OF_EACH_KIND = 30
 LEAST_PROBES = 8
 AT_ONCE = 8
@@ -55,25 +61,29 @@ def for_fitting(question_id: str) -> bool:
 
 
 def read_questions(root: Path) -> list[BookQuestion]:
-    """The book's own questions that can be asked of the whole book. Lines that cannot be read are passed over."""
-    path = root / QUESTIONS_FILE
-    if not path.is_file():
+    """The book's own questions that can be asked of the whole book, at most so many. What cannot be read is passed over."""
+    try:
+        raw = read_beside(root, QUESTIONS_FILE, limit_bytes=LARGEST_QUESTIONS_FILE) or b""
+    except InvalidBook:
         return []
-    found = []
-    for line in path.read_text("utf-8", "replace").splitlines():
-        try:
-            row = json.loads(line)
-            question = BookQuestion(
-                id=str(row["id"]),
-                text=str(row.get("standalone") or row["question"]),
-                answerable=bool(row["answerable"]),
-                foreign=row.get("kind") == "foreign",
-            )
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
-        if not row.get("filters"):
-            found.append(question)
-    return found
+    lines = raw.decode("utf-8", "replace").splitlines()
+    return list(islice((question for line in lines if (question := _question(line))), MOST_QUESTIONS))
+
+
+def _question(line: str) -> BookQuestion | None:
+    """None where it is none, or one that nobody could ask."""
+    try:
+        row = json.loads(line)
+        question = BookQuestion(
+            id=str(row["id"]),
+            text=str(row.get("standalone") or row["question"]).strip(),
+            answerable=bool(row["answerable"]),
+            foreign=row.get("kind") == "foreign",
+        )
+        f"{question.id} {question.text}".encode()  # half a character cannot be
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return question if not row.get("filters") and MIN_TEXT <= len(question.text) <= MAX_TEXT else None
 
 
 class Calibrator:

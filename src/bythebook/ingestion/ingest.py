@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bythebook.books.booktoml import read_book
 from bythebook.books.chunker import embedded_text
 from bythebook.books.model import Book, Chunk
+from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.batches import Batches
 from bythebook.embedding.cache import EmbeddingCache, cache_key
 from bythebook.embedding.embedder import Embedder
@@ -54,9 +55,12 @@ class Ingestion:
         max_file_bytes: int = 10_000_000,
         folder: Path | None = None,
         spread: Spread | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        """`folder`: where the index lies, when it is on this machine. `spread`: who parses and embeds, when others do."""
+        """`folder`: where the index lies, when it is on this machine. `spread`: who parses and embeds, when others do.
+        `sandbox`: the child process that reads lessons; without one they are read here."""
         self._spread = spread
+        self._sandbox = sandbox
         self._slots = spread.slots if spread else 1
         self._index = index
         self._records = records
@@ -79,7 +83,13 @@ class Ingestion:
         fresh = mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
-            make_plan, root, book, known, book_warnings=book_warnings, limit_bytes=self._max_file_bytes
+            make_plan,
+            root,
+            book,
+            known,
+            book_warnings=book_warnings,
+            limit_bytes=self._max_file_bytes,
+            sandbox=self._sandbox,
         )
         if not plan.pages:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
@@ -105,7 +115,7 @@ class Ingestion:
         yield tally.report(plan, mode, collection, dry_run=dry_run, total_chunks=total, started=started)
 
     def _parser(self, root: Path, plan: Plan) -> Parser:
-        return Parser(root=root, book=plan.book, limit_bytes=self._max_file_bytes, spread=self._spread)
+        return Parser(root=root, book=plan.book, limit_bytes=self._max_file_bytes, spread=self._spread, sandbox=self._sandbox)
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
         """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""
@@ -159,10 +169,13 @@ class Ingestion:
         vectors = await self._cache.get(list(dict.fromkeys(keys.values())))
         missing = {keys[id]: text for id, text in texts.items() if keys[id] not in vectors}
         before, size, known_already = tally.bytes, sum(page.size for page, _ in parsed), len(vectors)
+        tally.lesson, tally.left = parsed[0][0].path if parsed else None, len(missing)
+        yield
         async with aclosing(self._batches.embed(missing)) as batches:
             async for embedded in batches:
                 vectors.update(embedded)
                 tally.embedded += len(embedded)
+                tally.left -= len(embedded)
                 tally.bytes = before + size * (len(vectors) - known_already) // (len(missing) + 1)
                 yield
         now = datetime.now(UTC)

@@ -1,21 +1,22 @@
-"""Lessons read and cut into chunks: here, or by an executor's workers. The files are always read here."""
+"""Lessons read and cut into chunks: here, by a child process, or by an executor's workers. The files are always read here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from bythebook.books.discovery import file_hash, read_source
-from bythebook.books.lesson import decode, read_claim, read_lesson
+from bythebook.books.lesson import decode, read_lesson
 from bythebook.books.model import Book, Lesson
+from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook
 from bythebook.index.state import IngestionRecord
-from bythebook.ingestion.plan import Failure, PlannedLesson
+from bythebook.ingestion.plan import Failure, PlannedLesson, failure_of
 from bythebook.ingestion.progress import Tally
 
 Parsed = tuple[PlannedLesson, Lesson]
@@ -34,12 +35,13 @@ class LessonSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parser:
-    """Of one book. `spread`: who parses, when others do."""
+    """Of one book. `spread`: who parses, when others do. `sandbox`: the child process that parses, when one does."""
 
     root: Path
     book: Book
     limit_bytes: int
     spread: Spread | None = None
+    sandbox: Sandbox | None = None
 
     def window(self, pages: Iterator[PlannedLesson], tally: Tally, *, chunks: int) -> list[Parsed]:
         """The next lessons, until they have so many chunks."""
@@ -60,12 +62,19 @@ class Parser:
                 read.append(LessonSource(page=page, text=decode(raw, page.path), file_hash=file_hash(raw)))
             except InvalidBook as error:
                 tally.failures.append(Failure(source_file=page.path, reason=str(error)))
-        lessons = self._parsed(read)
-        return [(source.page, lesson) for source, lesson in zip(read, lessons, strict=True)]
+        parsed = []
+        for source, lesson in zip(read, self._parsed(read), strict=True):
+            if isinstance(lesson, Unreadable):
+                tally.failures.append(failure_of(source.page.path, lesson))
+            else:
+                parsed.append((source.page, lesson))
+        return parsed
 
-    def _parsed(self, read: list[LessonSource]) -> list[Lesson]:
-        """Dealt out like cards, and gathered in order."""
+    def _parsed(self, read: list[LessonSource]) -> Sequence[Lesson | Unreadable]:
+        """By workers, dealt out like cards and gathered in order; or by the child."""
         parse = partial(parse_lessons, self.book)
+        if self.spread is None and self.sandbox is not None:
+            return list(self.sandbox.run([_reading(self.book, source) for source in read]))
         if self.spread is None:
             return parse(read)
         slots = min(self.spread.slots, len(read))
@@ -76,20 +85,22 @@ class Parser:
 
 def parse_lessons(book: Book, read: Sequence[LessonSource]) -> list[Lesson]:
     """Here, or in a worker."""
-    return [_parse_lesson(book, source) for source in read]
+    return [_reading(book, source).call() for source in read]
 
 
-def _parse_lesson(book: Book, source: LessonSource) -> Lesson:
+def _reading(book: Book, source: LessonSource) -> SandboxCall[Lesson]:
     page = source.page
-    return read_lesson(
+    call = partial(
+        read_lesson,
         book,
         page.path,
         source.text,
         file_hash=source.file_hash,
-        claim=replace(page.claim, warnings=read_claim(book, page.path, source.text).warnings),
+        claim=page.claim,
         id_base=page.id_base,
         chapter_title=page.chapter_title,
     )
+    return SandboxCall(call=call, characters=len(source.text))
 
 
 def record_of(book: Book, parsed: Parsed, now: datetime) -> IngestionRecord:

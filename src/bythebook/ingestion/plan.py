@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from bythebook.books.discovery import SourceFile, discover, file_hash, read_source
 from bythebook.books.lesson import Claim, chapter_titles, decode, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
+from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
 from bythebook.errors import InvalidBook
 from bythebook.index.state import Failure as Failure
 from bythebook.index.state import IngestionRecord
@@ -57,17 +59,16 @@ def make_plan(
     *,
     book_warnings: Sequence[BookWarning] = (),
     limit_bytes: int,
+    sandbox: Sandbox | None = None,
 ) -> Plan:
     """Document D's get_changed_files, with one thing added: a lesson is also modified when what surrounds it changed
     (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so."""
     files, links = discover(root)
     failures = [Failure(source_file=link.source_file, reason=link.message) for link in links]
     claims: dict[str, tuple[SourceFile, str, Claim]] = {}
-    for file in files:
-        try:
-            claims[file.path] = _claim(root, book, file, known.get(file.path), limit_bytes)
-        except InvalidBook as error:
-            failures.append(Failure(source_file=file.path, reason=str(error)))
+    for some in _by_size(files):
+        read = _Claims(root=root, book=book, known=known, limit_bytes=limit_bytes, sandbox=sandbox)
+        claims |= read.claims(some, failures)
     kept = {path: known[path].place for path in known if path not in claims and _within(path, failures)}
     pages, clashes = _pages(root, book, claims, kept)
     return Plan(
@@ -87,15 +88,59 @@ def _within(path: str, failures: Sequence[Failure]) -> bool:
     return any(path == failure.source_file or path.startswith(failure.source_file + "/") for failure in failures)
 
 
-def _claim(
-    root: Path, book: Book, file: SourceFile, record: IngestionRecord | None, limit_bytes: int
-) -> tuple[SourceFile, str, Claim]:
-    raw = read_source(root, file.path, limit_bytes=limit_bytes)
-    digest = file_hash(raw)
-    if record and record.file_hash == digest and record.fingerprint.startswith(_book_mark(book)):
-        return file, digest, Claim(place=record.place, title=record.title, warnings=())
-    source = decode(raw, file.path)
-    return file, digest, read_claim(book, file.path, source)
+def _by_size(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
+    """As many as are read at once: a whole book need not fit into memory."""
+    some: list[SourceFile] = []
+    for file in files:
+        some.append(file)
+        if sum(one.size for one in some) >= BATCH_CHARACTERS:
+            yield some
+            some = []
+    yield some
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claims:
+    """What lessons say of themselves, read by the child process where there is one."""
+
+    root: Path
+    book: Book
+    known: Mapping[str, IngestionRecord]
+    limit_bytes: int
+    sandbox: Sandbox | None
+
+    def claims(self, files: Sequence[SourceFile], failures: list[Failure]) -> dict[str, tuple[SourceFile, str, Claim]]:
+        """In the order of the files. A lesson that is known as it is need not be read."""
+        found: dict[str, tuple[SourceFile, str, Claim | SandboxCall[Claim]]] = {}
+        for file in files:
+            try:
+                found[file.path] = file, *self._claim(file, self.known.get(file.path))
+            except InvalidBook as error:
+                failures.append(Failure(source_file=file.path, reason=str(error)))
+        given = self._read([claim for _, _, claim in found.values() if isinstance(claim, SandboxCall)])
+        claims = {}
+        for path, (file, digest, reading) in found.items():
+            claim = next(given) if isinstance(reading, SandboxCall) else reading
+            if isinstance(claim, Unreadable):
+                failures.append(failure_of(path, claim))
+            else:
+                claims[path] = file, digest, claim
+        return claims
+
+    def _claim(self, file: SourceFile, record: IngestionRecord | None) -> tuple[str, Claim | SandboxCall[Claim]]:
+        raw = read_source(self.root, file.path, limit_bytes=self.limit_bytes)
+        digest = file_hash(raw)
+        if record and record.file_hash == digest and record.fingerprint.startswith(_book_mark(self.book)):
+            return digest, Claim(place=record.place, title=record.title, warnings=())
+        source = decode(raw, file.path)
+        return digest, SandboxCall(call=partial(read_claim, self.book, file.path, source), characters=len(source))
+
+    def _read(self, readings: Sequence[SandboxCall[Claim]]) -> Iterator[Claim | Unreadable]:
+        return self.sandbox.run(readings) if self.sandbox else (one.call() for one in readings)
+
+
+def failure_of(path: str, why: Unreadable) -> Failure:
+    return Failure(source_file=path, reason=f"{path} {why.reason}.")
 
 
 def _pages(

@@ -25,12 +25,14 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advanced:
-    """Some of it is done."""
+    """Some of it is done. `lesson` is the first of those under way, which have `chunks_left` chunks still to be embedded."""
 
     files_done: int
     chunks_done: int
     chunks_embedded: int
     bytes_done: int
+    lesson: str | None = None
+    chunks_left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +105,18 @@ class Tally:
     deleted: int = 0
     embedded: int = 0
     bytes: int = 0
+    lesson: str | None = None
+    left: int = 0
 
     def advanced(self) -> Advanced:
-        return Advanced(files_done=self.files, chunks_done=self.chunks, chunks_embedded=self.embedded, bytes_done=self.bytes)
+        return Advanced(
+            files_done=self.files,
+            chunks_done=self.chunks,
+            chunks_embedded=self.embedded,
+            bytes_done=self.bytes,
+            lesson=self.lesson,
+            chunks_left=self.left,
+        )
 
     def count(
         self, parsed: Sequence[tuple[PlannedLesson, Lesson]], gone: Sequence[str], known: Mapping[str, IngestionRecord]

@@ -61,6 +61,15 @@ class Progress:
     bytes_total: int = 0
     seconds: float = 0.0
     waiting_for: str | None = None
+    lesson: str | None = None
+    """The first of those under way, which have `chunks_left` chunks still to be embedded."""
+    chunks_left: int = 0
+    died_at: str | None = None
+    """The `place` of the worker before this one, which died there."""
+
+    @property
+    def place(self) -> str | None:
+        return f"{self.lesson}, {self.chunks_left} to embed" if self.lesson else None
 
     @property
     def chunks_per_second(self) -> float | None:

@@ -24,9 +24,10 @@ JobEvent = IngestionEvent | CalibrationBegun | WaitBegun
 class JobProgress:
     """What a worker's events add up to, for others to see."""
 
-    def __init__(self) -> None:
+    def __init__(self, died_at: str | None = None) -> None:
+        """`died_at`: where the worker before this one died."""
         self._began = time.monotonic()
-        self._so_far = Progress(stage="fetching")
+        self._so_far = Progress(stage="fetching", died_at=died_at)
 
     @property
     def planned(self) -> bool:
@@ -35,12 +36,22 @@ class JobProgress:
     def enter(self, stage: Stage) -> None:
         self._so_far = replace(self._so_far, stage=stage, waiting_for=None)
 
-    def note(self, event: JobEvent) -> None:
+    def note(self, event: JobEvent) -> bool:
+        """Whether other lessons are under way now: what a worker dies of must be known before it does."""
+        before = self._so_far.lesson
+        self._note(event)
+        return self._so_far.lesson not in (None, before)
+
+    def _note(self, event: JobEvent) -> None:
         match event:
             case Planned(plan=plan):
                 skipped = plan.discovered - event.files_total - len(plan.failures)
                 self._so_far = Progress(
-                    stage="ingesting", files_total=plan.discovered, files_skipped=skipped, bytes_total=event.bytes_total
+                    stage="ingesting",
+                    files_total=plan.discovered,
+                    files_skipped=skipped,
+                    bytes_total=event.bytes_total,
+                    died_at=self._so_far.died_at,
                 )
             case Advanced():
                 self._so_far = replace(
@@ -48,6 +59,8 @@ class JobProgress:
                     files_processed=event.files_done,
                     chunks_embedded=event.chunks_embedded,
                     bytes_done=event.bytes_done,
+                    lesson=event.lesson,
+                    chunks_left=event.chunks_left,
                 )
             case CalibrationBegun():
                 self.enter("calibrating")

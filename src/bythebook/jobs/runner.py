@@ -91,7 +91,7 @@ class JobRunner:
 
     async def _watched(self, job: Job, calibrate: bool) -> AsyncGenerator[JobEvent]:
         """The work's events, until the watch over the lease says that it must end."""
-        course = JobProgress()
+        course = JobProgress(died_at=job.progress.place if job.progress else None)
         work = self._persistent(job, course, calibrate)
         over = asyncio.Event()
         watch = asyncio.create_task(self._keep(job, course, over))
@@ -107,7 +107,9 @@ class JobRunner:
                     await _stopped(step)
                 if event is None:
                     return
-                course.note(event)
+                if course.note(event):
+                    with suppress(Unavailable):  # the watch over the lease sees to that
+                        await self.jobs.renew(job, course.progress())
                 yield event
         finally:
             over.set()

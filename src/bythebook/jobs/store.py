@@ -32,6 +32,10 @@ LISTED = 50
 CANCELLED = "Cancelled before it was done; what was done so far is kept. Go on with: bythebook jobs retry {job_id}"
 INTERRUPTED = "The process that ran it ended before the job did; what was done is kept. Go on with: bythebook jobs retry {job_id}"
 WORN_OUT = "Begun {attempts} times; each time its worker died. Look at the workers' memory, then: bythebook jobs retry {job_id}"
+DEADLY = (
+    "Its worker died twice at '{lesson}' or a lesson soon after it. Look at that lesson and at the workers' memory, then: "
+    "bythebook jobs retry {job_id}"
+)
 
 LeaseState = Literal["ours", "cancelled", "lost"]
 """What a worker learns when it renews its lease."""
@@ -103,7 +107,8 @@ class Jobs:
     async def hand_back(self, job: Job) -> None:
         """Its worker stops in good order: the next one need not wait for the lease to run out."""
         async with self._timed() as (connection, now):
-            await connection.execute(update(jobs).where(_held(job)).values(lease_expires_at=now - LEASE))
+            left = update(jobs).where(_held(job)).values(lease_expires_at=now - LEASE, progress=None)
+            await connection.execute(left)
 
     async def hand_back_all(self, host: str, *, unless_of: str) -> None:
         """For a process that knows that no other of its machine can be running jobs."""
@@ -158,9 +163,13 @@ class Jobs:
 
     async def _unless_worn_out(self, connection: Transaction, job: Job, now: datetime) -> Job | None:
         """A job that kills every worker must not go on killing them."""
-        if job.attempts <= ATTEMPTS_MAX:
+        last = job.progress
+        if last and last.place and last.place == last.died_at:
+            await _end(connection, job, now, error_message=DEADLY.format(lesson=last.lesson, job_id=job.job_id))
+        elif job.attempts > ATTEMPTS_MAX:
+            await _end(connection, job, now, error_message=WORN_OUT.format(attempts=ATTEMPTS_MAX, job_id=job.job_id))
+        else:
             return job
-        await _end(connection, job, now, error_message=WORN_OUT.format(attempts=ATTEMPTS_MAX, job_id=job.job_id))
         return None
 
     @asynccontextmanager

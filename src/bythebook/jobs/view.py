@@ -40,4 +40,5 @@ def _source_to_plain(source: Source) -> dict[str, str]:
 
 
 def _progress_to_plain(progress: Progress) -> dict[str, Any]:
-    return {**asdict(progress), "chunks_per_second": progress.chunks_per_second, "seconds_left": progress.seconds_left}
+    told = {name: value for name, value in asdict(progress).items() if name != "died_at"}
+    return {**told, "chunks_per_second": progress.chunks_per_second, "seconds_left": progress.seconds_left}

@@ -5,6 +5,7 @@ Each part is built once, at its first use, and is a plain attribute from then on
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
@@ -16,6 +17,7 @@ from bythebook.wiring.adapters import make_folder, spread_embedder
 from bythebook.wiring.reader import Library, open_parts
 
 if TYPE_CHECKING:
+    from bythebook.books.sandbox import Sandbox
     from bythebook.database.engine import Database
     from bythebook.embedding.embedder import Embedder
     from bythebook.embedding.parallel import Spread
@@ -96,7 +98,15 @@ class Resources(Library):
             max_file_bytes=self.settings.max_file_bytes,
             folder=None if self.settings.qdrant_url else self.data_dir,
             spread=self.spread,
+            sandbox=self.sandbox,
         )
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """The child process that reads lessons; it starts with the first of them."""
+        from bythebook.books.sandbox import Sandbox
+
+        return Sandbox()
 
     @cached_property
     def calibrator(self) -> Calibrator:
@@ -135,6 +145,12 @@ class Resources(Library):
 
         runner = self._runner(attended=False)
         return Worker(runner=runner, listener=listener) if listener else Worker(runner=runner)
+
+    async def close(self) -> None:
+        """The child ends first: it waits for nothing."""
+        if "sandbox" in self.__dict__:
+            await asyncio.to_thread(self.sandbox.close)
+        await super().close()
 
     def _runner(self, *, attended: bool) -> JobRunner:
         from bythebook.jobs.runner import JobRunner

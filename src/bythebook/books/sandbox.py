@@ -1,0 +1,206 @@
+"""Lessons are read in a child process. One that crashes it, never ends or eats the memory is a lesson that cannot be read.
+
+The child takes pickled calls on standard input, does them, and writes what each gave to
+standard output. It imports what reads a book and nothing else, and ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Generic, TypeVar
+
+from bythebook.errors import BookError, StorageFailure
+
+T = TypeVar("T")
+Given = TypeVar("Given", covariant=True)
+READY = "ready"
+HEAD = struct.Struct("!Q")
+BATCH_CHARACTERS = 500_000
+"""Sent to the child in one go: enough that the way there costs little, few enough to find the one that it died of."""
+SECONDS_EACH_BATCH = 60.0
+SECONDS_EACH_MILLION = 20.0
+"""Ten times what a lesson of a million characters takes on a slow machine."""
+BYTES_AT_LEAST = 2**31
+BYTES_EACH_CHARACTER = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """What a call came to that could not be done. `reason` goes on after the lesson's name."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxCall(Generic[Given]):
+    """A call to be done in the child, and how many characters it reads."""
+
+    call: partial[Given]
+    characters: int
+
+
+class Sandbox:
+    """One child, started at its first use and again when it has died. Calls of several threads take turns."""
+
+    def __init__(self, *, seconds: float = SECONDS_EACH_BATCH, least_bytes: int = BYTES_AT_LEAST) -> None:
+        self._seconds = seconds
+        self._least_bytes = least_bytes
+        self._child: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def run(self, readings: Sequence[SandboxCall[T]]) -> Iterator[T | Unreadable]:
+        """What each call gave, in order. Where the child dies of several, each of them is tried alone."""
+        for batch in _batches(readings):
+            with self._lock:
+                found = self._exchange(batch)
+                if isinstance(found, Unreadable):
+                    alone = [self._exchange([one]) for one in batch] if len(batch) > 1 else [found]
+                    found = [one if isinstance(one, Unreadable) else one[0] for one in alone]
+            yield from found
+
+    def close(self) -> None:
+        """At once, whatever it is reading."""
+        self._closed = True
+        if child := self._child:
+            child.kill()
+        with self._lock:
+            self._end()
+
+    def _exchange(self, batch: Sequence[SandboxCall[T]]) -> list[T | Unreadable] | Unreadable:
+        if self._closed:
+            return Unreadable(reason="was not read, because the program is ending; run it again")
+        characters = sum(one.characters for one in batch)
+        seconds = self._seconds + SECONDS_EACH_MILLION * characters / 1_000_000
+        most_bytes = self._least_bytes + BYTES_EACH_CHARACTER * characters
+        child = self._started()
+        assert child.stdin
+        assert child.stdout
+        try:
+            _send(child.stdin, (seconds, most_bytes, [one.call for one in batch]))
+            found = _receive(child.stdout)
+        except OSError:  # it died while it was being told
+            found = None
+        if found is None:
+            return Unreadable(reason=_cause(self._end(), seconds))
+        return list(found)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._child is None:
+            package = str(Path(__file__).parents[2])
+            paths = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+            command = [sys.executable, "-P", "-c", f"from {__name__} import read_calls; read_calls()"]
+            environment = {**os.environ, "PYTHONPATH": paths}
+            try:
+                child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            except OSError as error:
+                raise StorageFailure(f"The process that reads lessons cannot be started ({error.strerror}).") from error
+            self._child = child
+            assert child.stdout
+            if _receive(child.stdout) is None and not self._closed:
+                raise StorageFailure(f"The process that reads lessons ended as it started (status {self._end()}).")
+        return self._child
+
+    def _end(self) -> int:
+        """How the child ended."""
+        child, self._child = self._child, None
+        if child is None:
+            return 0
+        assert child.stdin
+        assert child.stdout
+        child.stdout.close()
+        with suppress(OSError):
+            child.stdin.close()
+        return child.wait()
+
+
+def _batches(readings: Iterable[SandboxCall[T]]) -> Iterator[list[SandboxCall[T]]]:
+    batch: list[SandboxCall[T]] = []
+    for one in readings:
+        batch.append(one)
+        if sum(held.characters for held in batch) >= BATCH_CHARACTERS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _cause(status: int, seconds: float) -> str:
+    if status == TOO_SLOW:
+        return f"cannot be read within {seconds:.0f} seconds; split it into several lessons"
+    if status == OUT_OF_MEMORY:
+        return MUCH_MEMORY
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    return f"ends the process that reads it ({how}); look for what is unusual in it, or split it"
+
+
+def _send(pipe: IO[bytes], value: object) -> None:
+    body = pickle.dumps(value)
+    pipe.write(HEAD.pack(len(body)) + body)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> Any:
+    """None where the other side has gone."""
+    head = pipe.read(HEAD.size)
+    body = pipe.read(HEAD.unpack(head)[0]) if len(head) == HEAD.size else b""
+    return pickle.loads(body) if body and len(body) == HEAD.unpack(head)[0] else None
+
+
+TOO_SLOW, OUT_OF_MEMORY = 1, 3
+"""How the child ends: by faulthandler's hand, or by its own."""
+MUCH_MEMORY = "needs too much memory to be read; split it into several lessons"
+
+
+def read_calls() -> None:
+    """The child. Standard output is the parent's: what a library might print goes elsewhere."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to hear
+    pipe = os.fdopen(os.dup(1), "wb")
+    _send(pipe, READY)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        while (asked := _receive(sys.stdin.buffer)) is not None:
+            seconds, most_bytes, calls = asked
+            _limit_memory(most_bytes)
+            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+            found = [_attempt(call) for call in calls]
+            faulthandler.cancel_dump_traceback_later()
+            try:
+                _send(pipe, found)
+            except MemoryError:
+                os._exit(OUT_OF_MEMORY)
+
+
+def _attempt(call: partial[Any]) -> Any:
+    try:
+        return call()
+    except BookError as error:
+        return Unreadable(reason=f"cannot be read: {error}")
+    except MemoryError:
+        return Unreadable(reason=MUCH_MEMORY)
+    except RecursionError:
+        return Unreadable(reason="is nested too deeply to be read; look for what stands in each other")
+    except Exception as error:  # noqa: BLE001  # whatever a parser raises over a file is that file's affair
+        return Unreadable(reason=f"cannot be read ({type(error).__name__}: {str(error)[:100]}); look for what is unusual in it")
+
+
+def _limit_memory(most_bytes: int) -> None:
+    """Where the system has such limits."""
+    if sys.platform != "win32":
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = most_bytes if most == resource.RLIM_INFINITY else min(most_bytes, most)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))

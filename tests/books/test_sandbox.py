@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bythebook.books.lesson import decode
+from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    made = Sandbox(seconds=2.0)
+    yield made
+    made.close()
+
+
+def run(sandbox: Sandbox, *calls: partial[Any]) -> list[Any]:
+    return list(sandbox.run([SandboxCall(call=call, characters=1) for call in calls]))
+
+
+def reason(found: object) -> str:
+    assert isinstance(found, Unreadable)
+    return found.reason
+
+
+def test_calls_are_done_in_another_process(sandbox: Sandbox) -> None:
+    first, second = run(sandbox, partial(os.getpid), partial(os.getpid))
+    assert first == second != os.getpid()
+
+
+def test_only_the_call_that_ends_the_process_is_lost(sandbox: Sandbox) -> None:
+    one, crash, three = run(sandbox, partial(int, "1"), partial(os.abort), partial(int, "3"))
+    assert (one, three) == (1, 3)
+    assert "signal 6" in reason(crash)
+
+
+def test_a_call_without_an_end_is_ended(sandbox: Sandbox) -> None:
+    """In the middle of C code that never looks up."""
+    endless, next_one = run(sandbox, partial(re.match, "(a+)+$", "a" * 40 + "b"), partial(int, "2"))
+    assert "within 2 seconds" in reason(endless)
+    assert next_one == 2
+
+
+def test_memory_is_limited(sandbox: Sandbox) -> None:
+    greedy, next_one = run(sandbox, partial(bytes, 5_000_000_000), partial(int, "2"))
+    assert "memory" in reason(greedy)
+    assert next_one == 2
+
+
+def test_what_a_parser_raises_is_the_reason(sandbox: Sandbox) -> None:
+    wrong, unreadable, deep = run(
+        sandbox,
+        partial(int, "x"),
+        partial(decode, b"\xff", "arms.md"),
+        partial(json.loads, "[" * 100_000),
+    )
+    assert "ValueError" in reason(wrong)
+    assert "arms.md, line 1: this is not UTF-8" in reason(unreadable)
+    assert "nested too deeply" in reason(deep)
+
+
+def test_the_child_ends_with_its_parent() -> None:
+    """Killed, with no time to say goodbye."""
+    program = (
+        "import os, sys, time\nfrom functools import partial\nfrom bythebook.books.sandbox import SandboxCall, Sandbox\n"
+        "print(*Sandbox().run([SandboxCall(call=partial(os.getpid), characters=1)]), flush=True)\ntime.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        child = int(parent.stdout.readline())
+        parent.kill()
+    until = time.monotonic() + 10
+    while _runs(child):
+        assert time.monotonic() < until, "the child outlives its parent"
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_closing_does_not_wait_for_what_is_being_read() -> None:
+    sandbox = Sandbox()
+    found: list[Any] = []
+    reading = threading.Thread(target=lambda: found.extend(run(sandbox, partial(time.sleep, 50), partial(int, "2"))))
+    reading.start()
+    while sandbox._child is None:
+        time.sleep(0.01)
+    sandbox.close()
+    reading.join(10)
+    assert not reading.is_alive()
+    assert all(isinstance(one, Unreadable) for one in found)
