@@ -1,0 +1,129 @@
+"""What the check does to a strong model's drafts: true sentences with their basis, and corrupted twins of them by kind.
+
+The labels were given by the drafts' writer and not by this program. They lie in ../shared and are read in place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bench.material import SHARED
+from bench.table import Table, verdict
+from bench.workshop import Workshop
+from bythebook.books.model import Chunk, Span, chunk_id, parent_id, sha256
+from bythebook.drafting.draft import DraftSentence
+from bythebook.grounding.citations import Checker, Supported, Unsupported
+from bythebook.retrieval.evidence import Evidence
+
+DRAFTS = SHARED / "drafts"
+TRUE = "true"
+KINDS = ("number", "code", "negation", "name", "relation", "scope", "condition", "strength", "addition")
+BY_PROGRAM = ("number", "code", "negation")
+"""Kinds that the program alone must remove."""
+TRUE_TARGET, CORRUPTED_TARGET, PROGRAM_TARGET, LOST_TARGET = 0.95, 0.95, 0.90, 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A drafted sentence, whether it is true (or how it was corrupted), and what the check made of it."""
+
+    draft: str
+    text: str
+    basis: str
+    how: str
+    outcome: Supported | Unsupported
+
+    @property
+    def released(self) -> bool:
+        return isinstance(self.outcome, Supported)
+
+
+def drafts(_: Workshop) -> Table:
+    rows = [row for name in ("words",) for row in _rows(name, list(judged()))]
+    return Table(
+        title="Drafts of a strong model",
+        columns=("check", "sentences", "n", "released", "removed", "target", ""),
+        rows=tuple(rows),
+        note="True sentences and corrupted twins were labelled by whoever wrote the drafts, not by this program.",
+    )
+
+
+def judged() -> Iterator[Judged]:
+    """Every sentence of every draft, with the words rule."""
+    for row in _drafts():
+        checker = Checker(_evidence(row), "en")
+        for how, text, labels, basis in _sentences(row):
+            outcome = checker.check(DraftSentence(text=text, labels=labels))
+            yield Judged(draft=row["id"], text=text, basis=basis, how=how, outcome=outcome)
+
+
+def _rows(name: str, found: Sequence[Judged]) -> list[tuple[str, ...]]:
+    true = [one for one in found if one.how == TRUE]
+    corrupted = [one for one in found if one.how != TRUE]
+    kept = sum(one.released for one in true)
+    answers = {one.draft for one in true}
+    lost = len(answers - {one.draft for one in true if one.released})
+    rows = [
+        (name, "true", str(len(true)), _share(kept, len(true)), str(len(true) - kept), f">= {TRUE_TARGET:.0%} released",
+         verdict(kept >= TRUE_TARGET * len(true))),
+        (name, "right answers", str(len(answers)), _share(len(answers) - lost, len(answers)), f"{lost} lost",
+         f"<= {LOST_TARGET:.0%} lost", verdict(lost <= LOST_TARGET * len(answers))),
+    ]  # fmt: skip
+    return rows + _corrupted_rows(name, corrupted)
+
+
+def _corrupted_rows(name: str, corrupted: Sequence[Judged]) -> list[tuple[str, ...]]:
+    every, gone = Counter(one.how for one in corrupted), Counter(one.how for one in corrupted if not one.released)
+    removed = gone.total()
+    rows = [
+        (name, "corrupted", str(len(corrupted)), str(len(corrupted) - removed), _share(removed, len(corrupted)),
+         f">= {CORRUPTED_TARGET:.0%} removed", verdict(removed >= CORRUPTED_TARGET * len(corrupted)))
+    ]  # fmt: skip
+    for kind in KINDS:
+        goal = (f">= {PROGRAM_TARGET:.0%} removed", verdict(gone[kind] >= PROGRAM_TARGET * every[kind]))
+        shown = goal if kind in BY_PROGRAM else ("", "")
+        rows.append((name, f"- {kind}", str(every[kind]), str(every[kind] - gone[kind]), _share(gone[kind], every[kind]), *shown))
+    return rows
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / max(1, whole):.1%} ({part})"
+
+
+def _drafts() -> Iterator[dict[str, Any]]:
+    for path in sorted(DRAFTS.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+def _sentences(row: dict[str, Any]) -> Iterator[tuple[str, str, tuple[int, ...], str]]:
+    for one in row["sentences"]:
+        yield TRUE, one["text"], tuple(one["labels"]), one["basis"]
+    for one in row["corrupted"]:
+        yield one["how"], one["text"], tuple(one["labels"]), row["sentences"][one["of"]]["basis"]
+
+
+def _evidence(row: dict[str, Any]) -> list[Evidence]:
+    return [
+        Evidence(label=one["label"], passages=(_chunk(one["lesson"], one["title"], one["heading"], one["text"]),), score=0.8, relevance=0.8)
+        for one in row["evidence"]
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _chunk(lesson: str, title: str, heading: str, text: str) -> Chunk:
+    digest, base = sha256(text), Path(lesson).with_suffix("").as_posix()
+    return Chunk(
+        id=chunk_id("drafts", base, digest), text=text, preface="", book_id="drafts", module="", chapter=0, lesson=0,
+        section_title=heading or None, hardware_tier=1, proficiency_level="A2", layer="L1", source_file=lesson,
+        parent_doc_id=parent_id("drafts", base), chunk_index=0, total_chunks=1, prev_chunk_id=None, next_chunk_id=None,
+        content_hash=digest, source_file_hash=digest, page_title=title, chapter_title="",
+        heading_path=(heading,) if heading else (), anchor="", source_url=f"/{base}",
+        span=Span(start=0, end=len(text), first_line=1, last_line=1 + text.count("\n")),
+    )  # fmt: skip
