@@ -6,8 +6,9 @@ The labels were given by the drafts' writer and not by this program. They lie in
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,11 +19,13 @@ from bench.table import Table, verdict
 from bench.workshop import Workshop
 from bythebook.books.model import Chunk, Span, chunk_id, parent_id, sha256
 from bythebook.drafting.draft import DraftSentence
-from bythebook.grounding.citations import Checker, Supported, Unsupported
+from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported, kind_of
+from bythebook.grounding.judgement import Judgement, Opinion, claims_of, settle
 from bythebook.retrieval.evidence import Evidence
 
 DRAFTS = SHARED / "drafts"
 TRUE = "true"
+ERRS, SEED = 0.05, 0
 KINDS = ("number", "code", "negation", "name", "relation", "scope", "condition", "strength", "addition")
 BY_PROGRAM = ("number", "code", "negation")
 """Kinds that the program alone must remove."""
@@ -44,23 +47,56 @@ class Judged:
         return isinstance(self.outcome, Supported)
 
 
+Answers = Callable[[bool], bool]
+"""What a judge answers, by whether the sentence is true."""
+
+
 def drafts(_: Workshop) -> Table:
-    rows = [row for name in ("words",) for row in _rows(name, list(judged()))]
+    rows = [row for name, judge in judges().items() for row in _rows(name, list(judged(judge)))]
     return Table(
         title="Drafts of a strong model",
         columns=("check", "sentences", "n", "released", "removed", "target", ""),
         rows=tuple(rows),
-        note="True sentences and corrupted twins were labelled by whoever wrote the drafts, not by this program.",
+        note="True sentences and corrupted twins were labelled by whoever wrote the drafts, not by this program. `words` is the "
+        "program alone; the judges of meaning stand in for a model and answer by those labels, one of them wrongly in "
+        f"{ERRS:.0%} of its answers (seeded). Each sentence comes with the piece of the book that its writer says it rests on.",
     )
 
 
-def judged() -> Iterator[Judged]:
-    """Every sentence of every draft, with the words rule."""
+def judges() -> dict[str, Answers | None]:
+    """No judge, one that is always right, and one that errs."""
+    draw = random.Random(SEED)
+    return {
+        "words": None,
+        "judge by labels": lambda true: true,
+        f"judge errs in {ERRS:.0%}": lambda true: true != (draw.random() < ERRS),
+    }
+
+
+def judged(answers: Answers | None) -> Iterator[Judged]:
+    """Every sentence of every draft, those of one draft together, as a turn has them judged."""
     for row in _drafts():
-        checker = Checker(_evidence(row), "en")
-        for how, text, labels, basis in _sentences(row):
-            outcome = checker.check(DraftSentence(text=text, labels=labels))
-            yield Judged(draft=row["id"], text=text, basis=basis, how=how, outcome=outcome)
+        checker = Checker(_evidence(row), "en", row["standalone"] or row["question"])
+        for corrupted in (False, True):
+            found = [one for one in _sentences(row) if (one[0] != TRUE) == corrupted]
+            sentences = [
+                DraftSentence(text=text, labels=labels, kind=kind_of(text), basis=basis) for _, text, labels, basis in found
+            ]
+            outcomes = _outcomes(checker, sentences, answers, true=not corrupted)
+            for (how, text, _, basis), outcome in zip(found, outcomes, strict=True):
+                yield Judged(draft=row["id"], text=text, basis=basis, how=how, outcome=outcome)
+
+
+def _outcomes(
+    checker: Checker, sentences: Sequence[DraftSentence], answers: Answers | None, *, true: bool
+) -> list[Supported | Unsupported]:
+    if answers is None:
+        return [checker.check(sentence) for sentence in sentences]
+    weighed = [checker.weigh(sentence) for sentence in sentences]
+    doubtful = [one for one in weighed if isinstance(one, Doubtful)]
+    opinions = [Opinion(supported=answers(true), words=claim.passages[0]) for claim in claims_of(doubtful)]
+    settled = iter(settle(doubtful, Judgement(opinions=tuple(opinions))))
+    return [next(settled).outcome if isinstance(one, Doubtful) else one for one in weighed]
 
 
 def _rows(name: str, found: Sequence[Judged]) -> list[tuple[str, ...]]:
@@ -81,7 +117,7 @@ def _rows(name: str, found: Sequence[Judged]) -> list[tuple[str, ...]]:
 def _corrupted_rows(name: str, corrupted: Sequence[Judged]) -> list[tuple[str, ...]]:
     every, gone = Counter(one.how for one in corrupted), Counter(one.how for one in corrupted if not one.released)
     removed = gone.total()
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, "corrupted", str(len(corrupted)), str(len(corrupted) - removed), _share(removed, len(corrupted)),
          f">= {CORRUPTED_TARGET:.0%} removed", verdict(removed >= CORRUPTED_TARGET * len(corrupted)))
     ]  # fmt: skip
@@ -111,7 +147,12 @@ def _sentences(row: dict[str, Any]) -> Iterator[tuple[str, str, tuple[int, ...],
 
 def _evidence(row: dict[str, Any]) -> list[Evidence]:
     return [
-        Evidence(label=one["label"], passages=(_chunk(one["lesson"], one["title"], one["heading"], one["text"]),), score=0.8, relevance=0.8)
+        Evidence(
+            label=one["label"],
+            passages=(_chunk(one["lesson"], one["title"], one["heading"], one["text"]),),
+            score=0.8,
+            relevance=0.8,
+        )
         for one in row["evidence"]
     ]
 

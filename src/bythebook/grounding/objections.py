@@ -1,15 +1,18 @@
-"""What speaks against a drafted sentence, given the passages it cites. Each rule answers with a reason or with nothing."""
+"""The words rule: whether the words of the passages carry a drafted sentence. Each part answers with a reason or with nothing.
+
+It decides where no model judges the meaning. It is strict: a sentence in words of its own mostly falls by it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from bythebook.grounding.alignment import altered
 from bythebook.grounding.facts import Denial, Reading, stem
-from bythebook.grounding.support import Source, Statement, Window
-from bythebook.grounding.surface import asks, chatter, misquotes, unsafe
+from bythebook.grounding.hard_facts import is_swap, placed
+from bythebook.grounding.support import Source, Window
 
 ENOUGH = 0.65
 """The share of content words that must be found."""
@@ -23,8 +26,6 @@ ONE_CARRIES = 0.45
 """The share that a single statement of the book must hold, so that words gathered from everywhere make no claim."""
 CLOSE = 0.5
 """The share of a draft's words from which a statement of the book is about the same, and its negations count."""
-SWAPPED = 0.6
-"""A number or name is another statement's when its own covers no more than this share of what the best one covers."""
 OPPOSITES = (
     "increase decrease|more less|more fewer|higher lower|high low|above below|before after|always never|first last|left right"
     "|faster slower|fast slow|larger smaller|large small|maximum minimum|max min|most least|true false|open close|start stop"
@@ -39,15 +40,10 @@ PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 
 
 def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
-    """Why the sentence must not be shown; None where nothing speaks against it."""
+    """Why the words do not carry the sentence; None where they do. The hard facts have been looked at before."""
     return (
-        unsafe(text, sources)
-        or asks(text)
-        or chatter(text, sources)
-        or misquotes(text, sources)
-        or _numbers(claim, sources)
-        or _names(claim, sources)
-        or _swapped(claim, sources)
+        _opening_name(claim, sources)
+        or _swapped_name(claim, sources)
         or _too_little(claim, sources, windows, share)
         or _denies(claim, windows)
         or _opposite(claim, windows, sources)
@@ -55,36 +51,10 @@ def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Seq
     )
 
 
-def _all_statements(sources: Sequence[Source]) -> Iterator[Statement]:
-    return (statement for source in sources for statement in source.statements if not statement.planted)
-
-
-def _numbers(claim: Reading, sources: Sequence[Source]) -> str | None:
-    for number in sorted(claim.numbers):
-        held = any(_has_number(statement.reading, number) for statement in _all_statements(sources))
-        if not held and not any(_has_number(source.around, number) for source in sources):
-            return f"says {' '.join(number).strip()}, which its sources do not say"
-    return None
-
-
-def _has_number(reading: Reading, number: tuple[str, str]) -> bool:
-    value, unit = number
-    if not unit:
-        return any(value == known for known, _ in reading.known_numbers)
-    return number in reading.known_numbers or ((value, "") in reading.known_numbers and unit in reading.units)
-
-
-def _names(claim: Reading, sources: Sequence[Source]) -> str | None:
-    for name in sorted(claim.identifiers | claim.names):
-        if not any(source.names(name) or _has_stem(source, name) for source in sources):
-            return f"names {name}, which its sources do not"
+def _opening_name(claim: Reading, sources: Sequence[Source]) -> str | None:
     if claim.opening and not any(claim.opening in source.stems for source in sources) and not _ordinary(claim):
         return f"is about {claim.text.split()[0]}, which its sources do not name"
     return None
-
-
-def _has_stem(source: Source, name: str) -> bool:
-    return name.isalpha() and stem(name, source.language) in source.stems
 
 
 def _ordinary(claim: Reading) -> bool:
@@ -93,44 +63,19 @@ def _ordinary(claim: Reading) -> bool:
     return first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper()
 
 
-def _swapped(claim: Reading, sources: Sequence[Source]) -> str | None:
-    """A number or name that the book uses, but of something else."""
+def _swapped_name(claim: Reading, sources: Sequence[Source]) -> str | None:
+    """A name that the book uses, but of something else."""
     words = frozenset(claim.content)
-    for number in sorted(claim.numbers):
-        rival = [
-            s
-            for s in _placed(sources)
-            if any(u == number[1] for _, u in s[0].reading.numbers) and not _has_number(s[0].reading, number)
-        ]
-        own = [s for s in _placed(sources) if _has_number(s[0].reading, number)]
-        if _is_swap(words, own, rival):
-            return f"says {' '.join(number).strip()} of something else than its sources do"
     for name in sorted(claim.identifiers | claim.names):
         parts = frozenset(stem(part, sources[0].language) for part in re.findall(r"\w+", name))
         rest = words - parts
         rival = [
-            s for s in _placed(sources) if not parts <= s[0].reading.stems and (s[0].reading.names or s[0].reading.identifiers)
+            s for s in placed(sources) if not parts <= s[0].reading.stems and (s[0].reading.names or s[0].reading.identifiers)
         ]
-        own = [s for s in _placed(sources) if parts <= s[0].reading.stems]
-        if len(rest) > 1 and _is_swap(rest, own, rival) and not any(parts <= source.around.stems for source in sources):
+        own = [s for s in placed(sources) if parts <= s[0].reading.stems]
+        if len(rest) > 1 and is_swap(rest, own, rival) and not any(parts <= source.around.stems for source in sources):
             return f"says of {name} what its sources say of something else"
     return None
-
-
-def _placed(sources: Sequence[Source]) -> Iterator[tuple[Statement, frozenset[str]]]:
-    """Each statement with the words it is about: its own, and those of the one before where it leans on it."""
-    for source in sources:
-        for place, statement in enumerate(source.statements):
-            before = source.statements[place - 1].reading.stems if place and statement.leans else frozenset[str]()
-            yield statement, statement.reading.stems | before
-
-
-def _is_swap(
-    words: frozenset[str], own: list[tuple[Statement, frozenset[str]]], rival: list[tuple[Statement, frozenset[str]]]
-) -> bool:
-    held = max((len(words & stems) for _, stems in own), default=0)
-    other = max((len(words & stems) for _, stems in rival), default=0)
-    return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
 
 
 def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Window], share: float) -> str | None:
@@ -144,7 +89,7 @@ def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Win
     if missing and (len(claim.content) <= FEW_WORDS or share < ENOUGH):
         return f"says more than its sources do ({len(claim.content) - len(missing)} of {len(claim.content)} words found)"
     words = frozenset(claim.content)
-    one = max(len(words & stems) for statement, stems in _placed(sources) if not statement.planted)
+    one = max(len(words & stems) for statement, stems in placed(sources) if not statement.planted)
     headed = max(len(words & source.around.stems) for source in sources)
     if one + (headed if one > 1 else 0) < ONE_CARRIES * len(words) / max(1, len({window.source.chunk.id for window in windows})):
         return "joins words that no sentence of its sources joins"

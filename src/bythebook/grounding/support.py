@@ -118,7 +118,8 @@ class Source:
 
     def names(self, name: str) -> bool:
         where = f"{self.raw} {self.shown} {self.around.text}"
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", where, 0 if _is_code(name) else re.IGNORECASE) is not None
+        opening = "" if name.startswith("/") else r"(?<!\w)"  # a path may stand at the end of an address
+        return re.search(rf"{opening}{re.escape(name)}(?!\w)", where, 0 if _is_code(name) else re.IGNORECASE) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -223,7 +224,7 @@ def _mask(bits: dict[str, int], stems: frozenset[str]) -> int:
 def _windows(source: Source, bits: dict[str, int], *, with_code: bool) -> Iterator[Window]:
     masks = []
     for statement in source.statements:
-        numbers = frozenset(f"#{value}" for value, _ in statement.reading.known_numbers)
+        numbers = frozenset(f"#{one.value}" for one in statement.reading.quantities)
         silent = statement.planted or (statement.code and not with_code)
         masks.append(0 if silent else _mask(bits, statement.reading.stems | numbers))
     for first in range(len(masks)):
