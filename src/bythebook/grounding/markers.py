@@ -6,7 +6,7 @@ import re
 
 LABELS = r"\d{1,3}(?:\s{0,3}(?:[,;&\-\u2013]|and|to)\s{0,3}\d{1,3}){0,20}"
 MARKER = re.compile(
-    rf"""\[\^?(?:(?:sources?|labels?|results?):?\s{0, 3})?(?P<labels>{LABELS})\](?:\([^()\s]{{0,300}}\))?
+    rf"""\[\^?(?:(?:sources?|labels?|results?):?\s{{0,3}})?(?P<labels>{LABELS})\](?:\([^()\s]{{0,300}}\))?
     | \u3010(?P<wide>{LABELS})[^\u3010\u3011\n]{{0,80}}\u3011
     | \[sources?:[^\[\]\n]{{0,300}}\]
     | \(from\ (?:chapter|lesson|module|section)\ [^()\n]{{0,300}}\)""",
