@@ -141,7 +141,7 @@ def test_what_is_sent_besides_the_conversation(server: ChatServer) -> None:
     function = body["tools"][0]["function"]
     assert (body["temperature"], body["stream_options"]) == (0.0, {"include_usage": True})
     assert (function["name"], function["parameters"]["required"]) == ("search_textbook", ["query"])
-    assert body.keys() == {"model", "messages", "tools", "tool_choice", "temperature", "stream", "stream_options"}
+    assert body.keys() == {"model", "messages", "tools", "tool_choice", "temperature", "stream", "stream_options", "response_format"}
 
 
 def test_model_temperature_length_and_tool_name_are_settings(server: ChatServer) -> None:
@@ -363,11 +363,12 @@ def test_a_model_that_does_not_exist(server: ChatServer) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_request_that_is_refused_is_not_made_again_and_shows_no_key(server: ChatServer, status: int) -> None:
+def test_a_request_that_is_refused_is_made_again_only_without_structured_output(server: ChatServer, status: int) -> None:
+    refused = Fails(status=status, message=f"too long for {KEY}")
     with pytest.raises(Rejected, match=rf"with status {status} \(too long for …\)") as raised:
-        drafted(server, Fails(status=status, message=f"too long for {KEY}"))
+        drafted(server, refused, refused)
     assert KEY not in str(raised.value)
-    assert len(server.bodies) == 1
+    assert ["response_format" in body for body in server.bodies] == [True, False]
 
 
 def test_a_spent_quota_is_not_asked_again(server: ChatServer) -> None:

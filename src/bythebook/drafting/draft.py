@@ -93,7 +93,12 @@ class DraftRequest:
     """The question's, where it is known."""
 
 
-DraftEvent = DraftSentence | ToolCall | Usage
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotInPassages:
+    """The drafter says that what was found does not answer the question."""
+
+
+DraftEvent = DraftSentence | ToolCall | Usage | NotInPassages
 
 
 class Drafter(Protocol):

@@ -7,6 +7,7 @@ times. Nothing here judges what the model writes. Importing this module is slow:
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -15,27 +16,31 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 from agents.items import TResponseInputItem
 
 from bythebook.drafting import prompts
-from bythebook.drafting.draft import DraftEvent, DraftRequest
-from bythebook.drafting.openai_agents_calls import ModelServer
+from bythebook.drafting.draft import DraftEvent, DraftRequest, NotInPassages
+from bythebook.drafting.openai_agents_calls import ModelServer, NotStructured
+from bythebook.drafting.openai_agents_judge import ModelJudge
 from bythebook.drafting.openai_agents_lines import LineWriter
 from bythebook.drafting.openai_agents_options import AgentOptions
 from bythebook.drafting.openai_agents_runs import running, usage_of
 from bythebook.drafting.openai_agents_search import MAX_CALLS, SearchTool
 from bythebook.drafting.search_arguments import MAX_TOP_K
 from bythebook.drafting.sentence_stream import SentenceStream
-from bythebook.errors import Unavailable
+from bythebook.errors import Rejected, Unavailable
+
+logger = logging.getLogger(__name__)
 
 FIRST_CALL_ID = "call_search_0"
 
 
 class AgentDrafter:
     """A `Drafter`. One for all drafts of a process; drafts may run at the same time. `write_line` asks the same model at the
-    same server for less."""
+    same server for less, and `judge` asks it, or another one there, whether a sentence is supported."""
 
     def __init__(self, options: AgentOptions) -> None:
         self._options = options
         self._server = ModelServer(options.base_url, key=options.api_key, timeout_seconds=options.call_seconds)
         self.write_line = LineWriter(options, self._server)
+        self.judge = ModelJudge(options, self._server)
 
     @property
     def model(self) -> str:
@@ -43,6 +48,21 @@ class AgentDrafter:
 
     async def draft(self, request: DraftRequest) -> AsyncGenerator[DraftEvent, None]:
         """Raises Rejected, RateLimited or Unavailable; what was drafted before that is not an answer."""
+        try:
+            async with aclosing(self._draft(request)) as events:
+                async for event in events:
+                    yield event
+        except NotStructured:  # refused before its first word, so nothing of it is out
+            logger.info("%s has no structured output: answers are asked for in lines", self._server.host)
+            try:
+                async with aclosing(self._draft(request)) as events:
+                    async for event in events:
+                        yield event
+            except Rejected:
+                self._server.structured = True  # the form was not what it refused
+                raise
+
+    async def _draft(self, request: DraftRequest) -> AsyncGenerator[DraftEvent, None]:
         tool = SearchTool(request, self._options, self._server)
         text = SentenceStream(tool.evidence, request.language)
         async with aclosing(self._drafted(request, tool, text)) as events:
@@ -57,7 +77,9 @@ class AgentDrafter:
             async with aclosing(self._drafted(request, again, text)) as events:
                 async for event in events:
                     yield event
-        if not text.answered:
+        if text.declined:
+            yield NotInPassages()
+        elif not text.answered:
             raise self._unusable("gave an empty answer")
 
     async def _drafted(self, request: DraftRequest, tool: SearchTool, text: SentenceStream) -> AsyncGenerator[DraftEvent, None]:

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from functools import cached_property
 from typing import Any, NoReturn, cast
 
-from agents import OpenAIChatCompletionsModel
+from agents import ModelSettings, OpenAIChatCompletionsModel
 from agents.items import TResponseStreamEvent
 from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, Omit
 from openai.resources.chat import AsyncChat, AsyncCompletions
@@ -30,6 +30,9 @@ CONNECT_SECONDS = 10.0
 NO_KEY = "none"
 """The SDK wants one. It is not sent."""
 NO_QUOTA = "insufficient_quota"
+RESPONSE_FORMAT = "response_format"
+NO_STRUCTURE = (400, 415, 422, 501)
+"""With what servers refuse structured output. Where it was something else, the request without it is refused too, and says so."""
 
 WORDS = frozenset({"response.output_text.delta", "response.refusal.delta", "response.function_call_arguments.delta"})
 """Events that carry something a model wrote. Once one of them is out, the call cannot be made again."""
@@ -45,11 +48,17 @@ class CutOff(Exception):
         self.finish_reason = finish_reason
 
 
+class NotStructured(Exception):
+    """The server refuses a request for structured output. The same is then asked for in lines."""
+
+
 class ModelServer(AsyncOpenAI):
-    """One server, one key. Its streams end with CutOff unless the answer is whole, which the SDK does not tell."""
+    """One server, one key. Its streams end with CutOff unless the answer is whole, which the SDK does not tell. `structured`
+    turns false once the server has refused structured output."""
 
     def __init__(self, base_url: str, *, key: str, timeout_seconds: float) -> None:
         self.key = checked_key(key, KEY_VARIABLE)
+        self.structured = True
         super().__init__(api_key=key or NO_KEY, base_url=base_url, timeout=timeout_seconds, max_retries=0)
         self.organization = self.project = None  # the SDK takes them from the environment
         self.host = self.base_url.host
@@ -127,11 +136,21 @@ class PatientModel(OpenAIChatCompletionsModel):
                     yield event
                 return
             except (APIError, CutOff, ValueError) as error:
+                self._refuses_structure(error, named, given)
                 failure = self._failure(error)
                 if begun:
                     raise self._cut_off() from error
             tries += 1
             await self._wait_or_give_up(failure, tries)
+
+    def _refuses_structure(self, error: Exception, named: dict[str, Any], given: tuple[Any, ...]) -> None:
+        """Servers name the reason in words of their own, so any refusal of such a request counts, the first time."""
+        settings = named.get("model_settings") or next((one for one in given if isinstance(one, ModelSettings)), None)
+        body = settings.extra_body if settings else None
+        asked = isinstance(body, dict) and RESPONSE_FORMAT in body
+        if asked and isinstance(error, APIStatusError) and error.status_code in NO_STRUCTURE:
+            self._server.structured = False
+            raise NotStructured from error
 
     async def _in_time(self, events: Events) -> AsyncIterator[TResponseStreamEvent]:
         ends_at = min(asyncio.get_running_loop().time() + self._call_seconds, self.deadline)

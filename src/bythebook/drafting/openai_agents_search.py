@@ -9,6 +9,7 @@ from dataclasses import replace
 from agents import Agent, FunctionTool
 
 from bythebook.drafting import prompts
+from bythebook.drafting.answer_form import ANSWER_SCHEMA
 from bythebook.drafting.draft import DraftRequest, ToolCall
 from bythebook.drafting.openai_agents_calls import ModelServer, PatientModel
 from bythebook.drafting.openai_agents_options import AgentOptions
@@ -42,13 +43,22 @@ class SearchTool:
         self.agent: Agent[None] = Agent(
             name="drafter",
             instructions=prompts.instructions(
-                request, system_prompt=options.system_prompt, tool_name=options.tool_name, may_search=self._left > 0
+                request,
+                system_prompt=options.system_prompt,
+                tool_name=options.tool_name,
+                may_search=self._left > 0,
+                structured=server.structured,
             ),
             model=self._model,
             tools=[self._tool()],
             reset_tool_choice=False,
             # `required` is met by the search that stands in the conversation already.
-            model_settings=model_settings(options, server, tool_choice="auto" if self._left else "none"),
+            model_settings=model_settings(
+                options,
+                server,
+                tool_choice="auto" if self._left else "none",
+                schema=("answer", ANSWER_SCHEMA) if server.structured else None,
+            ),
         )
 
     def new_calls(self) -> list[ToolCall]:
