@@ -12,6 +12,7 @@ from bythebook.settings import Settings
 if TYPE_CHECKING:
     from bythebook.drafting.draft import Drafter
     from bythebook.drafting.lines import WriteLine
+    from bythebook.grounding.judgement import Judge
     from bythebook.index.embedding import Embedder
     from bythebook.index.spreading import Spread
     from bythebook.index.vectors import VectorIndex
@@ -54,12 +55,13 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
     return SpreadEmbedder(embedder, open_lone_granite, spread)
 
 
-def open_drafter(settings: Settings, reader: Reader) -> tuple[Drafter, WriteLine | None]:
-    """The model's, when one is configured, and who writes a line; else the one that answers in the book's own sentences."""
+def open_drafter(settings: Settings, reader: Reader) -> tuple[Drafter, WriteLine | None, Judge | None]:
+    """The model's, when one is configured, who writes a line, and who judges meaning; else the one that answers in the book's own
+    sentences."""
     if not settings.openai_api_key and not settings.openai_base_url:
         from bythebook.drafting.extractive import ExtractiveDrafter
 
-        return ExtractiveDrafter(reader), None
+        return ExtractiveDrafter(reader), None, None
     from bythebook.drafting.openai_agents import AgentDrafter
     from bythebook.drafting.openai_agents_options import OPENAI_URL, AgentOptions
     from bythebook.drafting.prompts import SYSTEM_PROMPT
@@ -77,9 +79,11 @@ def open_drafter(settings: Settings, reader: Reader) -> tuple[Drafter, WriteLine
             call_seconds=settings.model_seconds,
             total_seconds=answer_seconds(settings),
             line_seconds=settings.model_seconds / 4,
+            check_model=settings.check_model or "",
+            check_seconds=settings.model_seconds / 4,
         )
     )
-    return drafter, drafter.write_line
+    return drafter, drafter.write_line, drafter.judge if settings.check == "meaning" else None
 
 
 def answer_seconds(settings: Settings) -> float:

@@ -25,7 +25,7 @@ from bythebook.drafting.draft import Exchange, ToolCall
 from bythebook.drafting.rewriting import Rewrite
 from bythebook.errors import InvalidInput
 from bythebook.grounding.confidence import ConfidenceMetrics
-from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, Answerable, RefusalReason
+from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD, RefusalReason
 from bythebook.index.lexical import STEMMERS, STOP_WORDS
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.evidence import Evidence
@@ -86,6 +86,8 @@ class Turn:
     evidence: tuple[Evidence, ...] = ()
     """What the drafter was shown."""
     sentences: list[Sentence] = field(default_factory=list)
+    declined: bool = False
+    """Whether the drafter said that the passages do not answer."""
     full: bool = False
     """Whether the next sentence was too long for the answer."""
     dropped: list[Dropped] = field(default_factory=list)
@@ -125,7 +127,7 @@ def refusal(turn: Turn, reason: RefusalReason, detail: str, *, model: str) -> An
     )
 
 
-def answered(turn: Turn, verdict: Answerable, *, model: str) -> Answer:
+def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
     """The turn ends with what passed the check."""
     sentences = tuple(turn.sentences)
     cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
@@ -135,7 +137,7 @@ def answered(turn: Turn, verdict: Answerable, *, model: str) -> Answer:
         sentences=sentences,
         citations=tuple(cited[label] for label in sorted(cited))[:MAX_CITATIONS],
         grounded=True,
-        disclaimer=DISCLAIMER if verdict.confidence.confidence_level == "low" else None,
+        disclaimer=DISCLAIMER if confidence.confidence_level == "low" else None,
     )
 
 
@@ -158,13 +160,21 @@ def _base(turn: Turn, model: str) -> Answer:
         filter_applied=turn.question.query.prefix_filter,
         model=model,
         tokens_used=turn.tokens,
-        retrieval_count=len(turn.shown),
+        retrieval_count=_reached(turn),
         tool_calls=tuple(turn.calls),
         dropped=tuple(turn.dropped),
         retrieval_time_ms=1000 * (turn.retrieved_at - turn.asked_at),
         generation_time_ms=1000 * (now - turn.retrieved_at),
         created_at=datetime.now(UTC),
     )
+
+
+def _reached(turn: Turn) -> int:
+    """How many of the results reached the drafter; where none was asked, how many there were."""
+    if not turn.evidence:
+        return len(turn.shown)
+    held = {passage.id for one in turn.evidence for passage in one.passages}
+    return sum(hit.chunk.id in held for hit, _ in turn.shown)
 
 
 def _sections(hits: list[tuple[Hit, float]]) -> tuple[Section, ...]:

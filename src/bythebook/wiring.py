@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.drafting.draft import Drafter
     from bythebook.drafting.lines import WriteLine
+    from bythebook.grounding.judgement import Judge
     from bythebook.index.embedding import Embedder
     from bythebook.index.ingest import Ingestion
     from bythebook.index.records import Records
@@ -52,6 +53,7 @@ class Kept:
 
     drafter: Drafter | None = None
     write_line: WriteLine | None = None
+    judge: Judge | None = None
     reader: Reader | None = None
     spans: SpanTracing | None = None
 
@@ -120,7 +122,7 @@ class Library:
         from bythebook.answering import Answering
 
         if self.kept.drafter is None:
-            self.kept.drafter, self.kept.write_line = open_drafter(self.settings, self.reader)
+            self.kept.drafter, self.kept.write_line, self.kept.judge = open_drafter(self.settings, self.reader)
         yield Answering(
             search=self.search,
             assessor=self.assessor,
@@ -129,6 +131,9 @@ class Library:
             drafter=self.kept.drafter,
             tool_name=self.settings.tool_name,
             write_line=self.kept.write_line,
+            judge=self.kept.judge,
+            model_decides=self.kept.write_line is not None,
+            evidence_tokens=self.settings.evidence_tokens,
             total_seconds=answer_seconds(self.settings),
             tracing=self._tracing,
         )
