@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from bythebook.grounding.facts import NEGATORS, is_light, stem
 from bythebook.grounding.quantities import NUMBER_WORDS, UNITS, value_of
+from bythebook.grounding.synonyms import alike
 
 Tokens = tuple[str, ...]
 
@@ -84,6 +85,7 @@ def _substitution(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens, l
     short = len(said) <= SHORT_GAP and len(written) <= SHORT_GAP
     new = [word for word in said if word not in (written if short else theirs) and not is_light(word, language)]
     gone = [word for word in written if word not in (said if short else ours) and word not in ARTICLES]
+    new = [word for word in new if not any(alike(word, other) for other in written)]
     return f"says '{new[0]}' where its sources say '{gone[0]}'" if new and gone else None
 
 

@@ -13,6 +13,7 @@ from bythebook.grounding.alignment import altered
 from bythebook.grounding.facts import Denial, Reading, stem
 from bythebook.grounding.hard_facts import is_swap, placed
 from bythebook.grounding.support import Source, Window
+from bythebook.grounding.synonyms import contraries, synonyms
 
 ENOUGH = 0.65
 """The share of content words that must be found."""
@@ -26,16 +27,16 @@ ONE_CARRIES = 0.45
 """The share that a single statement of the book must hold, so that words gathered from everywhere make no claim."""
 CLOSE = 0.5
 """The share of a draft's words from which a statement of the book is about the same, and its negations count."""
-OPPOSITES = (
-    "increase decrease|more less|more fewer|higher lower|high low|above below|before after|always never|first last|left right"
-    "|faster slower|fast slow|larger smaller|large small|maximum minimum|max min|most least|true false|open close|start stop"
-    "|input output|inside outside|positive negative|enable disable|strong weak|strongest weakest|longer shorter|long short"
-    "|early late|earlier later|safe dangerous|cheap expensive|heavier lighter|wide narrow|gain lose|accept reject|front rear"
-    "|upper lower|push pull|add remove|allow forbid|internal external|absolute relative|static dynamic|hot cold|up down"
-    "|publisher subscriber|server client|sender receiver|parent child|easy hard|easier harder|better worse|best worst"
-)
 ABSOLUTES = ("always", "only", "guarantee", "all", "never")
 """Words that make a statement stronger. Where a draft has one, the book must have it too."""
+VERB = re.compile(
+    r"is|are|was|were|has|have|had|can|may|must|will|does|do|did|should|would|could|needs?|uses?|loads?|runs?|makes?|gives?|sends?|takes?"
+    r"|provides?|renders?|allows?|stores?|keeps?|works?|returns?|lets?|holds?|contains?|requires?|supports?",
+    re.IGNORECASE,
+)
+CONCESSION = re.compile(
+    r"\b(?:even if|even though|although|though|despite|regardless|whether or not|in spite of)\b", re.IGNORECASE
+)
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 
 
@@ -47,6 +48,8 @@ def objection(text: str, claim: Reading, sources: Sequence[Source], windows: Seq
         or _too_little(claim, sources, windows, share)
         or _denies(claim, windows)
         or _opposite(claim, windows, sources)
+        or _contrary_nearby(claim, sources)
+        or _concedes(claim, windows)
         or altered(claim.text, [text for window in windows for text in window.texts], sources[0].language)
     )
 
@@ -58,9 +61,12 @@ def _opening_name(claim: Reading, sources: Sequence[Source]) -> str | None:
 
 
 def _ordinary(claim: Reading) -> bool:
-    """A first word that is no name and no subject: "Typically", "Using", "Choose"."""
-    first = claim.text.split()[0].strip("\"'“‘(«*_,;:").casefold()
-    return first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper()
+    """A first word that is no subject: "Typically", "Using", "Keep in mind". A subject has its verb right behind it."""
+    first, *others = claim.text.split()[:2]
+    first = first.strip("\"'“‘(«*_,;:").casefold()
+    if first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper():
+        return True
+    return not (others and VERB.fullmatch(others[0].strip(",;:")))
 
 
 def _swapped_name(claim: Reading, sources: Sequence[Source]) -> str | None:
@@ -85,7 +91,8 @@ def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Win
         *(source.around.stems for source in sources),
         *(statement.reading.stems for window in windows for statement in window.statements),
     )
-    missing = [word for word in claim.content if word not in found]
+    missing = [word for word in claim.content if not synonyms(word) & found]
+    share = max(share, 1 - len(missing) / len(claim.content))
     if missing and (len(claim.content) <= FEW_WORDS or share < ENOUGH):
         return f"says more than its sources do ({len(claim.content) - len(missing)} of {len(claim.content)} words found)"
     words = frozenset(claim.content)
@@ -99,12 +106,12 @@ def _too_little(claim: Reading, sources: Sequence[Source], windows: Sequence[Win
 def _new_claim(claim: Reading, found: frozenset[str]) -> bool:
     """Whether a clause of the sentence, or a run of its words, has next to nothing of the sources."""
     for clause in claim.clauses:
-        known = sum(word in found for word in clause)
+        known = sum(bool(synonyms(word) & found) for word in clause)
         if (len(clause) >= 2 and not known) or (len(clause) >= 3 and known < CLAUSE_SHARE * len(clause)):
             return True
     run = 0
     for word in claim.content:
-        run = 0 if word in found else run + 1
+        run = 0 if synonyms(word) & found else run + 1
         if run >= NEW_IN_A_ROW:
             return True
     return False
@@ -146,7 +153,7 @@ def _opposite(claim: Reading, windows: Sequence[Window], sources: Sequence[Sourc
         *(statement.reading.stems for window in windows for statement in window.statements),
     )
     for word in claim.stems - found:
-        if found & _opposites().get(word, frozenset()) or any(
+        if found & contraries(word) or any(
             prefix + word in found or (word.startswith(prefix) and word.removeprefix(prefix) in found) for prefix in PREFIXES
         ):
             return f"says the opposite of its sources ({word})"
@@ -155,14 +162,27 @@ def _opposite(claim: Reading, windows: Sequence[Window], sources: Sequence[Sourc
     return None
 
 
-@cache
-def _opposites() -> dict[str, frozenset[str]]:
-    pairs: dict[str, set[str]] = {}
-    for pair in OPPOSITES.split("|"):
-        one, other = (stem(word, "en") for word in pair.split())
-        pairs.setdefault(one, set()).add(other)
-        pairs.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in pairs.items()}
+def _contrary_nearby(claim: Reading, sources: Sequence[Source]) -> str | None:
+    """A word of which the book says the contrary where it speaks of the very same, though it has the word elsewhere."""
+    for clause in claim.clauses:
+        for word in clause:
+            others = contraries(word, nearby=True)
+            if not others or len(clause) < FEW_WORDS:
+                continue
+            rest = frozenset(clause) - {word}
+            own = max((len(rest & stems) for _, stems in placed(sources) if word in stems), default=0)
+            theirs = max((len(rest & stems) for _, stems in placed(sources) if others & stems and word not in stems), default=0)
+            if theirs > own and theirs >= max(2, CLOSE * len(rest)):
+                return f"says the opposite of its sources ({word})"
+    return None
+
+
+def _concedes(claim: Reading, windows: Sequence[Window]) -> str | None:
+    """ "Even if" and "although", where the book has no such turn: what it gives as a reason may have become an obstacle."""
+    found = CONCESSION.search(claim.text)
+    if found and not any(CONCESSION.search(text) for window in windows for text in window.texts):
+        return f"says '{found[0].casefold()}' where its sources do not"
+    return None
 
 
 @cache
