@@ -37,6 +37,8 @@ VERB = re.compile(
 CONCESSION = re.compile(
     r"\b(?:even if|even though|although|though|despite|regardless|whether or not|in spite of)\b", re.IGNORECASE
 )
+EITHER = re.compile(r"\beither\b", re.IGNORECASE)
+CHOICE = re.compile(r"\b(?:either|or|alternatively|optional|optionally)\b", re.IGNORECASE)
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 
 
@@ -178,10 +180,13 @@ def _contrary_nearby(claim: Reading, sources: Sequence[Source]) -> str | None:
 
 
 def _concedes(claim: Reading, windows: Sequence[Window]) -> str | None:
-    """ "Even if" and "although", where the book has no such turn: what it gives as a reason may have become an obstacle."""
+    """ "Even if", "although" or "either", where the book has no such turn: what it gives as a reason may have become an obstacle,
+    and what it asks for a choice."""
     found = CONCESSION.search(claim.text)
     if found and not any(CONCESSION.search(text) for window in windows for text in window.texts):
         return f"says '{found[0].casefold()}' where its sources do not"
+    if EITHER.search(claim.text) and not any(CHOICE.search(text) for window in windows for text in window.texts):
+        return "offers a choice that its sources do not offer"
     return None
 
 
