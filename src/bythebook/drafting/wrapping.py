@@ -92,7 +92,7 @@ class Unwrapper:
         """The answer that a JSON object holds; nothing where it holds a call; None where it is neither."""
         try:
             given = json.loads(text, strict=False)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(given, dict):
             return None

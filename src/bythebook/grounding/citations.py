@@ -186,7 +186,8 @@ class Checker:
         reason: str | None,
     ) -> Unsupported | Doubtful:
         """The sentence with the words of the book that it rests on: those it names, or else those nearest to it."""
-        found = find_quote(sentence.basis, sources) or find_quote(sentence.basis, self._others(sources))
+        basis = sentence.basis or " \u2026 ".join(code_lines(text))
+        found = find_quote(basis, sources) or find_quote(basis, self._others(sources))
         if found and (otherwise := quoted_otherwise(claim, [_read_quote(one, self._language) for one in found])):
             return Unsupported(text=text, reason=otherwise)
         near = bool(windows) and (not reason or (share >= NEAR and not sentence.basis))
@@ -201,7 +202,7 @@ class Checker:
         quoted = sorted(quoted, key=lambda one: places.get(one.source.chunk.id, len(order)))
         citations = self._citations(quoted)
         supported = Supported(text=text, kind=sentence.kind, citations=citations)
-        passages = tuple(dict.fromkeys(_shown(self._evidence[one.label]) for one in citations))
+        passages = tuple(dict.fromkeys(_shown(self._evidence[one.label], self._language) for one in citations))
         by_words = Unsupported(text=text, reason=reason) if reason else supported
         return Doubtful(text=text, passages=passages, by_words=by_words, supported=supported)
 
@@ -237,11 +238,12 @@ class Checker:
         return Supported(text=sentence.text, kind=sentence.kind, citations=tuple(citations))
 
 
-def _shown(evidence: Evidence) -> str:
-    """The evidence as a judge of meaning sees it: its place in the book, and its text."""
+def _shown(evidence: Evidence, language: str) -> str:
+    """The evidence as a judge of meaning sees it: its place in the book, and its text without what speaks to a model."""
     first = evidence.first
     place = " > ".join(filter(None, (first.page_title, *first.heading_path)))
-    return f"{place}\n\n{first.preface}{evidence.text}"
+    texts = [read_source(chunk, language).without_planted for chunk in evidence.passages]
+    return "\n\n".join([place, first.preface + texts[0], *texts[1:]])
 
 
 def _read_quote(one: FoundQuote, language: str) -> Reading:

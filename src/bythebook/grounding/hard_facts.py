@@ -20,7 +20,7 @@ ALIKE = 0.4
 """The share of a sentence's words from which a statement with a negation may be what its own negation repeats."""
 SEEN_EVERYWHERE = ("0", "1")
 """Numbers that stand in formulas and ranges of every kind: whose they are says nothing."""
-FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[`~]*+[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"(?:\$|>>>|\.\.\.|#)[ \t]+")
 CALLED = re.compile(r"\(\)\Z")
 

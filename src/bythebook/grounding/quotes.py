@@ -22,6 +22,7 @@ ENOUGH = 0.6
 """The share of a quote's letters that must be found."""
 SHORTEST = 3
 """Letters below which a piece stands somewhere by chance."""
+CLOSING, STOPS = ("`", "*", "_", ")", "\u201d"), (".", "!", "?")
 NEAREST = 0.8
 """The share of a quote's words that a statement must have to be the nearest true span."""
 
@@ -74,8 +75,11 @@ def _exact(piece: str, sources: Sequence[Source]) -> FoundQuote | None:
 
 
 def _stop(text: str, end: int) -> int:
-    """The full stop that ends the words belongs to them."""
-    return end + 1 if text[end : end + 1] in (".", "!", "?") else end
+    """The marks that close the words and the full stop that ends them belong to them."""
+    last = end
+    while text[last : last + 1] in CLOSING:
+        last += 1
+    return last + 1 if text[last : last + 1] in STOPS else last
 
 
 def _nearest(piece: str, sources: Sequence[Source]) -> FoundQuote | None:

@@ -99,6 +99,12 @@ class Source:
         return places
 
     @cached_property
+    def without_planted(self) -> str:
+        """The text without the paragraphs that speak to a model instead of a reader."""
+        text = self.chunk.text
+        return "\n\n".join(text[start:end] for start, end in _paragraphs(text) if not PLANTED.search(text, start, end))
+
+    @cached_property
     def raw(self) -> str:
         return folded(f"{self.chunk.preface}\n{self.chunk.text}")
 
