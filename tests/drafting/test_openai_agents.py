@@ -141,7 +141,16 @@ def test_what_is_sent_besides_the_conversation(server: ChatServer) -> None:
     function = body["tools"][0]["function"]
     assert (body["temperature"], body["stream_options"]) == (0.0, {"include_usage": True})
     assert (function["name"], function["parameters"]["required"]) == ("search_textbook", ["query"])
-    assert body.keys() == {"model", "messages", "tools", "tool_choice", "temperature", "stream", "stream_options", "response_format"}
+    assert body.keys() == {
+        "model",
+        "messages",
+        "tools",
+        "tool_choice",
+        "temperature",
+        "stream",
+        "stream_options",
+        "response_format",
+    }
 
 
 def test_model_temperature_length_and_tool_name_are_settings(server: ChatServer) -> None:
