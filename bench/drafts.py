@@ -20,7 +20,7 @@ from bench.workshop import Workshop
 from bythebook.books.model import Chunk, Span, chunk_id, parent_id, sha256
 from bythebook.drafting.draft import DraftSentence
 from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported, kind_of
-from bythebook.grounding.judgement import Judgement, Opinion, claims_of, settle
+from bythebook.grounding.judgement import Judgement, Opinion, assertions_of, settle
 from bythebook.retrieval.evidence import Evidence
 
 DRAFTS = SHARED / "drafts"
@@ -93,7 +93,7 @@ def _outcomes(
         return [checker.check(sentence) for sentence in sentences]
     weighed = [checker.weigh(sentence) for sentence in sentences]
     doubtful = [one for one in weighed if isinstance(one, Doubtful)]
-    opinions = [Opinion(supported=answers(true), words=claim.passages[0]) for claim in claims_of(doubtful)]
+    opinions = [Opinion(supported=answers(true), words=claim.passages[0]) for claim in assertions_of(doubtful)]
     settled = iter(settle(doubtful, Judgement(opinions=tuple(opinions))))
     return [next(settled).outcome if isinstance(one, Doubtful) else one for one in weighed]
 

@@ -12,6 +12,7 @@ from bythebook.settings import Settings
 if TYPE_CHECKING:
     from bythebook.drafting.draft import Drafter
     from bythebook.drafting.lines import WriteLine
+    from bythebook.drafting.openai_agents import AgentDrafter
     from bythebook.grounding.judgement import Judge
     from bythebook.index.embedding import Embedder
     from bythebook.index.spreading import Spread
@@ -62,11 +63,17 @@ def open_drafter(settings: Settings, reader: Reader) -> tuple[Drafter, WriteLine
         from bythebook.drafting.extractive import ExtractiveDrafter
 
         return ExtractiveDrafter(reader), None, None
+    drafter = open_model(settings)
+    return drafter, drafter.write_line, drafter.judge if settings.check == "meaning" else None
+
+
+def open_model(settings: Settings) -> AgentDrafter:
+    """The model's drafter, with the server that is configured or OpenAI's."""
     from bythebook.drafting.openai_agents import AgentDrafter
     from bythebook.drafting.openai_agents_options import OPENAI_URL, AgentOptions
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
-    drafter = AgentDrafter(
+    return AgentDrafter(
         AgentOptions(
             api_key=settings.openai_api_key.value if settings.openai_api_key else "",
             base_url=settings.openai_base_url or OPENAI_URL,
@@ -83,7 +90,6 @@ def open_drafter(settings: Settings, reader: Reader) -> tuple[Drafter, WriteLine
             check_seconds=settings.model_seconds / 4,
         )
     )
-    return drafter, drafter.write_line, drafter.judge if settings.check == "meaning" else None
 
 
 def answer_seconds(settings: Settings) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, ToolCall, Usage
 from bythebook.grounding.citations import Checker, Doubtful
-from bythebook.grounding.judgement import Judge, Settled, claims_of, settle
+from bythebook.grounding.judgement import Judge, Settled, assertions_of, settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class DraftCheck:
 
     async def _ask(self, judge: Judge, batch: list[_Waiting]) -> None:
         doubtful = [one.doubtful for one in batch if one.doubtful]
-        judgement = await judge(claims_of(doubtful))
+        judgement = await judge(assertions_of(doubtful))
         self.tokens += judgement.tokens
         for one, settled in zip(batch, settle(doubtful, judgement), strict=True):
             one.settled = settled

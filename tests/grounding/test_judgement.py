@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
-from bythebook.grounding.judgement import Judgement, Opinion, claims_of, settle
+from bythebook.grounding.judgement import Judgement, Opinion, assertions_of, settle
 from tests.grounding.cases import Draft, evidence
 
 CHECKER = Checker(evidence(), "en")
@@ -55,7 +55,7 @@ def test_a_yes_that_shows_no_words_of_the_passage_is_not_believed() -> None:
 def test_a_sentence_whose_words_speak_for_it_is_asked_about_twice_in_one_batch() -> None:
     both = [doubtful(OWN_WORDS), doubtful(BOOK_WORDS)]
     assert isinstance(both[1].by_words, Supported)
-    assert [claim.sentence for claim in claims_of(both)] == [OWN_WORDS.text, BOOK_WORDS.text, BOOK_WORDS.text]
+    assert [claim.sentence for claim in assertions_of(both)] == [OWN_WORDS.text, BOOK_WORDS.text, BOOK_WORDS.text]
     believed = Opinion(supported=True, words="cuts the power of all motors")
     _, once = settle(both, Judgement(opinions=(NO, NO, believed)))
     _, never = settle(both, Judgement(opinions=(NO, NO, NO)))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bythebook.drafting.wrapping import TAGGED
-from bythebook.grounding.judgement import Claim, Opinion
+from bythebook.grounding.judgement import Assertion, Opinion
 
 LONGEST_VERDICT = 20_000
 """Characters of a judge's answer that are read."""
@@ -62,7 +62,7 @@ def instructions(*, structured: bool) -> str:
     return f"{INSTRUCTIONS}\n\n{JSON_FORM if structured else LINE_FORM}"
 
 
-def material(claims: Sequence[Claim]) -> str:
+def material(claims: Sequence[Assertion]) -> str:
     """The claims as a judge is shown them. A passage that several sentences cite stands there once."""
     letters = {
         passage: _letter(place) for place, passage in enumerate(dict.fromkeys(p for claim in claims for p in claim.passages))

@@ -13,7 +13,7 @@ from bythebook.drafting.openai_agents_calls import ModelServer, NotStructured, P
 from bythebook.drafting.openai_agents_options import AgentOptions
 from bythebook.drafting.openai_agents_runs import model_settings, running, usage_of
 from bythebook.errors import BookError
-from bythebook.grounding.judgement import Claim, Judgement
+from bythebook.grounding.judgement import Assertion, Judgement
 
 
 class ModelJudge:
@@ -23,7 +23,7 @@ class ModelJudge:
         self._options = replace(options, model=options.check_model or options.model, temperature=0.0)
         self._server = server
 
-    async def __call__(self, claims: Sequence[Claim]) -> Judgement:
+    async def __call__(self, claims: Sequence[Assertion]) -> Judgement:
         try:
             try:
                 return await self._judged(claims)
@@ -34,7 +34,7 @@ class ModelJudge:
         except AgentsException:
             return Judgement(opinions=(None,) * len(claims), note="no judge: the model answered in a way that cannot be used")
 
-    async def _judged(self, claims: Sequence[Claim]) -> Judgement:
+    async def _judged(self, claims: Sequence[Assertion]) -> Judgement:
         written: list[str] = []
         heard = 0
         async with running(self._agent(), [{"role": "user", "content": judge.material(claims)}], max_calls=1) as (run, events):

@@ -19,7 +19,7 @@ LONGEST_WORDS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Assertion:
     """What a judge sees: one sentence and the passages it cites, each with its place in the book."""
 
     sentence: str
@@ -43,7 +43,7 @@ class Judgement:
     note: str = ""
 
 
-Judge = Callable[[Sequence[Claim]], Awaitable[Judgement]]
+Judge = Callable[[Sequence[Assertion]], Awaitable[Judgement]]
 """Never raises for a server that fails or is late: its judgement then has no opinions and a note."""
 
 
@@ -56,10 +56,10 @@ class Settled:
     note: str = field(default="")
 
 
-def claims_of(doubtful: Sequence[Doubtful]) -> list[Claim]:
+def assertions_of(doubtful: Sequence[Doubtful]) -> list[Assertion]:
     """What one batch asks: every sentence once, and once more, in another order, those whose words speak for them. A lone "no"
     against the words of the book is the most frequent error of a judge."""
-    asked = [Claim(sentence=one.text, passages=one.passages) for one in doubtful]
+    asked = [Assertion(sentence=one.text, passages=one.passages) for one in doubtful]
     again = [claim for claim, one in zip(asked, doubtful, strict=True) if isinstance(one.by_words, Supported)]
     return [*asked, *reversed(again)]
 
