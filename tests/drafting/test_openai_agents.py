@@ -575,3 +575,47 @@ def test_the_stand_in_refuses_what_the_real_one_refuses(server: ChatServer, body
     answer = httpx.post(f"{server.url}/chat/completions", json=sent, headers={"Authorization": f"Bearer {KEY}"})
     assert answer.status_code == status
     assert message in answer.text
+
+
+def drafted_by(server: ChatServer, *turns: Script) -> list[DraftEvent]:
+    """As a server may refuse something first."""
+    with running(server):
+        server.turns.extend(turns)
+
+        async def draft() -> list[DraftEvent]:
+            drafter = AgentDrafter(AgentOptions(api_key=KEY, base_url=server.url, patience=Patience(tries=1, sleep=Sleeps())))
+            try:
+                return [event async for event in drafter.draft(REQUEST)]
+            finally:
+                await drafter.close()
+
+        return asyncio.run(draft())
+
+
+def test_a_server_without_structured_output_is_asked_for_lines() -> None:
+    server = ChatServer(key=KEY, structured=False)
+    quoted = Says(text="> A node is one process of a robot.\nA node is one process [1].\n")
+    (sentence,) = [event for event in drafted_by(server, quoted) if isinstance(event, DraftSentence)]
+    assert (sentence.text, sentence.labels, sentence.basis) == (
+        "A node is one process.",
+        (1,),
+        "A node is one process of a robot.",
+    )
+    assert len(server.refused) == 1
+
+
+def test_a_server_without_tools_gets_the_results_with_the_question() -> None:
+    server = ChatServer(key=KEY, structured=False, tools=False)
+    assert sentences(drafted_by(server, ANSWER)) == ANSWERED
+    (body,) = server.bodies
+    assert "tools" not in body
+    assert body["messages"][-1]["role"] == "user"
+    assert NODES in body["messages"][-1]["content"]
+    assert server.refused[-1] == "This model does not support tools"
+
+
+def test_a_server_that_cannot_stream_is_read_whole() -> None:
+    assert sentences(drafted_by(ChatServer(key=KEY, streams=False), ANSWER)) == ANSWERED
+    events = drafted_by(ChatServer(key=KEY, streams=False), calls("timer"), ANSWER)
+    assert [event.query for event in events if isinstance(event, ToolCall)] == ["timer"]
+    assert sentences(events) == ANSWERED

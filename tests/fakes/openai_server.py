@@ -70,12 +70,21 @@ class ChatServer:
     so that no other answers there."""
 
     def __init__(
-        self, *, key: str = "sk-test", model: str = "gpt-4o-mini", listening: bool = True, structured: bool = True
+        self,
+        *,
+        key: str = "sk-test",
+        model: str = "gpt-4o-mini",
+        listening: bool = True,
+        structured: bool = True,
+        tools: bool = True,
+        streams: bool = True,
     ) -> None:
         self.key = key
         self.model = model
         self.models = {model}
         self.structured = structured
+        self.tools = tools
+        self.streams = streams
         self.turns: deque[Script] = deque()
         self.bodies: list[Json] = []
         self.refused: list[str] = []
@@ -114,6 +123,8 @@ class ChatServer:
             raise RequestError(400, f"Unrecognized request argument supplied: {', '.join(sorted(unknown))}")
         if body.get("model") not in {self.model, *self.models}:
             raise RequestError(404, f"The model `{body.get('model')}` does not exist or you do not have access to it.")
+        if not self.tools and ("tools" in body or any(message.get("role") == "tool" for message in body["messages"])):
+            raise RequestError(400, "This model does not support tools")
         check_settings(body)
         check_response_format(body.get(STRUCTURED))
         check_tools(body)
@@ -262,7 +273,7 @@ def _handler_for(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 case Fails():
                     error = {"message": turn.message, "type": "invalid_request_error", "param": None, "code": turn.code}
                     self._send_json(turn.status, {"error": error}, turn.headers)
-                case Says() if body.get("stream"):
+                case Says() if body.get("stream") and server.streams:
                     self._stream(body, turn)
                 case Says():
                     self._send_json(200, completion(body, turn, len(server.bodies)), {})

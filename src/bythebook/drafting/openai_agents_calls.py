@@ -6,6 +6,8 @@ A key is sent in a header and nowhere else: no message or log of this module sho
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import cached_property
@@ -31,6 +33,8 @@ NO_KEY = "none"
 """The SDK wants one. It is not sent."""
 NO_QUOTA = "insufficient_quota"
 RESPONSE_FORMAT = "response_format"
+TOOLS = re.compile(r"\b(?:tools?|functions?|tool_choice)\b", re.IGNORECASE)
+"""What a server speaks of that refuses tools."""
 NO_STRUCTURE = (400, 415, 422, 501)
 """With what servers refuse structured output. Where it was something else, the request without it is refused too, and says so."""
 
@@ -49,16 +53,16 @@ class CutOff(Exception):
 
 
 class NotStructured(Exception):
-    """The server refuses a request for structured output. The same is then asked for in lines."""
+    """The server refuses a request for structured output, or one with tools. The same is then asked for without."""
 
 
 class ModelServer(AsyncOpenAI):
     """One server, one key. Its streams end with CutOff unless the answer is whole, which the SDK does not tell. `structured`
-    turns false once the server has refused structured output."""
+    and `tools` turn false once the server has refused structured output, or tools."""
 
     def __init__(self, base_url: str, *, key: str, timeout_seconds: float) -> None:
         self.key = checked_key(key, KEY_VARIABLE)
-        self.structured = True
+        self.structured = self.tools = True
         super().__init__(api_key=key or NO_KEY, base_url=base_url, timeout=timeout_seconds, max_retries=0)
         self.organization = self.project = None  # the SDK takes them from the environment
         self.host = self.base_url.host
@@ -95,10 +99,24 @@ class _Completions(AsyncCompletions):
         return _whole(await super().create(**given))
 
 
+async def _chunks(stream: Any) -> AsyncIterator[ChatCompletionChunk]:
+    """The stream's chunks. A server that cannot stream sends its answer whole, as JSON, and that is then the one chunk."""
+    if not stream.response.headers.get("Content-Type", "").startswith("application/json"):
+        async for chunk in stream:
+            yield chunk
+        return
+    whole = json.loads(await stream.response.aread())
+    for choice in whole.get("choices") or ():
+        choice["delta"] = choice.pop("message", None) or {}
+        for index, call in enumerate(choice["delta"].get("tool_calls") or ()):
+            call["index"] = index
+    yield ChatCompletionChunk.model_validate({**whole, "object": "chat.completion.chunk"})
+
+
 async def _whole(stream: Any) -> AsyncIterator[ChatCompletionChunk]:
     finish_reason: str | None = None
     try:
-        async for chunk in stream:
+        async for chunk in _chunks(stream):
             for choice in chunk.choices or ():
                 finish_reason = choice.finish_reason or finish_reason
             yield chunk
@@ -147,9 +165,13 @@ class PatientModel(OpenAIChatCompletionsModel):
         """Servers name the reason in words of their own, so any refusal of such a request counts, the first time."""
         settings = named.get("model_settings") or next((one for one in given if isinstance(one, ModelSettings)), None)
         body = settings.extra_body if settings else None
-        asked = isinstance(body, dict) and RESPONSE_FORMAT in body
-        if asked and isinstance(error, APIStatusError) and error.status_code in NO_STRUCTURE:
+        if not isinstance(error, APIStatusError) or error.status_code not in NO_STRUCTURE:
+            return
+        if isinstance(body, dict) and RESPONSE_FORMAT in body:
             self._server.structured = False
+            raise NotStructured from error
+        if self._server.tools and settings is not None and settings.tool_choice is not None and TOOLS.search(self._said(error)):
+            self._server.tools = False
             raise NotStructured from error
 
     async def _in_time(self, events: Events) -> AsyncIterator[TResponseStreamEvent]:
