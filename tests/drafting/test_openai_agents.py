@@ -16,7 +16,7 @@ import httpx
 import pytest
 from agents.tracing import get_trace_provider
 
-from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, ToolCall, Usage
+from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, NotInPassages, ToolCall, Usage
 from bythebook.drafting.openai_agents import AgentDrafter
 from bythebook.drafting.openai_agents_options import AgentOptions
 from bythebook.errors import InvalidSettings, NotFound, RateLimited, Rejected, Unavailable
@@ -612,6 +612,21 @@ def test_a_server_without_tools_gets_the_results_with_the_question() -> None:
     assert body["messages"][-1]["role"] == "user"
     assert NODES in body["messages"][-1]["content"]
     assert server.refused[-1] == "This model does not support tools"
+
+
+def test_a_server_with_structured_output_and_without_tools_may_still_search() -> None:
+    server = ChatServer(key=KEY, tools=False)
+    more = Says(text='{"answered": false, "search": "timer", "sentences": []}')
+    events = drafted_by(server, more, Says(text="A timer calls its function every 100 ms [2]."))
+    assert [event.query for event in events if isinstance(event, ToolCall)] == ["timer"]
+    assert sentences(events) == [("A timer calls its function every 100 ms.", (2,))]
+    assert all("response_format" in body for body in server.bodies)
+
+
+def test_a_model_that_declines_is_told_apart_from_one_that_says_nothing() -> None:
+    for said in ('{"answered": false, "search": "", "sentences": []}', "@none"):
+        events = drafted_by(ChatServer(key=KEY), Says(text=said))
+        assert [event for event in events if not isinstance(event, Usage)] == [NotInPassages()]
 
 
 def test_a_server_that_cannot_stream_is_read_whole() -> None:

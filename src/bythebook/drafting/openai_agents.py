@@ -69,7 +69,9 @@ class AgentDrafter:
         async with aclosing(self._drafted(request, tool, text)) as events:
             async for event in events:
                 yield event
-        if not text.answered and text.call:  # the search that it wrote out is made, and it is asked once more
+        if (
+            not text.answered and text.call and (tool.may_search or not text.declined)
+        ):  # the search that it wrote out is made, and it is asked once more
             await tool.search(text.call)
             for call in tool.new_calls():
                 yield call

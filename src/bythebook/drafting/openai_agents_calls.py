@@ -34,7 +34,8 @@ NO_KEY = "none"
 NO_QUOTA = "insufficient_quota"
 RESPONSE_FORMAT = "response_format"
 TOOLS = re.compile(r"\b(?:tools?|functions?|tool_choice)\b", re.IGNORECASE)
-"""What a server speaks of that refuses tools."""
+FORM = re.compile(r"response_format|schema|grammar|json", re.IGNORECASE)
+"""What servers speak of that refuse tools, and that refuse structured output."""
 NO_STRUCTURE = (400, 415, 422, 501)
 """With what servers refuse structured output. Where it was something else, the request without it is refused too, and says so."""
 
@@ -162,17 +163,21 @@ class PatientModel(OpenAIChatCompletionsModel):
             await self._wait_or_give_up(failure, tries)
 
     def _refuses_structure(self, error: Exception, named: dict[str, Any], given: tuple[Any, ...]) -> None:
-        """Servers name the reason in words of their own, so any refusal of such a request counts, the first time."""
+        """Servers name the reason in words of their own: tools where they speak of them, else structured output."""
         settings = named.get("model_settings") or next((one for one in given if isinstance(one, ModelSettings)), None)
         body = settings.extra_body if settings else None
         if not isinstance(error, APIStatusError) or error.status_code not in NO_STRUCTURE:
             return
-        if isinstance(body, dict) and RESPONSE_FORMAT in body:
-            self._server.structured = False
-            raise NotStructured from error
-        if self._server.tools and settings is not None and settings.tool_choice is not None and TOOLS.search(self._said(error)):
+        said = self._said(error)
+        with_tools = self._server.tools and settings is not None and settings.tool_choice is not None
+        structured = isinstance(body, dict) and RESPONSE_FORMAT in body
+        if with_tools and TOOLS.search(said) and not (structured and FORM.search(said)):
             self._server.tools = False
-            raise NotStructured from error
+        elif structured:
+            self._server.structured = False
+        else:
+            return
+        raise NotStructured from error
 
     async def _in_time(self, events: Events) -> AsyncIterator[TResponseStreamEvent]:
         ends_at = min(asyncio.get_running_loop().time() + self._call_seconds, self.deadline)

@@ -62,6 +62,10 @@ class SearchTool:
             ),
         )
 
+    @property
+    def may_search(self) -> bool:
+        return self._left > 0
+
     def new_calls(self) -> list[ToolCall]:
         """The searches made since this was last asked."""
         made, self._calls = self._calls, []

@@ -96,7 +96,7 @@ JSON_FORM = """\
 - Each sentence has the words of the result that it rests on as its "quote", copied character for character, and the number of \
 that result as its "label". This takes the place of inline citations and of a list of sources."""
 NOTHING_IN_LINES = "reply with this one line and nothing else: {none}"
-NOTHING_IN_JSON = 'reply with "answered": false and no sentences'
+NOTHING_IN_JSON = 'reply with "answered": false, no sentences, and in "search" other words that may find it, if you have any'
 SEARCH_AGAIN = "call {tool} once more with other words; if they still do not, "
 
 MAX_HISTORY_TURNS = 20
