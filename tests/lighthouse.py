@@ -178,6 +178,7 @@ WICK = "How often does the keeper trim the wick?"
 TRIMMED = "The keeper trims the wick every four hours."
 FOREIGN = "Compound interest banking?"
 DOUBTFUL = "Which ships carry oil?"
+BESIDES = ("write_line", "total_seconds", "judge", "model_decides", "evidence_tokens")
 NEAR = "What salary does the keeper of the lighthouse earn?"
 ARC = "How are the rods of a carbon arc lamp moved together?"
 
@@ -212,7 +213,7 @@ class Lighthouse:
 
     async def events(self, text: str, drafter: Drafter | None = None, **given: Any) -> list[TurnEvent]:
         """`given` are fields of the Question, of its SearchQuery, or what Answering is given besides."""
-        besides = {name: given.pop(name) for name in ("write_line", "total_seconds") if name in given}
+        besides = {name: given.pop(name) for name in BESIDES if name in given}
         asked = {name: given.pop(name) for name in list(given) if name in Question.__dataclass_fields__}
         query = SearchQuery(text="standing in", **{"book_id": "light", "hardware_tier_filter": None, **given})
         answering = Answering(
