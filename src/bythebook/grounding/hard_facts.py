@@ -16,7 +16,7 @@ from bythebook.grounding.surface import asks, chatter, misquotes, unsafe
 
 SWAPPED = 0.6
 """A number or name is another statement's when its own covers no more than this share of what the best one covers."""
-ALIKE = 0.4
+ALIKE = 0.3
 """The share of a sentence's words from which a statement with a negation may be what its own negation repeats."""
 SEEN_EVERYWHERE = ("0", "1")
 """Numbers that stand in formulas and ranges of every kind: whose they are says nothing."""
