@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bythebook.books.formulas import with_plain_formulas
-from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, Span
-from bythebook.books.statements import statements
 from bythebook.grounding.amounts import quoted_otherwise
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import Reading, read
@@ -19,8 +16,9 @@ from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
 from bythebook.grounding.quotes import FoundQuote, find_quote
 from bythebook.grounding.splitting import SentenceSplitter, kind_of
-from bythebook.grounding.support import Source, Window, best_windows, folded, read_source, same_words
+from bythebook.grounding.support import Source, Window, best_windows, read_source, same_words
 from bythebook.grounding.surface import unsafe
+from bythebook.grounding.verbatim import says_only
 from bythebook.retrieval.evidence import Evidence
 
 __all__ = [
@@ -233,7 +231,7 @@ class Checker:
                 return Unsupported(text=sentence.text, reason="quotes a place that was not found")
             citations.append(_citation(evidence, chunk, quote.start, quote.end))
             words.append((chunk, quote.start, quote.end))
-        if not _says(sentence, words):
+        if not says_only(sentence.text, sentence.kind, words):
             return Unsupported(text=sentence.text, reason="does not say what it quotes")
         return Supported(text=sentence.text, kind=sentence.kind, citations=tuple(citations))
 
@@ -267,32 +265,6 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
             if found:
                 return Supported(text=text, kind=kind, citations=(_citation(one, chunk, *found),))
     return Unsupported(text=text, reason=f"has {kind} that its sources do not have")
-
-
-def _says(sentence: Sentence, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
-    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
-    letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
-    slices = [chunk.text[start:end] for chunk, start, end in quoted]
-    said = folded(sentence.text)
-    shown = folded(" ".join(readable(words) for words in slices))
-    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
-    if not said or said in (folded(" ".join(slices)), shown, plain):
-        return bool(said)
-    if any(
-        find_block(sentence.text, sentence.kind, words, chunk.preface)
-        for (chunk, _, _), words in zip(quoted, slices, strict=True)
-    ):
-        return True
-    for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
-        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
-            return len(read(said, "en").denials) == len(read(plain, "en").denials)
-    return said == folded(" ".join(map(_as_it_reads, quoted)))
-
-
-def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
-    chunk, start, end = quoted
-    same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
-    return next((one.readable for one in same), "")
 
 
 def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citation:
