@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from bench.answers import answers
 from bench.changes import changes
+from bench.drafts import drafts
 from bench.followups import followups
 from bench.jobs import jobs
 from bench.latency import latency
@@ -39,6 +40,7 @@ TABLES: Mapping[str, Callable[[Workshop], Table]] = {
     "retrieval": retrieval,
     "followups": followups,
     "answers": answers,
+    "drafts": drafts,
     "service": service,
     "jobs": jobs,
     "peers": peers,

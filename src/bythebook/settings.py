@@ -21,6 +21,7 @@ SETTINGS_FILE = "bythebook.toml"
 OURS = "BYTHEBOOK_"
 
 ScoreScale = Literal["relevance", "cosine"]
+CheckMode = Literal["meaning", "words"]
 ToolChoice = Literal["required", "auto", "none"]
 EmbedderName = Literal["granite", "openai", "cohere", "compatible"]
 T = TypeVar("T")
@@ -176,6 +177,9 @@ class Settings:
     system_prompt: str | None = _setting(None, _text())
     tool_name: str = _setting("search_textbook", _text(r"^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, '_' or '-'"))
     tool_choice: ToolChoice = _setting("required", _choice("required", "auto", "none"))
+    check: CheckMode = _setting("meaning", _choice("meaning", "words"))
+    check_model: str | None = _setting(None, _text())
+    evidence_tokens: int = _setting(8000, _number(int, 500, 200_000))
     score_scale: ScoreScale = _setting("relevance", _choice("relevance", "cosine"))
 
     host: str = _setting("127.0.0.1", _text(r"^[A-Za-z0-9.:_-]{1,255}$", "a host name or an IP address"))

@@ -23,7 +23,7 @@ from bythebook.answering.answer import (
 )
 from bythebook.answering.question import MAX_QUESTION, Question, check_question
 from bythebook.books.statements import statements
-from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, Quote, ToolCall, Usage
+from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, NotInPassages, Quote, ToolCall, Usage
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import Scope
@@ -471,3 +471,49 @@ def test_an_embedder_that_never_answers_is_given_up(folder: Path, monkeypatch: p
 def test_the_limits_are_the_documents() -> None:
     assert (answering.EMBED_SECONDS, answering.SEARCH_SECONDS, answering.TOTAL_SECONDS) == (30.0, 30.0, 90.0)
     assert (MAX_QUESTION, MAX_ANSWER_LENGTH, MAX_CITATIONS) == (1000, 2000, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "reason"),
+    [
+        (FOREIGN, {"layer_filter": "L4"}, "nothing_found"),
+        (FOREIGN, {}, "off_topic"),
+        (ARC, {"hardware_tier_filter": 1}, "outside_filters"),
+        (NEAR, {"score_threshold": 1.0}, "not_in_book"),
+    ],
+)
+def test_with_a_model_too_what_is_clear_is_refused_without_a_call(
+    folder: Path, text: str, given: dict[str, Any], reason: str
+) -> None:
+    async def story(light: Lighthouse) -> None:
+        assert (await light.ask(text, Forbidden(), model_decides=True, **given)).reason == reason
+
+    tell(folder, story)
+
+
+def test_with_a_model_the_doubtful_middle_is_the_models_to_tell(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        declines = Scripted(NotInPassages())
+        refused = await light.ask(NEAR, declines, model_decides=True)
+        assert (refused.refused, refused.reason) == (True, "not_in_book")
+        assert refused.nearest
+        assert len(declines.requests) == 1
+        evidence = declines.requests[0].evidence
+        answered = await light.ask(NEAR, Scripted(quoted(evidence[0])), model_decides=True)
+        assert answered.grounded
+        assert (answered.confidence.confidence_level, answered.disclaimer) == ("low", DISCLAIMER)
+
+    tell(folder, story)
+
+
+def test_as_many_passages_as_were_asked_for_reach_the_drafter(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        drafter = Scripted(TRIMMED)
+        answer = await light.ask(WICK, drafter, limit=9)
+        shown = {passage.id for one in drafter.requests[0].evidence for passage in one.passages}
+        assert len(shown) >= 9
+        assert answer.retrieval_count == 9
+        few = await light.ask(WICK, Scripted(TRIMMED), limit=9, evidence_tokens=150)
+        assert few.retrieval_count < 9
+
+    tell(folder, story)

@@ -85,6 +85,7 @@ class Draft:
     labels: tuple[int, ...] = ()
     quotes: tuple[Quote, ...] = ()
     kind: str = "sentence"
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

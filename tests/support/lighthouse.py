@@ -178,6 +178,7 @@ WICK = "How often does the keeper trim the wick?"
 TRIMMED = "The keeper trims the wick every four hours."
 FOREIGN = "Compound interest banking?"
 DOUBTFUL = "Which ships carry oil?"
+BESIDES = ("write_line", "total_seconds", "judge", "model_decides", "evidence_tokens")
 NEAR = "What salary does the keeper of the lighthouse earn?"
 ARC = "How are the rods of a carbon arc lamp moved together?"
 
@@ -211,8 +212,8 @@ class Lighthouse:
         return Calibration.from_dict(manifest.calibration["light"][kind])
 
     async def events(self, text: str, drafter: Drafter | None = None, **given: Any) -> list[TurnEvent]:
-        """`given` are fields of the Question, of its Scope, or what Answering is given besides."""
-        besides = {name: given.pop(name) for name in ("write_line", "total_seconds") if name in given}
+        """`given` are fields of the Question, of its Scope, or what Answerer is given besides."""
+        besides = {name: given.pop(name) for name in BESIDES if name in given}
         asked = {name: given.pop(name) for name in list(given) if name in Question.__dataclass_fields__}
         scope = Scope(**{"book_id": "light", **given})
         answerer = Answerer(

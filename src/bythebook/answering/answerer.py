@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
@@ -26,6 +27,7 @@ from bythebook.answering.answer import (
     TurnEvent,
     joined,
 )
+from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.answering.look import Assessor, Look, confidence, relevances
 from bythebook.answering.question import Question
 from bythebook.answering.recorder import gate, trace, traced
@@ -34,13 +36,15 @@ from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
 from bythebook.answering.turn import Turn, answered, results
 from bythebook.drafting.completion import WriteLine
-from bythebook.drafting.draft import Drafter, DraftRequest, DraftSentence, ToolCall, Usage
+from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
 from bythebook.followups.rewrite import make_standalone
 from bythebook.grounding.calibration import Calibration
-from bythebook.grounding.citations import Checker, Supported
-from bythebook.grounding.verdict import Answerable, Unanswerable, decide
+from bythebook.grounding.citations import Checker, Supported, Unsupported
+from bythebook.grounding.confidence import together
+from bythebook.grounding.judgement import Judge
+from bythebook.grounding.verdict import Answerable, Unanswerable, decide, left_to_model
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather, merge
@@ -50,6 +54,10 @@ from bythebook.retrieval.search import Search
 EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
 TOTAL_SECONDS = 90.0
+EVIDENCE_TOKENS = 8000
+"""The most that a drafter is shown, unless set otherwise."""
+LEAST_TOKENS, TOKENS_EACH = 3000, 600
+"""What a drafter may be shown of few results, with their neighbours, and of each where many are asked for."""
 LOOKS_AT_ONCE = 4
 """Of a hundred questions at once the first is then answered at once and the last no later; all together, all would be last."""
 
@@ -65,9 +73,14 @@ class Answerer:
         drafter: Drafter,
         tool_name: str = "search_textbook",
         write_line: WriteLine | None = None,
+        judge: Judge | None = None,
+        model_decides: bool = False,
+        evidence_tokens: int = EVIDENCE_TOKENS,
         total_seconds: float = TOTAL_SECONDS,
         tracing: Tracing = untraced,
     ) -> None:
+        """`judge`: who judges the meaning of sentences; without one the words rule decides. `model_decides`: whether the
+        drafter is a model, which tells by itself that the passages do not answer."""
         self._search = search
         self._assessor = assessor
         self._index = index
@@ -75,6 +88,9 @@ class Answerer:
         self._drafter = drafter
         self._tool_name = tool_name
         self._write_line = write_line
+        self._judge = judge
+        self._model_decides = model_decides
+        self._evidence_tokens = evidence_tokens
         self._seconds = total_seconds
         self._tracing = tracing
         self._looking = asyncio.Semaphore(LOOKS_AT_ONCE)
@@ -128,11 +144,17 @@ class Answerer:
                         yield sentence
         except TimeoutError as error:
             raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
+        if not turn.sentences and turn.declined:
+            detail = "the model finds no answer in the passages"
+            yield Refused(answer=refusal(turn, "not_in_book", detail, model=self._drafter.model), trace=trace(turn))
+            return
         if not turn.sentences:
             nothing = "nothing in the draft could be backed by the book"
             yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
             return
-        yield Answered(answer=answered(turn, verdict, model=self._drafter.model), trace=trace(turn))
+        if self._model_decides:
+            turn.confidence = together(turn.confidence, removed=len(turn.dropped), kept=len(turn.sentences))
+        yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
 
     async def _calibration(self, state: IngestionState, question: Question) -> Calibration | None:
         if question.score_scale == "cosine":
@@ -173,21 +195,21 @@ class Answerer:
             beyond=beyond,
             best_is_beyond=best_is_beyond,
         )
+        if self._model_decides and question.score_scale != "cosine":
+            verdict = left_to_model(verdict, score_threshold=question.score_threshold)
         turn.gate = gate(turn, verdict, subject=calibration.subject if calibration else None, beyond=beyond)
         return verdict
 
     async def _drafted(self, turn: Turn, calibration: Calibration | None) -> AsyncIterator[Sentence]:
         evidence = turn.evidence = await self._evidence(turn)
-        checker = Checker(evidence, language=turn.state.language)
+        check = DraftCheck(Checker(evidence, turn.state.language, turn.standalone), self._judge)
 
         async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
-            nonlocal evidence, checker
-            wanted = replace(turn.question.scope, limit=min(top_k, MAX_CITATIONS)).search(_searchable(query))
+            wanted = replace(turn.question.scope, limit=top_k).search(_searchable(query))
             again = await self._look(wanted, turn.state)
             more = await self._evidence(replace(turn, look=again, levels=relevances(again, calibration)), above=threshold)
-            evidence, found = merge(evidence, more)
-            turn.evidence = evidence
-            checker = Checker(evidence, language=turn.state.language)
+            turn.evidence, found = merge(turn.evidence, more)
+            check.checker.extend(turn.evidence)
             return found
 
         request = DraftRequest(
@@ -201,44 +223,58 @@ class Answerer:
             rarity=turn.look.rarity,
             embedding=turn.look.found.embedding,
         )
-        async for event in self._drafter.draft(request):
-            match event:
-                case ToolCall():
-                    turn.calls.append(event)
-                case Usage():
-                    turn.tokens += event.total
-                case DraftSentence():
-                    with turn.steps.step("check") as noted:
-                        checked = _checked(turn, checker, event)
-                        noted["supported"] = isinstance(checked, Sentence)
-                    dropped = None if isinstance(checked, Sentence) else checked
-                    turn.drafted.append(Drafted(text=event.text, kind=event.kind, labels=event.labels, dropped=dropped))
-                    if isinstance(checked, Sentence):
-                        turn.sentences.append(checked)
-                        yield checked
+        async with aclosing(checked_draft(self._drafter.draft(request), check)) as events:
+            async for event in events:
+                match event:
+                    case ToolCall():
+                        turn.calls.append(event)
+                    case Usage():
+                        turn.tokens += event.total
+                    case NotInPassages():
+                        turn.declined = True
+                    case SettledSentence():
+                        if sentence := _released(turn, event):
+                            yield sentence
+        turn.tokens += check.tokens
 
     async def _evidence(self, turn: Turn, *, above: float | None = None) -> tuple[Evidence, ...]:
         least = turn.question.similarity_threshold if above is None else above
         hits = [
             (hit.chunk, hit.cosine, level) for hit, level in zip(turn.look.found.hits, turn.levels, strict=True) if level >= least
         ]
-        limit = min(turn.look.found.query.limit, MAX_CITATIONS)
-        return await gather(self._index, turn.state, hits, limit=limit)
+        limit = turn.look.found.query.limit
+        budget = min(self._evidence_tokens, max(LEAST_TOKENS, TOKENS_EACH * limit))
+        return await gather(self._index, turn.state, hits, limit=limit, budget_tokens=budget)
 
     def _call(self, query: str, levels: list[float]) -> ToolCall:
         average = sum(levels) / len(levels) if levels else 0.0
         return ToolCall(tool_name=self._tool_name, query=query, results_count=len(levels), avg_similarity=average)
 
 
-def _checked(turn: Turn, checker: Checker, draft: DraftSentence) -> Sentence | str:
+def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:
+    """The sentence as a reader sees it, where one does; the turn keeps what became of it and why."""
+    with turn.steps.step("check") as noted:
+        shown = _shown(turn, checked.settled.outcome)
+        noted |= {"supported": isinstance(shown, Sentence), "by": checked.settled.by}
+    draft, settled = checked.draft, checked.settled
+    dropped = None if isinstance(shown, Sentence) else shown
+    turn.drafted.append(
+        Drafted(text=draft.text, kind=draft.kind, labels=draft.labels, dropped=dropped, by=settled.by, note=settled.note)
+    )
+    if not isinstance(shown, Sentence):
+        return None
+    turn.sentences.append(shown)
+    return shown
+
+
+def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
     """What a reader sees of it, or why that is nothing."""
     if turn.full:
         return "comes after the answer is full"
-    checked = checker.check(draft)
-    if not isinstance(checked, Supported):
-        turn.dropped.append(Dropped(text=checked.text, reason=checked.reason))
-        return checked.reason
-    sentence = Sentence(text=checked.text, kind=checked.kind, citations=checked.citations)
+    if isinstance(outcome, Unsupported):
+        turn.dropped.append(Dropped(text=outcome.text, reason=outcome.reason))
+        return outcome.reason
+    sentence = Sentence(text=outcome.text, kind=outcome.kind, citations=outcome.citations)
     together = (*turn.sentences, sentence)
     if len({label for one in together for label in one.labels}) > MAX_CITATIONS:
         return f"would be the first to cite more than {MAX_CITATIONS} sources"

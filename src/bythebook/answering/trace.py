@@ -75,12 +75,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafted:
-    """A sentence of the draft. `dropped`: why no reader saw it; None where it stands in the answer."""
+    """A sentence of the draft. `dropped`: why no reader saw it; None where it stands in the answer. `by`: who decided, the
+    program by what it knows for sure, a judge of meaning, or the words rule in its place; `note` then says why."""
 
     text: str
     kind: str
     labels: tuple[int, ...]
     dropped: str | None
+    by: str = "program"
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

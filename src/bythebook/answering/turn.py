@@ -21,7 +21,6 @@ from bythebook.answering.trace import Drafted, Gate
 from bythebook.drafting.draft import ToolCall
 from bythebook.followups.rewrite import Rewrite
 from bythebook.grounding.confidence import ConfidenceMetrics
-from bythebook.grounding.verdict import Answerable
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchResult
@@ -45,6 +44,8 @@ class Turn:
     evidence: tuple[Evidence, ...] = ()
     """What the drafter was shown."""
     sentences: list[Sentence] = field(default_factory=list)
+    declined: bool = False
+    """Whether the drafter said that the passages do not answer."""
     full: bool = False
     """Whether the next sentence was too long for the answer."""
     dropped: list[Dropped] = field(default_factory=list)
@@ -70,7 +71,7 @@ def results(turn: Turn) -> tuple[SearchResult, ...]:
     return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(turn.shown, start=1))
 
 
-def answered(turn: Turn, verdict: Answerable, *, model: str) -> Answer:
+def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
     """The turn ends with what passed the check."""
     sentences = tuple(turn.sentences)
     cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
@@ -80,7 +81,7 @@ def answered(turn: Turn, verdict: Answerable, *, model: str) -> Answer:
         sentences=sentences,
         citations=tuple(cited[label] for label in sorted(cited))[:MAX_CITATIONS],
         grounded=True,
-        disclaimer=DISCLAIMER if verdict.confidence.confidence_level == "low" else None,
+        disclaimer=DISCLAIMER if confidence.confidence_level == "low" else None,
     )
 
 
@@ -104,10 +105,18 @@ def unended_answer(turn: Turn, model: str) -> Answer:
         filter_applied=turn.question.scope.prefix_filter,
         model=model,
         tokens_used=turn.tokens,
-        retrieval_count=len(turn.shown),
+        retrieval_count=_reached(turn),
         tool_calls=tuple(turn.calls),
         dropped=tuple(turn.dropped),
         retrieval_time_ms=1000 * (turn.retrieved_at - turn.asked_at),
         generation_time_ms=1000 * (now - turn.retrieved_at),
         created_at=datetime.now(UTC),
     )
+
+
+def _reached(turn: Turn) -> int:
+    """How many of the results reached the drafter; where none was asked, how many there were."""
+    if not turn.evidence:
+        return len(turn.shown)
+    held = {passage.id for one in turn.evidence for passage in one.passages}
+    return sum(hit.chunk.id in held for hit, _ in turn.shown)

@@ -19,6 +19,7 @@ from bythebook.cli import (
     jobs,
     keys,
     lesson,
+    model,
     questions,
     search,
     serve,
@@ -36,7 +37,7 @@ app = typer.Typer(
 )
 for module in (demo, ingest, ask, chat, search, context, lesson, books, calibration, evaluate, gaps, check, serve, worker):
     app.command(module.__name__.rpartition(".")[2])(module.run)
-for group in (questions, jobs, threads, keys):
+for group in (questions, jobs, threads, keys, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

@@ -29,12 +29,14 @@ class Quote:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftSentence:
     """One sentence (or item, or block) of a draft, without its markers. `labels` are the evidence it claims to rest on;
-    `quotes` are given where the drafter knows exactly which words those are."""
+    `quotes` are given where the drafter knows exactly which words those are; `basis` is the verbatim piece that a model says the
+    sentence rests on, as it wrote it."""
 
     text: str
     labels: tuple[int, ...]
     quotes: tuple[Quote, ...] = ()
     kind: SentenceKind = "sentence"
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,12 @@ class DraftRequest:
     """The question's, where it is known."""
 
 
-DraftEvent = DraftSentence | ToolCall | Usage
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotInPassages:
+    """The drafter says that what was found does not answer the question."""
+
+
+DraftEvent = DraftSentence | ToolCall | Usage | NotInPassages
 
 
 class Drafter(Protocol):

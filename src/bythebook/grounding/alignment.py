@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from bythebook.grounding.facts import NEGATORS, is_light, stem
 from bythebook.grounding.quantities import NUMBER_WORDS, UNITS, value_of
+from bythebook.grounding.synonyms import alike
 
 Tokens = tuple[str, ...]
 
@@ -16,6 +17,7 @@ NEAR = 0.6
 """The share of a draft's words that stand in the book in the same order, from which on the two run alike."""
 TOKEN = re.compile(r"\d[\d,.\u00a0\u202f]*\d|\d|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[%°\u2212-](?=\d)|[%°]")
 NOT = "<not>"
+DENIES = "denies what its sources affirm"
 POINTERS = frozenset({"it", "they", "them", "this", "that", "these", "those", "he", "she", "one", "such"})
 """Words that stand for something said before: naming it instead changes nothing."""
 LEFT_OUT = 3
@@ -39,6 +41,22 @@ def altered(text: str, windows: Sequence[str], language: str) -> str | None:
     return None
 
 
+def denied(text: str, windows: Sequence[str], language: str) -> str | None:
+    """The same for a negation alone: one put in or left out of a statement that the sentence otherwise repeats."""
+    ours = tokens(text, language)
+    for window in windows:
+        theirs = tokens(window, language)
+        if ours.count(NOT) == theirs.count(NOT) or len({*ours} & {*theirs}) < NEAR * len({*ours}):
+            continue
+        matching = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
+        if sum(block.size for block in matching) < NEAR * len(ours):
+            continue
+        for said, written in _gaps(ours, theirs, matching, language):
+            if reason := _denial(said, written, ours, theirs):
+                return reason
+    return None
+
+
 def _gaps(ours: Tokens, theirs: Tokens, matching: Sequence[Match], language: str) -> Iterator[tuple[Tokens, Tokens]]:
     """What stands between the stretches that are alike. A single "the" that both have is no such stretch."""
     first = start = 0
@@ -53,7 +71,7 @@ def _gaps(ours: Tokens, theirs: Tokens, matching: Sequence[Match], language: str
 def _denial(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens) -> str | None:
     more = said.count(NOT) - written.count(NOT)
     if more > 0 and ours.count(NOT) > theirs.count(NOT):
-        return "denies what its sources affirm"
+        return DENIES
     if more < 0 and len(written) - len(said) <= LEFT_OUT and ours.count(NOT) < theirs.count(NOT):
         return "affirms what its sources deny"
     return None
@@ -67,6 +85,7 @@ def _substitution(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens, l
     short = len(said) <= SHORT_GAP and len(written) <= SHORT_GAP
     new = [word for word in said if word not in (written if short else theirs) and not is_light(word, language)]
     gone = [word for word in written if word not in (said if short else ours) and word not in ARTICLES]
+    new = [word for word in new if not any(alike(word, other) for other in written)]
     return f"says '{new[0]}' where its sources say '{gone[0]}'" if new and gone else None
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bythebook.books.formulas import with_plain_formulas
-from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, Span
-from bythebook.books.statements import statements
+from bythebook.grounding.amounts import quoted_otherwise
 from bythebook.grounding.blocks import find_block
-from bythebook.grounding.facts import read
+from bythebook.grounding.facts import ReadText, read
 from bythebook.grounding.form import unsafe
+from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.support import CheckedSource, best_windows, folded, read_source, same_words
+from bythebook.grounding.quotes import FoundQuote, find_quote, says_only
+from bythebook.grounding.support import CheckedSource, Window, best_windows, read_source, same_words
 from bythebook.retrieval.evidence import Evidence
 
 BLOCKS = ("code", "table", "maths")
+NEAR = 0.4
+"""The share of a sentence's words that the nearest words of the book must have, where the drafter names none itself."""
 LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -82,13 +84,30 @@ class CheckedSentence(Protocol):
     def quotes(self) -> Sequence[Quoted]: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def basis(self) -> str:
+        """The verbatim piece of the book that the drafter says it rests on; empty where it named none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubtful:
+    """A sentence in words of its own, with nothing against it that the program can see: its meaning is to be judged.
+
+    `passages` are what it cites, to be judged against; `by_words` is what the words rule says, should nobody judge."""
+
+    text: str
+    passages: tuple[str, ...]
+    by_words: Supported | Unsupported
+    supported: Supported
 
 
 class Checker:
-    """Holds the evidence of one answer and every sentence of its draft against it."""
+    """Holds the evidence of one answer and every sentence of its draft against it. Numbers that the reader's own `question`
+    names may be repeated where a model judges the meaning."""
 
-    def __init__(self, evidence: Sequence[Evidence], language: str) -> None:
+    def __init__(self, evidence: Sequence[Evidence], language: str, question: str = "") -> None:
         self._language = language
+        self._asked = read(question, language)
         self._evidence: dict[int, Evidence] = {}
         self.extend(evidence)
 
@@ -97,6 +116,15 @@ class Checker:
         self._evidence.update({one.label: one for one in evidence})
 
     def check(self, sentence: CheckedSentence) -> Supported | Unsupported:
+        """The verdict of the program alone."""
+        weighed = self._weigh(sentence, read("", self._language))
+        return weighed.by_words if isinstance(weighed, Doubtful) else weighed
+
+    def weigh(self, sentence: CheckedSentence) -> Supported | Unsupported | Doubtful:
+        """What the program knows for sure; where that is nothing, the meaning is to be judged."""
+        return self._weigh(sentence, self._asked)
+
+    def _weigh(self, sentence: CheckedSentence, asked: ReadText) -> Supported | Unsupported | Doubtful:
         if sentence.quotes:
             return self._check_quotes(sentence)
         text, marked = split_markers(sentence.text)
@@ -104,25 +132,79 @@ class Checker:
         if not cited:
             return Unsupported(text=text, reason="cites nothing that was found")
         if sentence.kind in BLOCKS:
-            return _check_block(text, sentence.kind, cited)
-        return self._check_words(text, sentence.kind, cited)
+            block = _check_block(text, sentence.kind, cited)
+            if isinstance(block, Supported) or sentence.kind == "maths":
+                return block
+            weighed = self._weigh_words(text, sentence, cited, asked)
+            return replace(weighed, by_words=block) if isinstance(weighed, Doubtful) else weighed
+        return self._weigh_words(text, sentence, cited, asked)
 
-    def _check_words(self, text: str, kind: str, cited: Sequence[Evidence]) -> Supported | Unsupported:
-        sources = {one.label: [read_source(chunk, self._language) for chunk in one.passages] for one in cited}
-        every = [source for held in sources.values() for source in held]
-        same = _same(text, cited, sources)
-        claim = read(text, self._language)
-        windows, share = ([], 0.0) if same else best_windows(claim, every, most=max(2, len(cited)))
-        reason = unsafe(text, every) if same else objection(text, claim, every, windows, share)
+    def _weigh_words(
+        self, text: str, sentence: CheckedSentence, cited: Sequence[Evidence], asked: ReadText
+    ) -> Supported | Unsupported | Doubtful:
+        read_of = {one.label: [read_source(chunk, self._language) for chunk in one.passages] for one in cited}
+        every = [source for held in read_of.values() for source in held]
+        same = _same(text, cited, read_of)
+        said = prose(text)
+        claim = read(said, self._language)
+        reason = unsafe(text, every) if same else hard_objection(text, claim, every, asked)
         if reason:
             return Unsupported(text=text, reason=reason)
-        found = [
-            _citation(one, window.source.chunk, window.statements[0].start, window.statements[-1].end)
-            for one in cited
-            for window in windows
-            if window.source in sources[one.label]
+        if same:
+            return Supported(text=text, kind=sentence.kind, citations=(same,))
+        if not claim.content:
+            return self._only_code(text, sentence, every)
+        windows, share = best_windows(claim, every, most=max(2, len(cited)))
+        reason = objection(said, claim, every, windows, share)
+        return self._rested(text, sentence, claim, every, windows, share, reason)
+
+    def _rested(
+        self,
+        text: str,
+        sentence: CheckedSentence,
+        claim: ReadText,
+        sources: Sequence[CheckedSource],
+        windows: Sequence[Window],
+        share: float,
+        reason: str | None,
+    ) -> Unsupported | Doubtful:
+        """The sentence with the words of the book that it rests on: those it names, or else those nearest to it."""
+        basis = sentence.basis or " \u2026 ".join(code_lines(text))
+        found = find_quote(basis, sources) or find_quote(basis, self._others(sources))
+        if found and (otherwise := quoted_otherwise(claim, [_read_quote(one, self._language) for one in found])):
+            return Unsupported(text=text, reason=otherwise)
+        near = bool(windows) and (not reason or (share >= NEAR and not sentence.basis))
+        if not found and not near:
+            missing = "rests on words that its sources do not have" if sentence.basis else reason or "rests on nothing"
+            return Unsupported(text=text, reason=missing)
+        quoted = found or [
+            FoundQuote(source=one.source, start=one.statements[0].start, end=one.statements[-1].end) for one in windows
         ]
-        return Supported(text=text, kind=kind, citations=(same,) if same else tuple(found))
+        order = [source.chunk.id for source in sources]
+        places = {one.source.chunk.id: order.index(one.source.chunk.id) for one in quoted if one.source.chunk.id in order}
+        quoted = sorted(quoted, key=lambda one: places.get(one.source.chunk.id, len(order)))
+        citations = self._citations(quoted)
+        supported = Supported(text=text, kind=sentence.kind, citations=citations)
+        passages = tuple(dict.fromkeys(_shown(self._evidence[one.label], self._language) for one in citations))
+        by_words = Unsupported(text=text, reason=reason) if reason else supported
+        return Doubtful(text=text, passages=passages, by_words=by_words, supported=supported)
+
+    def _only_code(self, text: str, sentence: CheckedSentence, sources: Sequence[CheckedSource]) -> Supported | Unsupported:
+        """A code block whose lines all stand in the sources, though not as a block of theirs."""
+        found = find_quote(" \u2026 ".join(code_lines(text)), sources)
+        if not found:
+            return Unsupported(text=text, reason="says nothing that its sources say")
+        return Supported(text=text, kind=sentence.kind, citations=self._citations(found))
+
+    def _others(self, sources: Sequence[CheckedSource]) -> list[CheckedSource]:
+        """What was found besides: a quote may stand there, under a label that was confused."""
+        known = {source.chunk.id for source in sources}
+        passages = (chunk for one in self._evidence.values() for chunk in one.passages if chunk.id not in known)
+        return [read_source(chunk, self._language) for chunk in passages]
+
+    def _citations(self, quoted: Sequence[FoundQuote]) -> tuple[Citation, ...]:
+        held = {chunk.id: one for one in reversed(self._evidence.values()) for chunk in one.passages}
+        return tuple(_citation(held[one.source.chunk.id], one.source.chunk, one.start, one.end) for one in quoted)
 
     def _check_quotes(self, sentence: CheckedSentence) -> Supported | Unsupported:
         """A sentence of the book's own words: nothing in it may differ from the stretches it names."""
@@ -134,9 +216,21 @@ class Checker:
                 return Unsupported(text=sentence.text, reason="quotes a place that was not found")
             citations.append(_citation(evidence, chunk, quote.start, quote.end))
             words.append((chunk, quote.start, quote.end))
-        if not _says(sentence, words):
+        if not says_only(sentence.text, sentence.kind, words):
             return Unsupported(text=sentence.text, reason="does not say what it quotes")
         return Supported(text=sentence.text, kind=sentence.kind, citations=tuple(citations))
+
+
+def _shown(evidence: Evidence, language: str) -> str:
+    """The evidence as a judge of meaning sees it: its place in the book, and its text without what speaks to a model."""
+    first = evidence.first
+    place = " > ".join(filter(None, (first.page_title, *first.heading_path)))
+    texts = [read_source(chunk, language).without_planted for chunk in evidence.passages]
+    return "\n\n".join([place, first.preface + texts[0], *texts[1:]])
+
+
+def _read_quote(one: FoundQuote, language: str) -> ReadText:
+    return read(one.source.chunk.text[one.start : one.end], language)
 
 
 def _same(text: str, cited: Sequence[Evidence], sources: Mapping[int, Sequence[CheckedSource]]) -> Citation | None:
@@ -156,32 +250,6 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
             if found:
                 return Supported(text=text, kind=kind, citations=(_citation(one, chunk, *found),))
     return Unsupported(text=text, reason=f"has {kind} that its sources do not have")
-
-
-def _says(sentence: CheckedSentence, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
-    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
-    letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
-    slices = [chunk.text[start:end] for chunk, start, end in quoted]
-    said = folded(sentence.text)
-    shown = folded(" ".join(readable(words) for words in slices))
-    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
-    if not said or said in (folded(" ".join(slices)), shown, plain):
-        return bool(said)
-    if any(
-        find_block(sentence.text, sentence.kind, words, chunk.preface)
-        for (chunk, _, _), words in zip(quoted, slices, strict=True)
-    ):
-        return True
-    for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
-        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
-            return len(read(said, "en").denials) == len(read(plain, "en").denials)
-    return said == folded(" ".join(map(_as_it_reads, quoted)))
-
-
-def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
-    chunk, start, end = quoted
-    same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
-    return next((one.readable for one in same), "")
 
 
 def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,15 @@ def assess(
         confidence_level=level,
         should_answer=level != "insufficient",
     )
+
+
+def together(metrics: ConfidenceMetrics, *, kept: int, removed: int) -> ConfidenceMetrics:
+    """The level of an answer that a model drafted: the reader's, one lower where more of the draft was removed than kept, and
+    never lower than `low`, since something was kept."""
+    levels: tuple[ConfidenceLevel, ...] = ("low", "medium", "high")
+    place = levels.index(metrics.confidence_level) if metrics.confidence_level in levels else 0
+    level = levels[max(0, place - (removed > kept))]
+    return replace(metrics, confidence_level=level, should_answer=True)
 
 
 def confidence_level(average: float, count: int, *, all_there_is: bool = False) -> ConfidenceLevel:

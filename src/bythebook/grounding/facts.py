@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import readable
-from bythebook.grounding.quantities import NUMBER_WORDS, ROUND_NUMBERS, UNIT_WORD, UNITS, numbers_in, spoken_with_units
+from bythebook.grounding.quantities import UNITS, Quantity, quantities
 from bythebook.index.lexical import STOP_WORDS, words
 
 LATEX = re.compile(r"\\(?:text|mathrm|operatorname|unit|si)\s*\{([^{}]*)\}")
@@ -37,6 +37,12 @@ ALSO_DENIES = frozenset({
 NO_NEGATION = re.compile(
     r"\bnot (?:only|just|merely)\b|\bwhether or not\b|\bno matter\b|\bno (?:more|less|fewer|later) than\b", re.I
 )
+REPLY = re.compile(
+    r"\A\W{0,9}(?:(?:probably|generally|usually|normally|strictly) )?(?:no|yes|not)"
+    r"(?: (?:quite|really|necessarily|exactly|directly))?\s?[,:;.!\u2013\u2014]",
+    re.IGNORECASE,
+)
+"""How an answer to a yes-or-no question opens: it denies what was asked, and nothing of the book's."""
 CLAUSE = re.compile(
     r"[,;:.](?=\s)|\s[\u2013\u2014-]\s|\b(?:and|but|or|because|which|while|whereas|so that|although)\b", re.IGNORECASE
 )
@@ -51,6 +57,7 @@ LIGHT = (
     " serve serves act acts like within between during through via per whether either another other"
 )
 SCOPE = 3
+UNIT_WORD = re.compile(r"[%°$€]|[A-Za-zµμ]{2,}+(?:/[a-z]++)?")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -80,7 +87,8 @@ class ReadText:
     content: tuple[str, ...]
     stems: frozenset[str]
     numbers: frozenset[tuple[str, str]]
-    known_numbers: frozenset[tuple[str, str]]
+    quantities: tuple[Quantity, ...]
+    """All numbers, those too that a draft need not repeat."""
     units: frozenset[str]
     names: frozenset[str]
     identifiers: frozenset[str]
@@ -97,21 +105,16 @@ def read(markdown: str, language: str) -> ReadText:
     english = language.casefold().startswith("en")
     found = words(text, language)
     light = _light() if english else frozenset[str]()
-    numbers, counted = numbers_in(text)
-    content = [
-        (start, stem)
-        for start, end, stem in _whole(found)
-        if stem not in light and start not in counted and text[start:end].casefold() not in NUMBER_WORDS
-    ]
-    spoken = {(NUMBER_WORDS[word.casefold()], "") for word in WORD.findall(text) if word.casefold() in NUMBER_WORDS}
-    round_ones = {(ROUND_NUMBERS[word.casefold()], "") for word in WORD.findall(text) if word.casefold() in ROUND_NUMBERS}
-    units = {unit for _, unit in numbers if unit} | {UNITS[word] for word in UNIT_WORD.findall(text) if word in UNITS}
+    counted = quantities(text, english=english)
+    taken = {place for one in counted for place in range(one.start, one.end)}
+    content = [(start, stem) for start, _, stem in _whole(found) if stem not in light and start not in taken]
+    units = {one.unit for one in counted if one.unit} | {UNITS[word] for word in UNIT_WORD.findall(text) if word in UNITS}
     return ReadText(
         text=text,
         content=tuple(dict.fromkeys(stem for _, stem in content)),
         stems=frozenset(stem for _, _, stem in found),
-        numbers=frozenset(numbers | (spoken_with_units(spoken, text) if english else set())),
-        known_numbers=frozenset(numbers | spoken | round_ones),
+        numbers=frozenset(one.pair for one in counted if one.asked),
+        quantities=counted,
         units=frozenset(units),
         names=_names(text, language),
         identifiers=frozenset(found for found in IDENTIFIER.findall(text) if found.casefold() not in NO_IDENTIFIERS),
@@ -170,7 +173,7 @@ def _names(text: str, language: str) -> frozenset[str]:
 
 
 def _denials(text: str, content: list[tuple[int, str]]) -> tuple[Denial, ...]:
-    masked = NO_NEGATION.sub(lambda match: "_" * len(match[0]), re.sub(r"\A(?:No|Yes),", "   ", text))
+    masked = NO_NEGATION.sub(lambda match: "_" * len(match[0]), REPLY.sub(lambda match: " " * len(match[0]), text))
     words_of_it = [(match.start(), match.end(), match[0].casefold().replace("\u2019", "'")) for match in WORD.finditer(masked)]
     denying = [(start, end, _is_plain(word)) for start, end, word in words_of_it if _is_plain(word) or word in ALSO_DENIES]
     said = [(start, stem) for start, stem in content if stem not in _denying()]

@@ -31,6 +31,9 @@ CHATTER = re.compile(
 """The drafter talking about itself or to the reader."""
 
 
+SIGNS = {"√": ("sqrt", "root"), "∑": ("sum", "Σ"), "∏": ("prod",), "∫": ("int",), "∞": ("infin",)}
+
+
 def unsafe(text: str, sources: Sequence[CheckedSource]) -> str | None:
     """What is wrong with a sentence whatever it says."""
     return _unseen(text, sources) or _markup(text, sources)
@@ -70,6 +73,14 @@ def _addresses(source: CheckedSource) -> set[str]:
     return {source.chunk.source_url}.union(*map(_addresses_in, stated))
 
 
+def _strange_sign(text: str, sources: Sequence[CheckedSource]) -> str | None:
+    """A sign of mathematics that the sources have neither as a sign nor in words."""
+    for sign, words in SIGNS.items():
+        if sign in text and not any(word in source.raw or word in source.shown for source in sources for word in (sign, *words)):
+            return f"has a sign that its sources do not have: {sign}"
+    return None
+
+
 def misquotes(text: str, sources: Sequence[CheckedSource]) -> str | None:
     for quoted in quotations(text):
         if not any(source.says(quoted) or source.says(quoted[:-1] if quoted[-1] in ",." else quoted) for source in sources):
@@ -78,7 +89,7 @@ def misquotes(text: str, sources: Sequence[CheckedSource]) -> str | None:
         tight = "".join(formula.split())
         if not any(tight in "".join(source.raw.split()) for source in sources):
             return f"has a formula that its sources do not have: {formula}"
-    return None
+    return _strange_sign(text, sources)
 
 
 def quotations(text: str) -> list[str]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
-LABELS = r"\d{1,3}(?:\s*(?:[,;&\-\u2013]|and|to)\s*\d{1,3})*"
+LABELS = r"\d{1,3}(?:\s{0,3}(?:[,;&\-\u2013]|and|to)\s{0,3}\d{1,3}){0,20}"
 MARKER = re.compile(
-    rf"""\[\^?(?:(?:sources?|labels?|results?):?\s*)?(?P<labels>{LABELS})\](?:\([^()\s]*\))?
+    rf"""\[\^?(?:(?:sources?|labels?|results?):?\s{{0,3}})?(?P<labels>{LABELS})\](?:\([^()\s]{{0,300}}\))?
     | \u3010(?P<wide>{LABELS})[^\u3010\u3011\n]{{0,80}}\u3011
-    | \[sources?:[^\[\]\n]*\]
-    | \(from\ (?:chapter|lesson|module|section)\ [^()\n]*\)""",
+    | \[sources?:[^\[\]\n]{{0,300}}\]
+    | \(from\ (?:chapter|lesson|module|section)\ [^()\n]{{0,300}}\)""",
     re.VERBOSE | re.IGNORECASE,
 )
-ROUND = re.compile(r"(?<![^\s])(?P<before>\w*)\s*\((?P<labels>\d{1,2}(?:,\s*\d{1,2})*)\)(?=[.!?]*\s*\Z)")
+ROUND = re.compile(r"\((?P<labels>\d{1,2}(?:,\s{0,3}\d{1,2}){0,20})\)\Z")
 NUMBERED_THINGS = re.compile(r"(?:eq|equation|fig|figure|step|table|section|chapter|case|rule|item|line|no)s?", re.IGNORECASE)
-INDEXED = re.compile(r"\w*(?:[_\d]|[a-z][A-Z])\w*\Z")
-"""An identifier right before a bracket: "float32[8]" is no citation."""
+INDEXED = re.compile(r"[_\d]|[a-z][A-Z]")
+"""What makes the word right before a bracket an identifier: "float32[8]" is no citation."""
+LONGEST_WORD = 100
 KEPT = re.compile(
     r"(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|(?P<tick>`{1,2})(?!`).+?(?<!`)(?P=tick)(?!`)|\$[^\s$](?:[^$\n]*[^\s$])?\$",
     re.DOTALL,
@@ -33,18 +34,39 @@ def split_markers(text: str) -> tuple[str, tuple[int, ...]]:
             parts.append(kept[0])
             at = kept.end()
     shown = "".join(parts).strip()
-    last = ROUND.search(shown) if not labels else None
-    found = _labels(last["labels"]) if last else []
-    if last and not NUMBERED_THINGS.fullmatch(last["before"]) and found == sorted({*found} - {0}):
-        labels.update(dict.fromkeys(found))
-        shown = (shown[: last.start()] + last["before"] + shown[last.end() :]).strip()
+    if not labels:
+        shown = _without_round(shown, labels)
     return shown, tuple(label for label in labels if label > 0)
+
+
+def _without_round(shown: str, labels: dict[int, None]) -> str:
+    """A text that ends in "(1)" or "(1, 2)", as some models cite. "Equation (1)" is none."""
+    said = shown.rstrip(".!? \t\n")
+    last = ROUND.search(said, max(0, len(said) - LONGEST_WORD))
+    if not last:
+        return shown
+    before, found = said[: last.start()].rstrip(), _labels(last["labels"])
+    if NUMBERED_THINGS.fullmatch(_last_word(before)) or found != sorted({*found} - {0}):
+        return shown
+    if last.start() and not (shown[last.start() - 1].isspace() or shown[last.start() - 1].isalnum()):
+        return shown
+    labels.update(dict.fromkeys(found))
+    return (before + shown[len(said) :]).strip()
+
+
+def _last_word(text: str) -> str:
+    """The letters, digits and underscores right at the end of a text."""
+    tail = text[-LONGEST_WORD:]
+    at = len(tail)
+    while at and (tail[at - 1].isalnum() or tail[at - 1] == "_"):
+        at -= 1
+    return tail[at:]
 
 
 def _without_markers(text: str, labels: dict[int, None]) -> str:
     parts, at = [], 0
     for marker in MARKER.finditer(text):
-        if INDEXED.search(text, 0, marker.start()):
+        if INDEXED.search(_last_word(text[max(0, marker.start() - LONGEST_WORD) : marker.start()])):
             continue
         labels.update(dict.fromkeys(_labels(marker["labels"] or marker["wide"] or "")))
         before = text[at : marker.start()]

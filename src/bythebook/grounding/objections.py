@@ -1,15 +1,19 @@
-"""What speaks against a drafted sentence, given the passages it cites. Each rule answers with a reason or with nothing."""
+"""The words rule: whether the words of the passages carry a drafted sentence. Each part answers with a reason or with nothing.
+
+It decides where no model judges the meaning. It is strict: a sentence in words of its own mostly falls by it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from bythebook.grounding.alignment import altered
 from bythebook.grounding.facts import Denial, ReadText, stem
-from bythebook.grounding.form import asks, chatter, misquotes, unsafe
-from bythebook.grounding.support import CheckedSource, CheckedStatement, Window
+from bythebook.grounding.hard_facts import is_swap, placed
+from bythebook.grounding.support import CheckedSource, Window
+from bythebook.grounding.synonyms import contraries, synonyms
 
 ENOUGH = 0.65
 """The share of content words that must be found."""
@@ -23,118 +27,65 @@ ONE_CARRIES = 0.45
 """The share that a single statement of the book must hold, so that words gathered from everywhere make no claim."""
 CLOSE = 0.5
 """The share of a draft's words from which a statement of the book is about the same, and its negations count."""
-SWAPPED = 0.6
-"""A number or name is another statement's when its own covers no more than this share of what the best one covers."""
-OPPOSITES = (
-    "increase decrease|more less|more fewer|higher lower|high low|above below|before after|always never|first last|left right"
-    "|faster slower|fast slow|larger smaller|large small|maximum minimum|max min|most least|true false|open close|start stop"
-    "|input output|inside outside|positive negative|enable disable|strong weak|strongest weakest|longer shorter|long short"
-    "|early late|earlier later|safe dangerous|cheap expensive|heavier lighter|wide narrow|gain lose|accept reject|front rear"
-    "|upper lower|push pull|add remove|allow forbid|internal external|absolute relative|static dynamic|hot cold|up down"
-    "|publisher subscriber|server client|sender receiver|parent child|easy hard|easier harder|better worse|best worst"
-)
 ABSOLUTES = ("always", "only", "guarantee", "all", "never")
 """Words that make a statement stronger. Where a draft has one, the book must have it too."""
+VERB = re.compile(
+    r"is|are|was|were|has|have|had|can|may|must|will|does|do|did|should|would|could|needs?|uses?|loads?|runs?|makes?|gives?|sends?|takes?"
+    r"|provides?|renders?|allows?|stores?|keeps?|works?|returns?|lets?|holds?|contains?|requires?|supports?",
+    re.IGNORECASE,
+)
+CONCESSION = re.compile(
+    r"\b(?:even if|even though|although|though|despite|regardless|whether or not|in spite of)\b", re.IGNORECASE
+)
+EITHER = re.compile(r"\beither\b", re.IGNORECASE)
+CHOICE = re.compile(r"\b(?:either|or|alternatively|optional|optionally)\b", re.IGNORECASE)
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 
 
 def objection(
     text: str, claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float
 ) -> str | None:
-    """Why the sentence must not be shown; None where nothing speaks against it."""
+    """Why the words do not carry the sentence; None where they do. The hard facts have been looked at before."""
     return (
-        unsafe(text, sources)
-        or asks(text)
-        or chatter(text, sources)
-        or misquotes(text, sources)
-        or _numbers(claim, sources)
-        or _names(claim, sources)
-        or _swapped(claim, sources)
+        _opening_name(claim, sources)
+        or _swapped_name(claim, sources)
         or _too_little(claim, sources, windows, share)
         or _denies(claim, windows)
         or _opposite(claim, windows, sources)
+        or _contrary_nearby(claim, sources)
+        or _concedes(claim, windows)
         or altered(claim.text, [text for window in windows for text in window.texts], sources[0].language)
     )
 
 
-def _all_statements(sources: Sequence[CheckedSource]) -> Iterator[CheckedStatement]:
-    return (statement for source in sources for statement in source.statements if not statement.planted)
-
-
-def _numbers(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    for number in sorted(claim.numbers):
-        held = any(_has_number(statement.reading, number) for statement in _all_statements(sources))
-        if not held and not any(_has_number(source.around, number) for source in sources):
-            return f"says {' '.join(number).strip()}, which its sources do not say"
-    return None
-
-
-def _has_number(reading: ReadText, number: tuple[str, str]) -> bool:
-    value, unit = number
-    if not unit:
-        return any(value == known for known, _ in reading.known_numbers)
-    return number in reading.known_numbers or ((value, "") in reading.known_numbers and unit in reading.units)
-
-
-def _names(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    for name in sorted(claim.identifiers | claim.names):
-        if not any(source.names(name) or _has_stem(source, name) for source in sources):
-            return f"names {name}, which its sources do not"
+def _opening_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     if claim.opening and not any(claim.opening in source.stems for source in sources) and not _ordinary(claim):
         return f"is about {claim.text.split()[0]}, which its sources do not name"
     return None
 
 
-def _has_stem(source: CheckedSource, name: str) -> bool:
-    return name.isalpha() and stem(name, source.language) in source.stems
-
-
 def _ordinary(claim: ReadText) -> bool:
-    """A first word that is no name and no subject: "Typically", "Using", "Choose"."""
-    first = claim.text.split()[0].strip("\"'“‘(«*_,;:").casefold()
-    return first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper()
+    """A first word that is no subject: "Typically", "Using", "Keep in mind". A subject has its verb right behind it."""
+    first, *others = claim.text.split()[:2]
+    first = first.strip("\"'“‘(«*_,;:").casefold()
+    if first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper():
+        return True
+    return not (others and VERB.fullmatch(others[0].strip(",;:")))
 
 
-def _swapped(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """A number or name that the book uses, but of something else."""
+def _swapped_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """A name that the book uses, but of something else."""
     words = frozenset(claim.content)
-    for number in sorted(claim.numbers):
-        rival = [
-            s
-            for s in _placed(sources)
-            if any(u == number[1] for _, u in s[0].reading.numbers) and not _has_number(s[0].reading, number)
-        ]
-        own = [s for s in _placed(sources) if _has_number(s[0].reading, number)]
-        if _is_swap(words, own, rival):
-            return f"says {' '.join(number).strip()} of something else than its sources do"
     for name in sorted(claim.identifiers | claim.names):
         parts = frozenset(stem(part, sources[0].language) for part in re.findall(r"\w+", name))
         rest = words - parts
         rival = [
-            s for s in _placed(sources) if not parts <= s[0].reading.stems and (s[0].reading.names or s[0].reading.identifiers)
+            s for s in placed(sources) if not parts <= s[0].reading.stems and (s[0].reading.names or s[0].reading.identifiers)
         ]
-        own = [s for s in _placed(sources) if parts <= s[0].reading.stems]
-        if len(rest) > 1 and _is_swap(rest, own, rival) and not any(parts <= source.around.stems for source in sources):
+        own = [s for s in placed(sources) if parts <= s[0].reading.stems]
+        if len(rest) > 1 and is_swap(rest, own, rival) and not any(parts <= source.around.stems for source in sources):
             return f"says of {name} what its sources say of something else"
     return None
-
-
-def _placed(sources: Sequence[CheckedSource]) -> Iterator[tuple[CheckedStatement, frozenset[str]]]:
-    """Each statement with the words it is about: its own, and those of the one before where it leans on it."""
-    for source in sources:
-        for place, statement in enumerate(source.statements):
-            before = source.statements[place - 1].reading.stems if place and statement.leans else frozenset[str]()
-            yield statement, statement.reading.stems | before
-
-
-def _is_swap(
-    words: frozenset[str],
-    own: list[tuple[CheckedStatement, frozenset[str]]],
-    rival: list[tuple[CheckedStatement, frozenset[str]]],
-) -> bool:
-    held = max((len(words & stems) for _, stems in own), default=0)
-    other = max((len(words & stems) for _, stems in rival), default=0)
-    return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
 
 
 def _too_little(claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float) -> str | None:
@@ -144,11 +95,12 @@ def _too_little(claim: ReadText, sources: Sequence[CheckedSource], windows: Sequ
         *(source.around.stems for source in sources),
         *(statement.reading.stems for window in windows for statement in window.statements),
     )
-    missing = [word for word in claim.content if word not in found]
+    missing = [word for word in claim.content if not synonyms(word) & found]
+    share = max(share, 1 - len(missing) / len(claim.content))
     if missing and (len(claim.content) <= FEW_WORDS or share < ENOUGH):
         return f"says more than its sources do ({len(claim.content) - len(missing)} of {len(claim.content)} words found)"
     words = frozenset(claim.content)
-    one = max(len(words & stems) for statement, stems in _placed(sources) if not statement.planted)
+    one = max(len(words & stems) for statement, stems in placed(sources) if not statement.planted)
     headed = max(len(words & source.around.stems) for source in sources)
     if one + (headed if one > 1 else 0) < ONE_CARRIES * len(words) / max(1, len({window.source.chunk.id for window in windows})):
         return "joins words that no sentence of its sources joins"
@@ -158,12 +110,12 @@ def _too_little(claim: ReadText, sources: Sequence[CheckedSource], windows: Sequ
 def _new_claim(claim: ReadText, found: frozenset[str]) -> bool:
     """Whether a clause of the sentence, or a run of its words, has next to nothing of the sources."""
     for clause in claim.clauses:
-        known = sum(word in found for word in clause)
+        known = sum(bool(synonyms(word) & found) for word in clause)
         if (len(clause) >= 2 and not known) or (len(clause) >= 3 and known < CLAUSE_SHARE * len(clause)):
             return True
     run = 0
     for word in claim.content:
-        run = 0 if word in found else run + 1
+        run = 0 if synonyms(word) & found else run + 1
         if run >= NEW_IN_A_ROW:
             return True
     return False
@@ -205,7 +157,7 @@ def _opposite(claim: ReadText, windows: Sequence[Window], sources: Sequence[Chec
         *(statement.reading.stems for window in windows for statement in window.statements),
     )
     for word in claim.stems - found:
-        if found & _opposites().get(word, frozenset()) or any(
+        if found & contraries(word) or any(
             prefix + word in found or (word.startswith(prefix) and word.removeprefix(prefix) in found) for prefix in PREFIXES
         ):
             return f"says the opposite of its sources ({word})"
@@ -214,14 +166,30 @@ def _opposite(claim: ReadText, windows: Sequence[Window], sources: Sequence[Chec
     return None
 
 
-@cache
-def _opposites() -> dict[str, frozenset[str]]:
-    pairs: dict[str, set[str]] = {}
-    for pair in OPPOSITES.split("|"):
-        one, other = (stem(word, "en") for word in pair.split())
-        pairs.setdefault(one, set()).add(other)
-        pairs.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in pairs.items()}
+def _contrary_nearby(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """A word of which the book says the contrary where it speaks of the very same, though it has the word elsewhere."""
+    for clause in claim.clauses:
+        for word in clause:
+            others = contraries(word, nearby=True)
+            if not others or len(clause) < FEW_WORDS:
+                continue
+            rest = frozenset(clause) - {word}
+            own = max((len(rest & stems) for _, stems in placed(sources) if word in stems), default=0)
+            theirs = max((len(rest & stems) for _, stems in placed(sources) if others & stems and word not in stems), default=0)
+            if theirs > own and theirs >= max(2, CLOSE * len(rest)):
+                return f"says the opposite of its sources ({word})"
+    return None
+
+
+def _concedes(claim: ReadText, windows: Sequence[Window]) -> str | None:
+    """ "Even if", "although" or "either", where the book has no such turn: what it gives as a reason may have become an obstacle,
+    and what it asks for a choice."""
+    found = CONCESSION.search(claim.text)
+    if found and not any(CONCESSION.search(text) for window in windows for text in window.texts):
+        return f"says '{found[0].casefold()}' where its sources do not"
+    if EITHER.search(claim.text) and not any(CHOICE.search(text) for window in windows for text in window.texts):
+        return "offers a choice that its sources do not offer"
+    return None
 
 
 @cache

@@ -99,6 +99,12 @@ class CheckedSource:
         return places
 
     @cached_property
+    def without_planted(self) -> str:
+        """The text without the paragraphs that speak to a model instead of a reader."""
+        text = self.chunk.text
+        return "\n\n".join(text[start:end] for start, end in _paragraphs(text) if not PLANTED.search(text, start, end))
+
+    @cached_property
     def raw(self) -> str:
         return folded(f"{self.chunk.preface}\n{self.chunk.text}")
 
@@ -118,7 +124,8 @@ class CheckedSource:
 
     def names(self, name: str) -> bool:
         where = f"{self.raw} {self.shown} {self.around.text}"
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", where, 0 if _is_code(name) else re.IGNORECASE) is not None
+        opening = "" if name.startswith("/") else r"(?<!\w)"  # a path may stand at the end of an address
+        return re.search(rf"{opening}{re.escape(name)}(?!\w)", where, 0 if _is_code(name) else re.IGNORECASE) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -223,7 +230,7 @@ def _mask(bits: dict[str, int], stems: frozenset[str]) -> int:
 def _windows(source: CheckedSource, bits: dict[str, int], *, with_code: bool) -> Iterator[Window]:
     masks = []
     for statement in source.statements:
-        numbers = frozenset(f"#{value}" for value, _ in statement.reading.known_numbers)
+        numbers = frozenset(f"#{one.value}" for one in statement.reading.quantities)
         silent = statement.planted or (statement.code and not with_code)
         masks.append(0 if silent else _mask(bits, statement.reading.stems | numbers))
     for first in range(len(masks)):

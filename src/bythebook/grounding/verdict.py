@@ -58,6 +58,14 @@ def decide(
     return verdict
 
 
+def left_to_model(verdict: Verdict, *, score_threshold: float) -> Verdict:
+    """With a model, whether passages on the subject answer is the model's to tell. A threshold that somebody set holds."""
+    if not isinstance(verdict, Unanswerable) or verdict.reason != "not_in_book":
+        return verdict
+    asked_for = score_threshold > DEFAULT_SCORE_THRESHOLD and verdict.confidence.max_similarity < score_threshold
+    return verdict if asked_for else Answerable(confidence=verdict.confidence)
+
+
 def _within(
     confidence: ConfidenceMetrics, score_threshold: float, shown: int, similarity_threshold: float, on_subject: bool
 ) -> Verdict:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from bythebook.answering.opentelemetry import SpanRecorder
     from bythebook.drafting.completion import WriteLine
     from bythebook.drafting.draft import Drafter
+    from bythebook.drafting.openai_agents.drafter import AgentDrafter
     from bythebook.embedding.embedder import Embedder
     from bythebook.embedding.parallel import Spread
+    from bythebook.grounding.judgement import Judge
     from bythebook.index.vectors import VectorIndex
     from bythebook.retrieval.sentence_reader import SentenceReader
 
@@ -56,18 +58,25 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
     return SpreadEmbedder(embedder, open_lone_granite, spread)
 
 
-def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, WriteLine | None]:
-    """The model's, when one is configured, and who writes a line; else the one that answers in the book's own sentences."""
+def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, WriteLine | None, Judge | None]:
+    """The model's, when one is configured, who writes a line, and who judges meaning; else the one that answers in the book's own
+    sentences."""
     if not settings.openai_api_key and not settings.openai_base_url:
         from bythebook.drafting.extractive import ExtractiveDrafter
 
-        return ExtractiveDrafter(reader), None
+        return ExtractiveDrafter(reader), None, None
+    drafter = open_model(settings)
+    return drafter, drafter.write_line, drafter.judge if settings.check == "meaning" else None
+
+
+def open_model(settings: Settings) -> AgentDrafter:
+    """The model's drafter, with the server that is configured or OpenAI's."""
     with _extra("openai", "OPENAI_API_KEY" if settings.openai_api_key else "OPENAI_BASE_URL", "the OpenAI Agents SDK"):
         from bythebook.drafting.openai_agents.drafter import AgentDrafter
         from bythebook.drafting.openai_agents.options import OPENAI_URL, AgentOptions
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
-    drafter = AgentDrafter(
+    return AgentDrafter(
         AgentOptions(
             api_key=settings.openai_api_key.value if settings.openai_api_key else "",
             base_url=settings.openai_base_url or OPENAI_URL,
@@ -80,9 +89,10 @@ def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, W
             call_seconds=settings.model_seconds,
             total_seconds=answer_seconds(settings),
             line_seconds=settings.model_seconds / 4,
+            check_model=settings.check_model or "",
+            check_seconds=settings.model_seconds / 4,
         )
     )
-    return drafter, drafter.write_line
 
 
 def answer_seconds(settings: Settings) -> float:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bythebook.drafting.completion import WriteLine
     from bythebook.drafting.draft import Drafter
     from bythebook.embedding.embedder import Embedder
+    from bythebook.grounding.judgement import Judge
     from bythebook.index.vectors import VectorIndex
     from bythebook.retrieval.search import Search
     from bythebook.retrieval.sentence_reader import SentenceReader
@@ -71,7 +72,7 @@ class Library:
         """One per process: its limit on looks at once holds for all turns."""
         from bythebook.answering.answerer import Answerer
 
-        drafter, write_line = self._model
+        drafter, write_line, judge = self._model
         return Answerer(
             search=self.search,
             assessor=self.assessor,
@@ -80,6 +81,9 @@ class Library:
             drafter=drafter,
             tool_name=self.settings.tool_name,
             write_line=write_line,
+            judge=judge,
+            model_decides=write_line is not None,
+            evidence_tokens=self.settings.evidence_tokens,
             total_seconds=answer_seconds(self.settings),
             tracing=self._tracing,
         )
@@ -108,7 +112,7 @@ class Library:
             await self.__dict__["_spans"].close()
 
     @cached_property
-    def _model(self) -> tuple[Drafter, WriteLine | None]:
+    def _model(self) -> tuple[Drafter, WriteLine | None, Judge | None]:
         return open_drafter(self.settings, self.sentence_reader)
 
     @cached_property

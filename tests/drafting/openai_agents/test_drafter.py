@@ -16,7 +16,7 @@ import httpx
 import pytest
 from agents.tracing import get_trace_provider
 
-from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, ToolCall, Usage
+from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, NotInPassages, ToolCall, Usage
 from bythebook.drafting.openai_agents.drafter import AgentDrafter
 from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.errors import InvalidSettings, NotFound, RateLimited, Rejected, Unavailable
@@ -141,7 +141,16 @@ def test_what_is_sent_besides_the_conversation(server: ChatServer) -> None:
     function = body["tools"][0]["function"]
     assert (body["temperature"], body["stream_options"]) == (0.0, {"include_usage": True})
     assert (function["name"], function["parameters"]["required"]) == ("search_textbook", ["query"])
-    assert body.keys() == {"model", "messages", "tools", "tool_choice", "temperature", "stream", "stream_options"}
+    assert body.keys() == {
+        "model",
+        "messages",
+        "tools",
+        "tool_choice",
+        "temperature",
+        "stream",
+        "stream_options",
+        "response_format",
+    }
 
 
 def test_model_temperature_length_and_tool_name_are_settings(server: ChatServer) -> None:
@@ -363,11 +372,12 @@ def test_a_model_that_does_not_exist(server: ChatServer) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_request_that_is_refused_is_not_made_again_and_shows_no_key(server: ChatServer, status: int) -> None:
+def test_a_request_that_is_refused_is_made_again_only_without_structured_output(server: ChatServer, status: int) -> None:
+    refused = Fails(status=status, message=f"too long for {KEY}")
     with pytest.raises(Rejected, match=rf"with status {status} \(too long for …\)") as raised:
-        drafted(server, Fails(status=status, message=f"too long for {KEY}"))
+        drafted(server, refused, refused)
     assert KEY not in str(raised.value)
-    assert len(server.bodies) == 1
+    assert ["response_format" in body for body in server.bodies] == [True, False]
 
 
 def test_a_spent_quota_is_not_asked_again(server: ChatServer) -> None:
@@ -565,3 +575,62 @@ def test_the_stand_in_refuses_what_the_real_one_refuses(server: ChatServer, body
     answer = httpx.post(f"{server.url}/chat/completions", json=sent, headers={"Authorization": f"Bearer {KEY}"})
     assert answer.status_code == status
     assert message in answer.text
+
+
+def drafted_by(server: ChatServer, *turns: Script) -> list[DraftEvent]:
+    """As a server may refuse something first."""
+    with running(server):
+        server.turns.extend(turns)
+
+        async def draft() -> list[DraftEvent]:
+            drafter = AgentDrafter(AgentOptions(api_key=KEY, base_url=server.url, patience=Patience(tries=1, sleep=Sleeps())))
+            try:
+                return [event async for event in drafter.draft(REQUEST)]
+            finally:
+                await drafter.close()
+
+        return asyncio.run(draft())
+
+
+def test_a_server_without_structured_output_is_asked_for_lines() -> None:
+    server = ChatServer(key=KEY, structured=False)
+    quoted = Says(text="> A node is one process of a robot.\nA node is one process [1].\n")
+    (sentence,) = [event for event in drafted_by(server, quoted) if isinstance(event, DraftSentence)]
+    assert (sentence.text, sentence.labels, sentence.basis) == (
+        "A node is one process.",
+        (1,),
+        "A node is one process of a robot.",
+    )
+    assert len(server.refused) == 1
+
+
+def test_a_server_without_tools_gets_the_results_with_the_question() -> None:
+    server = ChatServer(key=KEY, structured=False, tools=False)
+    assert sentences(drafted_by(server, ANSWER)) == ANSWERED
+    (body,) = server.bodies
+    assert "tools" not in body
+    assert body["messages"][-1]["role"] == "user"
+    assert NODES in body["messages"][-1]["content"]
+    assert server.refused[-1] == "This model does not support tools"
+
+
+def test_a_server_with_structured_output_and_without_tools_may_still_search() -> None:
+    server = ChatServer(key=KEY, tools=False)
+    more = Says(text='{"answered": false, "search": "timer", "sentences": []}')
+    events = drafted_by(server, more, Says(text="A timer calls its function every 100 ms [2]."))
+    assert [event.query for event in events if isinstance(event, ToolCall)] == ["timer"]
+    assert sentences(events) == [("A timer calls its function every 100 ms.", (2,))]
+    assert all("response_format" in body for body in server.bodies)
+
+
+def test_a_model_that_declines_is_told_apart_from_one_that_says_nothing() -> None:
+    for said in ('{"answered": false, "search": "", "sentences": []}', "@none"):
+        events = drafted_by(ChatServer(key=KEY), Says(text=said))
+        assert [event for event in events if not isinstance(event, Usage)] == [NotInPassages()]
+
+
+def test_a_server_that_cannot_stream_is_read_whole() -> None:
+    assert sentences(drafted_by(ChatServer(key=KEY, streams=False), ANSWER)) == ANSWERED
+    events = drafted_by(ChatServer(key=KEY, streams=False), calls("timer"), ANSWER)
+    assert [event.query for event in events if isinstance(event, ToolCall)] == ["timer"]
+    assert sentences(events) == ANSWERED

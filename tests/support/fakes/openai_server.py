@@ -21,6 +21,7 @@ Json = dict[str, Any]
 
 PATH = "/v1/chat/completions"
 FIELDS = {"model", "messages", "tools", "tool_choice", "temperature", "max_tokens", "stream", "stream_options", "store"}
+STRUCTURED = "response_format"
 ROLES = {"system", "user", "assistant", "tool"}
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -68,9 +69,22 @@ class ChatServer:
     """`turns` are played one a request. `bodies` are the requests that were in order. One that is not `listening` holds its port,
     so that no other answers there."""
 
-    def __init__(self, *, key: str = "sk-test", model: str = "gpt-4o-mini", listening: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        key: str = "sk-test",
+        model: str = "gpt-4o-mini",
+        listening: bool = True,
+        structured: bool = True,
+        tools: bool = True,
+        streams: bool = True,
+    ) -> None:
         self.key = key
         self.model = model
+        self.models = {model}
+        self.structured = structured
+        self.tools = tools
+        self.streams = streams
         self.turns: deque[Script] = deque()
         self.bodies: list[Json] = []
         self.refused: list[str] = []
@@ -105,11 +119,14 @@ class ChatServer:
         if headers.get("Content-Type") != "application/json":
             raise RequestError(400, "Content-Type must be application/json")
         body: Json = json.loads(content)
-        if unknown := body.keys() - FIELDS:
+        if unknown := body.keys() - FIELDS - ({STRUCTURED} if self.structured else set()):
             raise RequestError(400, f"Unrecognized request argument supplied: {', '.join(sorted(unknown))}")
-        if body.get("model") != self.model:
+        if body.get("model") not in {self.model, *self.models}:
             raise RequestError(404, f"The model `{body.get('model')}` does not exist or you do not have access to it.")
+        if not self.tools and ("tools" in body or any(message.get("role") == "tool" for message in body["messages"])):
+            raise RequestError(400, "This model does not support tools")
         check_settings(body)
+        check_response_format(body.get(STRUCTURED))
         check_tools(body)
         check_messages(body.get("messages"))
         self.bodies.append(body)
@@ -128,6 +145,24 @@ def check_settings(body: Json) -> None:
         raise RequestError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
     if options is not None and (options.keys() - {"include_usage"} or not isinstance(options.get("include_usage"), bool)):
         raise RequestError(400, f"Invalid 'stream_options': {options}")
+
+
+def check_response_format(given: Any) -> None:
+    """Strict schemas name every property as required and allow no other."""
+    if given is None:
+        return
+    form = given.get("json_schema", {})
+    if given.get("type") != "json_schema" or not NAME.fullmatch(form.get("name", "")) or form.get("strict") is not True:
+        raise RequestError(400, f"Invalid 'response_format': {given}")
+    waiting = [form.get("schema", {})]
+    while waiting:
+        schema = waiting.pop()
+        if schema.get("type") == "object":
+            if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != schema["properties"].keys():
+                raise RequestError(400, f"Invalid schema for response_format '{form['name']}'")
+            waiting += schema["properties"].values()
+        if schema.get("type") == "array":
+            waiting.append(schema["items"])
 
 
 def check_tools(body: Json) -> None:
@@ -238,7 +273,7 @@ def _handler_for(server: ChatServer) -> type[BaseHTTPRequestHandler]:  # noqa: C
                 case Fails():
                     error = {"message": turn.message, "type": "invalid_request_error", "param": None, "code": turn.code}
                     self._send_json(turn.status, {"error": error}, turn.headers)
-                case Says() if body.get("stream"):
+                case Says() if body.get("stream") and server.streams:
                     self._stream(body, turn)
                 case Says():
                     self._send_json(200, completion(body, turn, len(server.bodies)), {})

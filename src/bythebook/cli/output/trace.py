@@ -76,7 +76,8 @@ def _print_draft(console: Console, trace: Trace) -> None:
         mark = Text("✗ ", style="red") if one.dropped else Text("✓ ", style="green")
         labels = "".join(f" [{label}]" for label in one.labels)
         line = mark.append(one.text, style="default").append(labels, style="cyan")
-        console.print(_indented(line.append(f"  ({one.dropped})" if one.dropped else "", style="yellow")))
+        why = "; ".join(filter(None, (one.dropped, one.note)))
+        console.print(_indented(line.append(f"  ({why})" if why else "", style="yellow")))
 
 
 def _print_steps(console: Console, trace: Trace) -> None:

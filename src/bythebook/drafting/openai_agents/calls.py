@@ -6,12 +6,14 @@ A key is sent in a header and nowhere else: no message or log of this module sho
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import cached_property
 from typing import Any, NoReturn, cast
 
-from agents import OpenAIChatCompletionsModel
+from agents import ModelSettings, OpenAIChatCompletionsModel
 from agents.items import TResponseStreamEvent
 from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, Omit
 from openai.resources.chat import AsyncChat, AsyncCompletions
@@ -37,6 +39,12 @@ CONNECT_SECONDS = 10.0
 NO_KEY = "none"
 """The SDK wants one. It is not sent."""
 NO_QUOTA = "insufficient_quota"
+RESPONSE_FORMAT = "response_format"
+TOOLS = re.compile(r"\b(?:tools?|functions?|tool_choice)\b", re.IGNORECASE)
+FORM = re.compile(r"response_format|schema|grammar|json", re.IGNORECASE)
+"""What servers speak of that refuse tools, and that refuse structured output."""
+NO_STRUCTURE = (400, 415, 422, 501)
+"""With what servers refuse structured output. Where it was something else, the request without it is refused too, and says so."""
 
 WORDS = frozenset({"response.output_text.delta", "response.refusal.delta", "response.function_call_arguments.delta"})
 """Events that carry something a model wrote. Once one of them is out, the call cannot be made again."""
@@ -52,11 +60,17 @@ class CutOff(Exception):
         self.finish_reason = finish_reason
 
 
+class NotStructured(Exception):
+    """The server refuses a request for structured output, or one with tools. The same is then asked for without."""
+
+
 class ModelServer(AsyncOpenAI):
-    """One server, one key. Its streams end with CutOff unless the answer is whole, which the SDK does not tell."""
+    """One server, one key. Its streams end with CutOff unless the answer is whole, which the SDK does not tell. `structured`
+    and `tools` turn false once the server has refused structured output, or tools."""
 
     def __init__(self, base_url: str, *, key: str, timeout_seconds: float) -> None:
         self.key = checked_key(key, KEY_VARIABLE)
+        self.structured = self.tools = True
         super().__init__(api_key=key or NO_KEY, base_url=base_url, timeout=timeout_seconds, max_retries=0)
         self.organization = self.project = None  # the SDK takes them from the environment
         self.host = self.base_url.host
@@ -93,10 +107,24 @@ class _Completions(AsyncCompletions):
         return _whole(await super().create(**given))
 
 
+async def _chunks(stream: Any) -> AsyncIterator[ChatCompletionChunk]:
+    """The stream's chunks. A server that cannot stream sends its answer whole, as JSON, and that is then the one chunk."""
+    if not stream.response.headers.get("Content-Type", "").startswith("application/json"):
+        async for chunk in stream:
+            yield chunk
+        return
+    whole = json.loads(await stream.response.aread())
+    for choice in whole.get("choices") or ():
+        choice["delta"] = choice.pop("message", None) or {}
+        for index, call in enumerate(choice["delta"].get("tool_calls") or ()):
+            call["index"] = index
+    yield ChatCompletionChunk.model_validate({**whole, "object": "chat.completion.chunk"})
+
+
 async def _whole(stream: Any) -> AsyncIterator[ChatCompletionChunk]:
     finish_reason: str | None = None
     try:
-        async for chunk in stream:
+        async for chunk in _chunks(stream):
             for choice in chunk.choices or ():
                 finish_reason = choice.finish_reason or finish_reason
             yield chunk
@@ -134,11 +162,29 @@ class PatientModel(OpenAIChatCompletionsModel):
                     yield event
                 return
             except (APIError, CutOff, ValueError) as error:
+                self._refuses_structure(error, named, given)
                 failure = self._failure(error)
                 if begun:
                     raise self._cut_off() from error
             tries += 1
             await self._wait_or_give_up(failure, tries)
+
+    def _refuses_structure(self, error: Exception, named: dict[str, Any], given: tuple[Any, ...]) -> None:
+        """Servers name the reason in words of their own: tools where they speak of them, else structured output."""
+        settings = named.get("model_settings") or next((one for one in given if isinstance(one, ModelSettings)), None)
+        body = settings.extra_body if settings else None
+        if not isinstance(error, APIStatusError) or error.status_code not in NO_STRUCTURE:
+            return
+        said = self._said(error)
+        with_tools = self._server.tools and settings is not None and settings.tool_choice is not None
+        structured = isinstance(body, dict) and RESPONSE_FORMAT in body
+        if with_tools and TOOLS.search(said) and not (structured and FORM.search(said)):
+            self._server.tools = False
+        elif structured:
+            self._server.structured = False
+        else:
+            return
+        raise NotStructured from error
 
     async def _in_time(self, events: Events) -> AsyncIterator[TResponseStreamEvent]:
         ends_at = min(asyncio.get_running_loop().time() + self._call_seconds, self.deadline)

@@ -22,7 +22,8 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
-    """All that can be set. The seconds are those of one call, of all calls of a draft together, and of a line."""
+    """All that can be set. The seconds are those of one call, of all calls of a draft together, of a line, and of a
+    judgement. `check_model`: the one that judges, where it is another."""
 
     api_key: str
     base_url: str = OPENAI_URL
@@ -36,6 +37,8 @@ class AgentOptions:
     call_seconds: float = 60.0
     total_seconds: float = 90.0
     line_seconds: float = 15.0
+    check_model: str = ""
+    check_seconds: float = 15.0
     patience: Patience = field(default_factory=lambda: Patience(tries=3))
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from agents import Agent, ModelSettings, RunConfig, Runner, ToolExecutionConfig
 from agents.items import TResponseInputItem
@@ -13,15 +13,21 @@ from agents.result import RunResultStreaming
 from agents.stream_events import StreamEvent
 
 from bythebook.drafting.draft import Usage
-from bythebook.drafting.openai_agents.calls import ModelServer
+from bythebook.drafting.openai_agents.answer_form import response_format
+from bythebook.drafting.openai_agents.calls import RESPONSE_FORMAT, ModelServer
 from bythebook.drafting.openai_agents.options import AgentOptions
 
 Events = AsyncGenerator[StreamEvent, None]
 
 
 def model_settings(
-    options: AgentOptions, server: ModelServer, *, tool_choice: Literal["auto", "none"] | None = None
+    options: AgentOptions,
+    server: ModelServer,
+    *,
+    tool_choice: Literal["auto", "none"] | None = None,
+    schema: tuple[str, dict[str, Any]] | None = None,
 ) -> ModelSettings:
+    """`schema`: the name and the JSON schema of what the model is to write, where the server can be asked for that."""
     return ModelSettings(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
@@ -30,6 +36,7 @@ def model_settings(
         # OpenAI keeps what it is sent unless told not to; other servers need not know the field.
         store=False if server.is_openai else None,
         tool_choice=tool_choice,
+        extra_body={RESPONSE_FORMAT: response_format(*schema)} if schema else None,
     )
 
 

@@ -10,6 +10,7 @@ from agents import Agent, FunctionTool
 
 from bythebook.drafting import prompts
 from bythebook.drafting.draft import DraftRequest, ToolCall
+from bythebook.drafting.openai_agents.answer_form import ANSWER_SCHEMA
 from bythebook.drafting.openai_agents.calls import ModelServer, PatientModel
 from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.drafting.openai_agents.runs import model_settings
@@ -29,7 +30,8 @@ class SearchTool:
     def __init__(self, request: DraftRequest, options: AgentOptions, server: ModelServer) -> None:
         self.evidence = {one.label: one for one in request.evidence}
         self._search_again = request.search_again
-        self._left = 0 if options.tool_choice == "none" or request.search_again is None else MAX_SEARCHES
+        possible = options.tool_choice != "none" and request.search_again is not None
+        self._left = MAX_SEARCHES if possible else 0
         self._calls: list[ToolCall] = []
         self._name = options.tool_name
         self._model = PatientModel(
@@ -42,14 +44,27 @@ class SearchTool:
         self.agent: Agent[None] = Agent(
             name="drafter",
             instructions=prompts.instructions(
-                request, system_prompt=options.system_prompt, tool_name=options.tool_name, may_search=self._left > 0
+                request,
+                system_prompt=options.system_prompt,
+                tool_name=options.tool_name,
+                may_search=self._left > 0 and server.tools,
+                structured=server.structured,
             ),
             model=self._model,
-            tools=[self._tool()],
+            tools=[self._tool()] if server.tools else [],
             reset_tool_choice=False,
             # `required` is met by the search that stands in the conversation already.
-            model_settings=model_settings(options, server, tool_choice="auto" if self._left else "none"),
+            model_settings=model_settings(
+                options,
+                server,
+                tool_choice=("auto" if self._left else "none") if server.tools else None,
+                schema=("answer", ANSWER_SCHEMA) if server.structured else None,
+            ),
         )
+
+    @property
+    def may_search(self) -> bool:
+        return self._left > 0
 
     def new_calls(self) -> list[ToolCall]:
         """The searches made since this was last asked."""

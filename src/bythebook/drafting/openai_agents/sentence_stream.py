@@ -1,4 +1,4 @@
-"""What a model streams, cut into sentences with their labels."""
+"""What a model streams, cut into sentences with their labels and the words of the book that each rests on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bythebook.drafting.draft import DraftSentence
+from bythebook.drafting.openai_agents.answer_form import LONGEST
 from bythebook.drafting.openai_agents.labels import nearest_labels
+from bythebook.drafting.openai_agents.quoted_text import QuotedText
 from bythebook.drafting.openai_agents.unwrapper import Unwrapper
-from bythebook.grounding.sentence_splitter import SentenceSplitter, kind_of, split_markers
+from bythebook.drafting.prompts import NO_INFORMATION, NOT_IN_PASSAGES
+from bythebook.grounding.sentence_splitter import kind_of, split_markers
 from bythebook.retrieval.evidence import Evidence
 
 ACCORDING = re.compile(
@@ -21,14 +24,16 @@ ACCORDING = re.compile(
 
 class SentenceStream:
     """A run's raw events in, sentences out. A sentence the model repeats after a further search comes once. `answered` tells
-    whether the model's last message says anything; `call` holds the arguments of a search that it wrote out instead."""
+    whether the model's last message says anything; `call` holds the arguments of a search that it wrote out instead; `declined`
+    tells whether it said, in the form agreed on, that the passages do not answer."""
 
     def __init__(self, evidence: Mapping[int, Evidence], language: str) -> None:
-        self.answered = False
+        self.answered = self.declined = False
         self._evidence = evidence
         self._language = language
         self._seen: set[str] = set()
-        self._splitter = SentenceSplitter()
+        self._heard = 0
+        self._text = QuotedText()
         self._unwrapper = Unwrapper()
 
     @property
@@ -37,24 +42,35 @@ class SentenceStream:
 
     def read(self, event: Any) -> list[DraftSentence]:
         if event.type == "response.created":
-            self.answered = False
+            self.answered = self.declined = False
             self._unwrapper = Unwrapper()
         if event.type == "response.output_text.delta":
-            return self._new(self._splitter.feed(self._unwrapper.feed(event.delta)))
+            self._heard += len(event.delta)
+            return self._new(self._text.feed(self._unwrapper.feed(event.delta))) if self._heard <= LONGEST else []
         if event.type == "response.completed":
-            return self._new([*self._splitter.feed(self._unwrapper.flush()), *self._splitter.flush()])
+            drafted = self._new([*self._text.feed(self._unwrapper.flush()), *self._text.flush()])
+            self.declined = self.declined or self._unwrapper.declined
+            return drafted
         return []
 
-    def _new(self, sentences: list[str]) -> list[DraftSentence]:
+    def _new(self, sentences: list[tuple[str, str, tuple[int, ...]]]) -> list[DraftSentence]:
         drafted = []
-        for sentence in sentences:
+        for sentence, basis, quoted in sentences:
             text, labels = split_markers(marked_at_its_end(sentence))
             self.answered = self.answered or bool(text)
-            if text and text not in self._seen:
+            if _declines(text):
+                self.declined = True
+            elif text and text not in self._seen:
                 self._seen.add(text)
-                labels = labels or nearest_labels(text, self._evidence.values(), self._language)
-                drafted.append(DraftSentence(text=text, labels=labels, kind=kind_of(text)))
+                labels = labels or quoted or nearest_labels(text, self._evidence.values(), self._language)
+                drafted.append(DraftSentence(text=text, labels=labels, kind=kind_of(text), basis=basis))
         return drafted
+
+
+def _declines(sentence: str) -> bool:
+    """Whether this is the line agreed on, or document B's sentence in its place: that and nothing else."""
+    said = sentence.strip("`\"'*_. \u2019").replace("\u2019", "'").casefold()
+    return said in (NOT_IN_PASSAGES, NO_INFORMATION.casefold())
 
 
 def marked_at_its_end(sentence: str) -> str:

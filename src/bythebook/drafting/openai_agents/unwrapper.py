@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import re
 
+from bythebook.drafting.openai_agents.answer_form import StructuredAnswer
+
 TAGGED = re.compile(r"<(?P<tag>think|thinking|reasoning|tool_call)>", re.IGNORECASE)
 FENCED = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<language>\w*)[ \t]*\n(?P<inside>.*?)\n[ \t]*(?P=mark)\s*", re.DOTALL)
 FENCE = re.compile(r"(?:`{3,}|~{3,})(?P<language>\w*)[ \t]*\n")
@@ -19,20 +21,37 @@ DECIDED = 24
 
 
 class Unwrapper:
-    """One message of a model. `call` holds the arguments of a tool call that it wrote out."""
+    """One message of a model. `call` holds the arguments of a tool call that it wrote out; `declined`: it says in the form agreed
+    on that the passages do not answer."""
 
     def __init__(self) -> None:
         self.call: str | None = None
+        self.declined = False
         self._held = ""
         self._open = False
+        self._json: StructuredAnswer | None = None
 
     def feed(self, text: str) -> str:
-        """What has come of the answer. One that is wrapped whole comes at the end."""
+        """What has come of the answer. One that is wrapped whole comes at the end, unless it is of the form agreed on."""
         self._held += text
-        return self._release(final=False)
+        if self._json is not None:
+            return self._json.feed(text)
+        released = self._release(final=False)
+        if not self._open and self._held.startswith("{"):
+            self._json = StructuredAnswer()
+            return self._json.feed(self._held)
+        return released
 
     def flush(self) -> str:
-        return self._release(final=True)
+        if self._json is None:
+            return self._release(final=True)
+        self._decline(self._json)
+        return "" if self._json.gave or self.declined else self._release(final=True)
+
+    def _decline(self, answer: StructuredAnswer) -> None:
+        self.declined = answer.declined
+        if search := answer.search:
+            self.call = json.dumps({"query": search})
 
     def _release(self, *, final: bool) -> str:
         if not self._open:
@@ -73,14 +92,23 @@ class Unwrapper:
         """The answer that a JSON object holds; nothing where it holds a call; None where it is neither."""
         try:
             given = json.loads(text, strict=False)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(given, dict):
             return None
         if isinstance(given.get("name"), str) and isinstance(given.get("arguments"), dict):
             self.call = json.dumps(given["arguments"])
             return ""
+        if isinstance(given.get("sentences"), list):
+            return self._structured(text)
         return next((given[name] for name in ANSWERS if isinstance(given.get(name), str)), None)
+
+    def _structured(self, text: str) -> str:
+        """An answer of the form agreed on, with something around it."""
+        answer = StructuredAnswer()
+        said = answer.feed(text)
+        self._decline(answer)
+        return said
 
 
 def _may_wrap(text: str) -> bool:

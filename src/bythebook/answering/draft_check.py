@@ -1,0 +1,140 @@
+"""The sentences of one draft, checked in their order; their meaning is judged while the next ones are drafted.
+
+A batch goes to the judge as soon as none is under way, so that the first sentence waits for nobody. When the draft has ended,
+what is left goes out at once: an answer waits for one more round trip at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+
+from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, ToolCall, Usage
+from bythebook.grounding.citations import Checker, Doubtful
+from bythebook.grounding.judgement import Judge, Settled, assertions_of, settle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledSentence:
+    """A drafted sentence and what becomes of it."""
+
+    draft: DraftSentence
+    settled: Settled
+
+
+@dataclass(slots=True)
+class _Queued:
+    draft: DraftSentence
+    doubtful: Doubtful | None = None
+    settled: Settled | None = None
+
+
+class DraftCheck:
+    """The check of one draft. Without a judge the words rule decides, and every sentence is decided at once."""
+
+    def __init__(self, checker: Checker, judge: Judge | None) -> None:
+        self.checker = checker
+        self.tokens = 0
+        self._judge = judge
+        self._queue: deque[_Queued] = deque()
+        self._unasked: list[_Queued] = []
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def add(self, draft: DraftSentence) -> None:
+        one = _Queued(draft)
+        self._queue.append(one)
+        if self._judge is None:
+            one.settled = Settled(outcome=self.checker.check(draft), by="program")
+            return
+        weighed = self.checker.weigh(draft)
+        if isinstance(weighed, Doubtful):
+            one.doubtful = weighed
+            self._unasked.append(one)
+        else:
+            one.settled = Settled(outcome=weighed, by="program")
+
+    def ready(self) -> Iterator[SettledSentence]:
+        """The sentences that are decided and have none before them that is not."""
+        while self._queue and (settled := self._queue[0].settled):
+            yield SettledSentence(draft=self._queue.popleft().draft, settled=settled)
+
+    def ask(self, wake: Callable[[BaseException | None], None], *, last: bool = False) -> None:
+        """Sends what waits to the judge, unless it is busy and more may come. `wake` is called when it has answered, or with
+        what went wrong."""
+        if self._judge is None or not self._unasked or (self._asking and not last):
+            return
+        batch, self._unasked = self._unasked, []
+        task = asyncio.create_task(self._ask(self._judge, batch))
+        self._asking.add(task)
+
+        def done(ended: asyncio.Task[None]) -> None:
+            self._asking.discard(ended)
+            wake(None if ended.cancelled() else ended.exception())
+
+        task.add_done_callback(done)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._asking or self._unasked)
+
+    async def _ask(self, judge: Judge, batch: list[_Queued]) -> None:
+        doubtful = [one.doubtful for one in batch if one.doubtful]
+        judgement = await judge(assertions_of(doubtful))
+        self.tokens += judgement.tokens
+        for one, settled in zip(batch, settle(doubtful, judgement), strict=True):
+            one.settled = settled
+
+    async def close(self) -> None:
+        """Nothing is asked any more."""
+        for task in list(self._asking):
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
+
+
+async def checked_draft(
+    events: AsyncIterator[DraftEvent], check: DraftCheck
+) -> AsyncGenerator[DraftEvent | SettledSentence, None]:
+    """The events of a draft, its sentences as soon as they are decided."""
+    inbox: asyncio.Queue[_Inbox] = asyncio.Queue()
+    reading = asyncio.create_task(_read(events, inbox))
+    reading.add_done_callback(lambda ended: inbox.put_nowait(_End(None if ended.cancelled() else ended.exception())))
+    ended = False
+    try:
+        while not ended or check.busy:
+            item = await inbox.get()
+            error = item.error if isinstance(item, _End) else item
+            if isinstance(error, BaseException):
+                raise error
+            ended = ended or isinstance(item, _End)
+            if isinstance(item, DraftSentence):
+                check.add(item)
+            elif isinstance(item, ToolCall | Usage | NotInPassages):
+                yield item
+            check.ask(inbox.put_nowait, last=ended)
+            for one in check.ready():
+                yield one
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+        await check.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The draft has ended, well or with an error."""
+
+    error: BaseException | None
+
+
+_Inbox = DraftEvent | _End | BaseException | None
+"""What was drafted, how the draft ended, and how a judgement did: None where it went well."""
+
+
+async def _read(events: AsyncIterator[DraftEvent], inbox: asyncio.Queue[_Inbox]) -> None:
+    """Puts what is drafted into the inbox."""
+    async for event in events:
+        inbox.put_nowait(event)

@@ -1,0 +1,117 @@
+"""`bythebook model`: whether the configured language model can be used, and which ones there are on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from bythebook.cli.options import AsJson, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bythebook.drafting.local_servers import LocalServer
+    from bythebook.evaluation.model_trial import TrialTurn
+    from bythebook.settings import Settings
+
+app = typer.Typer(help="Try the configured language model.", no_args_is_help=True)
+
+FOLLOWS, MOSTLY = 0.9, 0.6
+"""The share of sentences with a quote from which a model follows the protocol, or mostly does."""
+
+
+@app.callback()
+def _group() -> None:
+    """Try the configured language model."""
+
+
+@app.command("check")
+def check(json: AsJson = False) -> None:
+    """Ask the configured model a dozen questions about the sample book: its form, its speed, and what was removed."""
+    import asyncio
+
+    from bythebook.settings import read_settings
+
+    settings = read_settings()
+    if not settings.openai_api_key and not settings.openai_base_url:
+        _suggest(json=json)
+        return
+    turns = asyncio.run(_tried(settings, quiet=json))
+    if json:
+        typer.echo(to_json(turns))
+    else:
+        _print(settings.openai_model, turns)
+    if not any(turn.kept for turn in turns):
+        raise typer.Exit(1)
+
+
+def _suggest(*, json: bool) -> None:
+    import asyncio
+
+    from bythebook.drafting.local_servers import find_local_servers
+
+    found = asyncio.run(find_local_servers())
+    if json:
+        typer.echo(to_json(found))
+        return
+    typer.echo("No model is configured, and none is needed: answers are then made of the book's own sentences.")
+    for server in found:
+        typer.echo(_suggestion(server))
+    if not found:
+        typer.echo("No model server answers on the usual ports of this machine. docs/models.md says which there are.")
+
+
+def _suggestion(server: LocalServer) -> str:
+    shown = ", ".join(server.models[:5])
+    return (
+        f"\n{server.name} answers at {server.base_url} with {shown}. To try it:\n"
+        f"  export OPENAI_BASE_URL={server.base_url}\n  export OPENAI_MODEL={server.models[0]}\n  bythebook model check"
+    )
+
+
+async def _tried(settings: Settings, *, quiet: bool) -> list[TrialTurn]:
+    from bythebook.cli.demo import sample_book
+    from bythebook.evaluation.files import read_cases
+    from bythebook.evaluation.model_trial import trial_questions, try_model
+    from bythebook.wiring.adapters import open_model
+
+    folder = sample_book()
+    questions, book = trial_questions(folder, read_cases(folder / "questions.jsonl").cases)
+    drafter = open_model(settings)
+    turns = []
+    try:
+        async for turn in try_model(questions, book, drafter, drafter.judge if settings.check == "meaning" else None):
+            turns.append(turn)
+            if not quiet:
+                typer.echo(f"{'ok ' if turn.right else '-- '} {turn.seconds:6.1f} s  {turn.question}")
+    finally:
+        await drafter.close()
+    return turns
+
+
+def _print(model: str, turns: Sequence[TrialTurn]) -> None:
+    sentences, kept = sum(turn.sentences for turn in turns), sum(turn.kept for turn in turns)
+    quoted, judged = sum(turn.quoted for turn in turns), sum(turn.judged for turn in turns)
+    waits = sorted(turn.first_seconds for turn in turns if turn.first_seconds is not None)
+    answerable = [turn for turn in turns if turn.answerable]
+    others = [turn for turn in turns if not turn.answerable]
+    typer.echo(f"\n{model}")
+    typer.echo(
+        f"  protocol    {_protocol(quoted, sentences)} ({quoted} of {sentences} sentences came with the words they rest on)"
+    )
+    typer.echo(f"  answered    {sum(turn.right for turn in answerable)} of {len(answerable)} questions that the passages answer")
+    typer.echo(f"  refused     {sum(turn.right for turn in others)} of {len(others)} that they do not")
+    typer.echo(f"  removed     {sentences - kept} of {sentences} sentences by the check; a judge decided {judged}")
+    if waits:
+        typer.echo(f"  first words {waits[len(waits) // 2]:.1f} s in the median, {waits[-1]:.1f} s at worst")
+    typer.echo(f"  tokens      {sum(turn.tokens for turn in turns) // max(1, len(turns)):,} for one question")
+    for reason in dict.fromkeys(reason for turn in turns for reason in turn.removed):
+        typer.echo(f"  - removed because it {reason}")
+    for error in dict.fromkeys(turn.error for turn in turns if turn.error):
+        typer.echo(f"  - {error}")
+
+
+def _protocol(quoted: int, sentences: int) -> str:
+    share = quoted / sentences if sentences else 0.0
+    return "followed" if share >= FOLLOWS else "mostly followed" if share >= MOSTLY else "not followed"

@@ -1,0 +1,116 @@
+"""The form in which a model gives an answer: each sentence with the words of the book that it rests on, or that there is none.
+
+A server with structured output is asked for JSON, any other for lines: a line that begins with "> " quotes, the next one says.
+JSON is turned into such lines as it streams, so that everything behind reads one form.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+END = "\x1e"
+"""Ends a sentence that came as JSON: nothing that follows belongs to it."""
+LONGEST = 40_000
+"""Characters after which a model is no longer listened to: no answer takes a tenth of that."""
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["answered", "search", "sentences"],
+    "properties": {
+        "answered": {"type": "boolean", "description": "Whether the results answer the question"},
+        "search": {"type": "string", "description": "Other words to search the book for, where they do not; else empty"},
+        "sentences": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["quote", "label", "text"],
+                "properties": {
+                    "quote": {"type": "string", "description": "The words of the result, character for character"},
+                    "label": {"type": "integer", "description": "The label of that result"},
+                    "text": {"type": "string", "description": "One sentence that says no more than the quote"},
+                },
+            },
+        },
+    },
+}
+
+
+def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """What a server with structured output is sent."""
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def as_lines(sentence: Any) -> str:
+    """One sentence of a structured answer in the line form; nothing where it is none."""
+    if not isinstance(sentence, dict) or not isinstance(sentence.get("text"), str) or not sentence["text"].strip():
+        return ""
+    quote = sentence.get("quote") if isinstance(sentence.get("quote"), str) else ""
+    labels = sentence.get("labels", sentence.get("label"))
+    numbers = [str(one) for one in (labels if isinstance(labels, list) else [labels]) if re.fullmatch(r"\d{1,3}", str(one))]
+    markers = "".join(f"[{one}]" for one in numbers)
+    opening = f"> {' '.join(str(quote).split())}\n" if quote and str(quote).strip() else ""
+    return f"{opening}{sentence['text'].strip()} {markers}".replace(END, " ").rstrip() + f"\n{END}"
+
+
+class StructuredAnswer:
+    """JSON as it streams: each sentence comes as soon as its object is complete. Each character is looked at once."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._object: list[str] = []
+        self._depth = 0
+        self._in_string = self._escaped = False
+        self.gave = False
+
+    def feed(self, text: str) -> str:
+        """The sentences that are complete now, as lines."""
+        self._text.append(text)
+        return "".join(as_lines(found) for character in text if (found := self._next(character)) is not None)
+
+    def _next(self, character: str) -> Any:
+        """The object that this character completes inside a list of the outermost one; else None."""
+        inside = self._depth >= 3
+        if self._in_string:
+            self._in_string = character != '"' or self._escaped
+            self._escaped = character == "\\" and not self._escaped
+        elif character == '"':
+            self._in_string = True
+        elif character in "{[":
+            self._depth += 1
+        elif character in "}]":
+            self._depth -= 1
+        if inside or self._depth >= 3:
+            self._object.append(character)
+        if not inside or self._depth >= 3:
+            return None
+        written, self._object = "".join(self._object), []
+        found = _loaded(written)
+        self.gave = self.gave or bool(as_lines(found))
+        return found
+
+    @property
+    def declined(self) -> bool:
+        """Whether the whole message says that the passages do not answer."""
+        return not self.gave and (self._whole.get("answered") is False or self._whole.get("sentences") == [])
+
+    @property
+    def search(self) -> str:
+        """The words to search for instead, where the model wants that."""
+        search = self._whole.get("search") if self.declined else ""
+        return search.strip() if isinstance(search, str) else ""
+
+    @property
+    def _whole(self) -> dict[str, Any]:
+        whole = _loaded("".join(self._text))
+        return whole if isinstance(whole, dict) else {}
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None

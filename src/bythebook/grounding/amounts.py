@@ -1,0 +1,167 @@
+"""What speaks against the numbers of a drafted sentence: values, units, bounds and rates that its sources do not have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bythebook.grounding.facts import ReadText, stem
+from bythebook.grounding.quantities import Quantity, equal, reciprocal
+from bythebook.grounding.support import CheckedSource, CheckedStatement
+from bythebook.grounding.units import KIND_OF, UNITS
+
+DERIVED = 12
+"""A count of this many or fewer, written as a word, may be the drafter's own: "three things: A, B and C"."""
+RELATION = re.compile(r"\b(?:period|interval|every|cycle|frequency|rate|hertz|Hz)\b", re.IGNORECASE)
+"""Words by which a text relates a rate to a period."""
+MEASURES = re.compile(
+    r"\b(?:(?:nano|micro|milli)?seconds|minutes|hours|days|weeks|months|years|(?:kilo|centi|milli)?met(?:er|re)s|(?:kilo)?grams"
+    r"|(?:kilo|mega|giga|tera)?bytes)\b|\bper (?:second|minute|hour|day|week|month|year)\b",
+    re.IGNORECASE,
+)
+JOINED = re.compile(r"[,;]|\band\b|\bor\b", re.IGNORECASE)
+
+
+def number_objection(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText) -> str | None:
+    """Why a number of the sentence is not the sources' number; None where each of them is."""
+    return (
+        _unknown(claim, sources, asked)
+        or _bounded(claim, sources)
+        or _another_unit(claim, sources)
+        or _another_count(claim, sources)
+    )
+
+
+def has_number(statement: CheckedStatement | ReadText, number: tuple[str, str]) -> bool:
+    """Whether a statement has this quantity, in whatever unit of its kind."""
+    reading = statement.reading if isinstance(statement, CheckedStatement) else statement
+    value, unit = number
+    for known in reading.quantities:
+        if equal(number, known.pair) or (not unit and value == known.value):
+            return True
+        if value == known.value and not known.unit and unit in reading.units:
+            return True
+    return False
+
+
+def stated(sources: Sequence[CheckedSource]) -> Iterator[CheckedStatement]:
+    """Every statement that speaks to a reader."""
+    return (statement for source in sources for statement in source.statements if not statement.planted)
+
+
+def _unknown(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText) -> str | None:
+    for one in claim.quantities:
+        if has_number(asked, one.pair):
+            continue
+        if one.asked and not _known(one, sources) and not _derived(one, claim, sources):
+            return f"says {one.written}, which its sources do not say"
+    return None
+
+
+def _known(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
+    if any(has_number(statement, one.pair) for statement in stated(sources)):
+        return True
+    if any(has_number(source.around, one.pair) for source in sources):
+        return True
+    return _in_paragraph(one, sources) or _related(one, sources)
+
+
+def _in_paragraph(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
+    """The value without a unit in one sentence, and the unit in another of the same paragraph."""
+    if not one.unit:
+        return False
+    for source in sources:
+        values, units = set[int](), set[int]()
+        for statement in source.statements:
+            if any(one.value == known.value and not known.unit for known in statement.reading.quantities):
+                values.add(statement.paragraph)
+            if one.unit in statement.reading.units:
+                units.add(statement.paragraph)
+        if values & units:
+            return True
+    return False
+
+
+def _related(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
+    """A period where the text has the rate, or the other way round, and says that one is the other."""
+    return KIND_OF.get(one.unit) in ("time", "frequency") and any(
+        reciprocal(one.pair, known.pair) and RELATION.search(statement.reading.text)
+        for statement in stated(sources)
+        for known in statement.reading.quantities
+    )
+
+
+def _derived(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
+    """A small count in words that the sentence makes itself, and that no source contradicts with another count of the same."""
+    if not one.spoken or one.unit or one.bound or not one.value.isdigit() or int(one.value) > DERIVED:
+        return False
+    counted = {stem(word, source.language) for source in sources[:1] for word in one.counts}
+    rivals = (known for statement in stated(sources) for known in statement.reading.quantities)
+    if any(counted & {stem(word, sources[0].language) for word in known.counts} for known in rivals):
+        return False
+    pointing = claim.text[max(0, one.start - 6) : one.start].casefold().rstrip()
+    return pointing.endswith((" the", "these", "those", "both", "all")) or len(JOINED.findall(claim.text)) + 1 >= int(one.value)
+
+
+def _bounded(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """ "At most two" where the book says "at least two", and "0.02 per hour" where it says "per minute"."""
+    for one in claim.quantities:
+        same = [
+            known
+            for statement in stated(sources)
+            for known in statement.reading.quantities
+            if equal(one.pair, known.pair) or (one.value == known.value and not (one.unit and known.unit))
+        ]
+        if one.bound and same and all(known.bound and known.bound != one.bound for known in same):
+            return f"says at {one.bound} {one.written} where its sources say the contrary"
+        if one.per and same and all(known.per and known.per != one.per for known in same):
+            return f"says {one.written} per {one.per}, which its sources do not say"
+    return None
+
+
+def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """Milliseconds without a number, where the sources speak of seconds."""
+    known = frozenset[str]().union(
+        *(source.around.units for source in sources), *(statement.reading.units for statement in stated(sources))
+    )
+    for match in MEASURES.finditer(claim.text):
+        unit = UNITS[match[0].casefold().removeprefix("per ")]
+        kind = KIND_OF.get(unit)
+        if unit not in known and kind and any(KIND_OF.get(other) == kind for other in known):
+            return f"says {match[0]}, which its sources do not say"
+    return None
+
+
+def _another_count(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """ "Ten matrix multiplications" where the sources have one of them, and ten of something else."""
+    language = sources[0].language
+    every = [known for statement in stated(sources) for known in statement.reading.quantities if not known.unit]
+    for one in claim.quantities:
+        counted = {stem(word, language) for word in one.counts}
+        if one.unit or not one.asked or len(counted) < 2:
+            continue
+        same = [known for known in every if counted <= {stem(word, language) for word in known.counts}]
+        theirs = [
+            known for known in every if known.value == one.value and counted & {stem(word, language) for word in known.counts}
+        ]
+        if same and not theirs and all(known.value != one.value for known in same):
+            return f"says {one.written} {one.counts[0]} where its sources say {same[0].written}"
+    return None
+
+
+def quoted_otherwise(claim: ReadText, quoted: Sequence[ReadText]) -> str | None:
+    """A number that stands elsewhere in the source, where the words that the sentence rests on have another one of its kind."""
+    theirs = [known for reading in quoted for known in reading.quantities if known.asked]
+    spare = [known for known in theirs if not any(equal(known.pair, one.pair) for one in claim.quantities)]
+    for one in claim.quantities:
+        if not one.asked or any(equal(one.pair, known.pair) or one.value == known.value for known in theirs):
+            continue
+        rival = next((known for known in spare if _alike(one, known)), None)
+        if rival:
+            return f"says {one.written} where the words it rests on say {rival.written}"
+    return None
+
+
+def _alike(one: Quantity, other: Quantity) -> bool:
+    """Whether one could be written in the other's place: the same unit, and both versions or neither."""
+    return one.unit == other.unit and (one.value.count(".") > 1) == (other.value.count(".") > 1) and one.spoken == other.spoken

@@ -1,0 +1,121 @@
+"""What the program itself can hold against a drafted sentence: numbers, names, code and negations, and signs of abuse.
+
+Each rule answers with a reason or with nothing. They are few and sure: a true sentence in other words must not fall by them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bythebook.grounding.alignment import DENIES, denied
+from bythebook.grounding.amounts import has_number, number_objection, stated
+from bythebook.grounding.facts import REPLY, Denial, ReadText, stem
+from bythebook.grounding.form import asks, chatter, misquotes, unsafe
+from bythebook.grounding.support import CheckedSource, CheckedStatement, folded
+
+SWAPPED = 0.6
+"""A number or name is another statement's when its own covers no more than this share of what the best one covers."""
+ALIKE = 0.3
+"""The share of a sentence's words from which a statement with a negation may be what its own negation repeats."""
+SEEN_EVERYWHERE = ("0", "1")
+"""Numbers that stand in formulas and ranges of every kind: whose they are says nothing."""
+FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[`~]*+[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+PROMPT = re.compile(r"(?:\$|>>>|\.\.\.|#)[ \t]+")
+CALLED = re.compile(r"\(\)\Z")
+
+
+def hard_objection(text: str, claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText) -> str | None:
+    """Why the sentence must not be shown, whatever it means; None where the program knows nothing against it. A number of the
+    question as `asked` may be repeated."""
+    return (
+        unsafe(text, sources)
+        or asks(text)
+        or chatter(text, sources)
+        or changed_code(text, sources)
+        or misquotes(prose(text), sources)
+        or number_objection(claim, sources, asked)
+        or _another_number(claim, sources)
+        or _unknown_name(claim, sources)
+        or _denial(claim, sources)
+    )
+
+
+def prose(text: str) -> str:
+    """A sentence without the code blocks that stand in it; all of it where it is nothing else."""
+    return FENCED.sub(" ", text).strip()
+
+
+def changed_code(text: str, sources: Sequence[CheckedSource]) -> str | None:
+    """A line of a code block that no source has, character for character."""
+    for line in code_lines(text):
+        if not any(source.says(line) for source in sources):
+            return f"has code that its sources do not have: {line}"
+    return None
+
+
+def code_lines(text: str) -> list[str]:
+    """The lines of the code blocks in a text, without the prompt of a terminal."""
+    lines = (line.strip() for block in FENCED.finditer(text) for line in block[2].splitlines())
+    return [written for line in lines if (written := folded(PROMPT.sub("", line, count=1)))]
+
+
+def placed(sources: Sequence[CheckedSource]) -> Iterator[tuple[CheckedStatement, frozenset[str]]]:
+    """Each statement with the words it is about: its own, and those of the one before where it leans on it."""
+    for source in sources:
+        for place, statement in enumerate(source.statements):
+            before = source.statements[place - 1].reading.stems if place and statement.leans else frozenset[str]()
+            yield statement, statement.reading.stems | before
+
+
+def is_swap(
+    words: frozenset[str],
+    own: list[tuple[CheckedStatement, frozenset[str]]],
+    rival: list[tuple[CheckedStatement, frozenset[str]]],
+) -> bool:
+    """Whether another statement says so much more of the sentence's words than the one whose number or name it has."""
+    held = max((len(words & stems) for _, stems in own), default=0)
+    other = max((len(words & stems) for _, stems in rival), default=0)
+    return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
+
+
+def _another_number(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    words = frozenset(claim.content)
+    for number in sorted(one for one in claim.numbers if one[0] not in SEEN_EVERYWHERE):
+        same_unit = [one for one in placed(sources) if any(unit == number[1] for _, unit in one[0].reading.numbers)]
+        own = [one for one in placed(sources) if has_number(one[0], number)]
+        if is_swap(words, own, [one for one in same_unit if not has_number(one[0], number)]):
+            return f"says {' '.join(number).strip()} of something else than its sources do"
+    return None
+
+
+def _unknown_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    for name in sorted(claim.identifiers | claim.names):
+        forms = {name, CALLED.sub("", name)}
+        if not any(source.names(form) or _has_stem(source, form) for source in sources for form in forms):
+            return f"names {name}, which its sources do not"
+    return None
+
+
+def _has_stem(source: CheckedSource, name: str) -> bool:
+    return name.isalpha() and stem(name, source.language) in source.stems
+
+
+def _denial(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """A "not" that nobody in the sources says of the same, or one that is missing where the sentence runs as the book does."""
+    words = frozenset(claim.content)
+    denying = [one for one in stated(sources) if one.reading.denials]
+    theirs = [denial for one in denying for denial in one.reading.denials]
+    theirs += [denial for source in sources for denial in source.around.denials]
+    alike = any(len(words & one.reading.stems) >= max(3, ALIKE * len(words)) for one in denying)
+    plain = [one for one in claim.denials if one.plain]
+    if not alike and not all(any(_same_denial(one, other) for other in theirs) for one in plain):
+        return "denies what its sources do not deny"
+    said = REPLY.sub("", claim.text)
+    reason = denied(said, [statement.reading.text for statement in stated(sources)], sources[0].language)
+    repeated = all(any({*one.after} & {*other.after} for other in theirs) for one in plain if one.after)
+    return None if reason == DENIES and repeated else reason
+
+
+def _same_denial(one: Denial, other: Denial) -> bool:
+    return bool({*one.after, *one.before} & {*other.after, *other.before}) or not (one.after or one.before)

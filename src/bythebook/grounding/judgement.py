@@ -1,0 +1,101 @@
+"""Meaning judged by a second, blind look: what a judge is shown, what it answers, and what becomes of a sentence then.
+
+A judge sees a sentence and the passages it cites, and neither the question nor the rest of the draft. It is believed where it
+names deciding words that are really there; otherwise the words rule decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bythebook.grounding.citations import Doubtful, Supported, Unsupported
+from bythebook.grounding.support import folded
+
+LONGEST_WORDS = 120
+"""Characters of a judge's deciding words that a reason shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """What a judge sees: one sentence and the passages it cites, each with its place in the book."""
+
+    sentence: str
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What a judge says of one claim. `words` decided: those of a passage where it is supported, else those of the sentence."""
+
+    supported: bool
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The opinions on all claims of one batch, None where there is none; `note` says why, where the judge failed."""
+
+    opinions: tuple[Opinion | None, ...]
+    tokens: int = 0
+    note: str = ""
+
+
+Judge = Callable[[Sequence[Assertion]], Awaitable[Judgement]]
+"""Never raises for a server that fails or is late: its judgement then has no opinions and a note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What becomes of a sentence, and who decided it."""
+
+    outcome: Supported | Unsupported
+    by: Literal["program", "judge", "words"]
+    note: str = field(default="")
+
+
+def assertions_of(doubtful: Sequence[Doubtful]) -> list[Assertion]:
+    """What one batch asks: every sentence once, and once more, in another order, those whose words speak for them. A lone "no"
+    against the words of the book is the most frequent error of a judge."""
+    asked = [Assertion(sentence=one.text, passages=one.passages) for one in doubtful]
+    again = [claim for claim, one in zip(asked, doubtful, strict=True) if isinstance(one.by_words, Supported)]
+    return [*asked, *reversed(again)]
+
+
+def settle(doubtful: Sequence[Doubtful], judgement: Judgement) -> list[Settled]:
+    """What becomes of the sentences of one batch, in their order."""
+    first = list(judgement.opinions[: len(doubtful)])
+    first += [None] * (len(doubtful) - len(first))
+    second = list(reversed(judgement.opinions[len(doubtful) :]))
+    settled = []
+    for one, opinion in zip(doubtful, first, strict=True):
+        other = second.pop(0) if isinstance(one.by_words, Supported) and second else None
+        settled.append(
+            _settled(one, [believed for each in (opinion, other) if (believed := _believed(one, each))], judgement.note)
+        )
+    return settled
+
+
+def _believed(one: Doubtful, opinion: Opinion | None) -> Opinion | None:
+    """A "yes" counts where its deciding words stand in a passage; a "no" counts as it is."""
+    if opinion is None or not opinion.supported:
+        return opinion
+    words = _letters(opinion.words)
+    return opinion if words and any(words in _letters(passage) for passage in one.passages) else None
+
+
+def _settled(one: Doubtful, opinions: Sequence[Opinion], note: str) -> Settled:
+    if not opinions:
+        return Settled(outcome=one.by_words, by="words", note=note or "the judge gave no answer that can be used")
+    if any(opinion.supported for opinion in opinions):
+        return Settled(outcome=one.supported, by="judge")
+    words = folded(opinions[0].words)[:LONGEST_WORDS]
+    reason = (
+        f"means something else than its sources, says the judge ({words})" if words else "means something else than its sources"
+    )
+    return Settled(outcome=Unsupported(text=one.text, reason=reason), by="judge")
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())

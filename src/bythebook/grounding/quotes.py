@@ -1,0 +1,156 @@
+"""The verbatim piece that a drafted sentence rests on, found in the book: character for character, or the nearest true span.
+And whether a sentence of the book's own words says only what it quotes.
+
+Spaces, emphasis and punctuation may differ, because a model reads the text rendered and writes it again; letters and digits may
+not. A quote may leave something out ("…") and may run from one passage into the next: each piece is then found by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bythebook.books.formulas import with_plain_formulas
+from bythebook.books.markdown import readable
+from bythebook.books.model import Chunk
+from bythebook.books.statements import statements
+from bythebook.grounding.blocks import find_block
+from bythebook.grounding.facts import read
+from bythebook.grounding.support import CheckedSource, folded
+
+LONGEST = 4000
+"""Characters of a quote that are looked for."""
+LEFT_OUT = re.compile(r"\s*(?:\[?(?:\u2026|\.{3,})\]?)\s*|\n{2,}")
+SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
+ENOUGH = 0.6
+"""The share of a quote's letters that must be found."""
+SHORTEST = 3
+"""Letters below which a piece stands somewhere by chance."""
+CLOSING, STOPS = ("`", "*", "_", ")", "\u201d"), (".", "!", "?")
+NEAREST = 0.8
+"""The share of a quote's words that a statement must have to be the nearest true span."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundQuote:
+    """A stretch `source.chunk.text[start:end]` that a quote, or a piece of it, was found to be."""
+
+    source: CheckedSource
+    start: int
+    end: int
+
+
+def find_quote(quote: str, sources: Sequence[CheckedSource]) -> tuple[FoundQuote, ...]:
+    """Where the quote stands, in the order of the quote; nothing where too little of it does."""
+    quote = quote.strip()[:LONGEST]
+    wanted = len(_letters(quote))
+    if wanted < SHORTEST:
+        return ()
+    found, held = [], 0
+    for piece in filter(None, LEFT_OUT.split(quote)):
+        for one, length in _pieces(piece, sources):
+            found.append(one)
+            held += length
+    return _joined(found) if held >= ENOUGH * wanted else ()
+
+
+def _pieces(piece: str, sources: Sequence[CheckedSource]) -> Iterator[tuple[FoundQuote, int]]:
+    """The piece as a whole, or else sentence by sentence, each with how many letters of the quote it stands for."""
+    whole = _exact(piece, sources) or None
+    if whole:
+        yield whole, len(_letters(piece))
+        return
+    for part in SENTENCE_END.split(piece):
+        one = _exact(part, sources) or _nearest(part, sources)
+        if one:
+            yield one, len(_letters(part))
+
+
+def _exact(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
+    letters = _letters(piece)
+    if len(letters) < SHORTEST:
+        return None
+    for source in sources:
+        text, places = _index(source.chunk)
+        at = text.find(letters)
+        if at >= 0 and not _planted(source, places[at], places[at + len(letters) - 1] + 1):
+            return FoundQuote(source=source, start=places[at], end=_stop(source.chunk.text, places[at + len(letters) - 1] + 1))
+    return None
+
+
+def _stop(text: str, end: int) -> int:
+    """The marks that close the words and the full stop that ends them belong to them."""
+    last = end
+    while text[last : last + 1] in CLOSING:
+        last += 1
+    return last + 1 if text[last : last + 1] in STOPS else last
+
+
+def _nearest(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
+    """The statement that has nearly all words of the piece, for a quote with a slip in it."""
+    words = {*re.findall(r"\w+", piece.casefold())}
+    best: tuple[float, FoundQuote] | None = None
+    for source in sources:
+        for statement in source.statements:
+            held = len(words & {*re.findall(r"\w+", statement.reading.text.casefold())}) / max(1, len(words))
+            if len(words) >= SHORTEST and held >= NEAREST and not statement.planted and (best is None or held > best[0]):
+                best = held, FoundQuote(source=source, start=statement.start, end=statement.end)
+    return best[1] if best else None
+
+
+def _planted(source: CheckedSource, start: int, end: int) -> bool:
+    return any(one.planted and one.start < end and start < one.end for one in source.statements)
+
+
+def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
+    """Stretches that touch or overlap are one."""
+    joined: list[FoundQuote] = []
+    for one in sorted(found, key=lambda one: (one.source.chunk.id, one.start)):
+        last = joined[-1] if joined else None
+        if last and last.source is one.source and not _letters(one.source.chunk.text[last.end : one.start]):
+            joined[-1] = FoundQuote(source=one.source, start=last.start, end=max(last.end, one.end))
+        else:
+            joined.append(one)
+    order = {(one.source.chunk.id): place for place, one in reversed([*enumerate(found)])}
+    return tuple(sorted(joined, key=lambda one: (order[one.source.chunk.id], one.start)))
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+@lru_cache(maxsize=1024)
+def _index(chunk: Chunk) -> tuple[str, list[int]]:
+    """The letters and digits of a chunk, folded, and where each of them stands."""
+    letters, places = [], []
+    for place, character in enumerate(chunk.text):
+        for lowered in character.casefold():
+            if lowered.isalnum():
+                letters.append(lowered)
+                places.append(place)
+    return "".join(letters), places
+
+
+def says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
+    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
+    letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
+    slices = [chunk.text[start:end] for chunk, start, end in quoted]
+    said = folded(text)
+    shown = folded(" ".join(readable(words) for words in slices))
+    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
+    if not said or said in (folded(" ".join(slices)), shown, plain):
+        return bool(said)
+    if any(find_block(text, kind, words, chunk.preface) for (chunk, _, _), words in zip(quoted, slices, strict=True)):
+        return True
+    for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
+        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
+            return len(read(said, "en").denials) == len(read(plain, "en").denials)
+    return said == folded(" ".join(map(_as_it_reads, quoted)))
+
+
+def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
+    chunk, start, end = quoted
+    same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
+    return next((one.readable for one in same), "")

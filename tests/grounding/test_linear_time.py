@@ -1,0 +1,67 @@
+"""Whatever a model writes is read in time that grows with its length and no faster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bythebook.drafting.openai_agents.judge_form import read_verdicts
+from bythebook.drafting.openai_agents.quoted_text import QuotedText
+from bythebook.drafting.openai_agents.unwrapper import Unwrapper
+from bythebook.grounding.hard_facts import code_lines, prose
+from bythebook.grounding.markers import split_markers
+from bythebook.grounding.quantities import quantities
+from bythebook.grounding.quotes import find_quote
+from bythebook.grounding.support import read_source
+from tests.support.checker_cases import passage
+
+SMALL, LARGE = 2_000, 16_000
+SLOWEST = 40.0
+"""Eight times the length may take this many times as long: a quadratic reading takes 64 times, a cubic one 512."""
+SHORTEST_SECONDS = 0.02
+"""Below that a clock on a busy machine says nothing."""
+MARKS = ["_", "a_", "[1", "[1,", "[1]", "(1", "(1) ", " ", "`", "``a", "```\n", "~~~\n", "$a ", "> a\n", "\u3010"]
+WORDS = ["1,", "1.", "two ", "three hundred ", "at least ", "/a", "not ", "word ", "1 yes: "]
+JSON = ["{", '{"a":', "[", '"', "\\", "<think>"]
+PIECES = [*MARKS, *WORDS, *JSON]
+SOURCE = read_source(passage(1), "en")
+
+
+def stream(text: str) -> None:
+    unwrapper, lines = Unwrapper(), QuotedText()
+    for start in range(0, len(text), 50):
+        lines.feed(unwrapper.feed(text[start : start + 50]))
+    lines.feed(unwrapper.flush())
+    lines.flush()
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "markers": split_markers,
+    "marker at the end": lambda text: split_markers(f"{text}[1]"),
+    "quantities": quantities,
+    "prose": prose,
+    "code": code_lines,
+    "verdicts": lambda text: read_verdicts(text, 3),
+    "quotes": lambda text: find_quote(text, [SOURCE]),
+    "stream": stream,
+}
+
+
+def seconds(read: Callable[[str], object], text: str) -> float:
+    best = 60.0
+    for _ in range(2):
+        began = time.process_time()
+        read(text)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reading_is_linear(name: str) -> None:
+    read = READERS[name]
+    for piece in PIECES:
+        small = seconds(read, piece * (SMALL // len(piece)))
+        large = seconds(read, piece * (LARGE // len(piece)))
+        assert large <= max(SHORTEST_SECONDS, SLOWEST * small), (piece, small, large)

@@ -1,0 +1,137 @@
+"""An answer drafted and judged by a model, from the settings to what a reader sees, whatever the model does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bythebook.answering.answer import Answer, Answered, Refused
+from bythebook.answering.trace import Trace
+from bythebook.settings import read_settings
+from bythebook.wiring.reader import open_library
+from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says, Script, Silent, running
+from tests.support.lighthouse import TRIMMED, WICK, make_embedder, published
+from tests.support.room import asked
+
+LIFTS = {
+    "quote": "A wick is a braid of cotton that lifts oil to the flame.",
+    "label": 1,
+    "text": "Oil climbs to the flame through cotton.",
+}
+COPIED = {"quote": TRIMMED, "label": 1, "text": TRIMMED}
+WORSE = {
+    "quote": "A wick is a braid of cotton that lifts oil to the flame.",
+    "label": 1,
+    "text": "Braids are a plaything of bored children.",
+}
+
+
+def answer(*sentences: Json) -> Says:
+    return Says(text=json.dumps({"answered": True, "search": "", "sentences": list(sentences)}))
+
+
+def verdicts(*supported: bool, words: str = "lifts oil to the flame") -> Says:
+    given = [{"n": n, "words": words, "supported": one} for n, one in enumerate(supported, start=1)]
+    return Says(text=json.dumps({"verdicts": given}))
+
+
+def turn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, turns: Sequence[Script], **given: str
+) -> tuple[Answer, Trace, ChatServer]:
+    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    structured = given.pop("structured", "yes") == "yes"
+    with running(ChatServer(key="", model="small", structured=structured)) as server:
+        for name, value in {"OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "small", **given}.items():
+            monkeypatch.setenv(name, value)
+        server.turns.extend(turns)
+
+        async def story() -> Answered | Refused:
+            settings = read_settings(data_dir=folder / "data")
+            async with open_library(settings, embedder=make_embedder()) as library:
+                events = [event async for event in library.answerer.answer(asked(WICK).question())]
+            assert isinstance(events[-1], Answered | Refused)
+            return events[-1]
+
+        last = asyncio.run(story())
+        assert not server.turns
+    assert last.trace is not None
+    return last.answer, last.trace, server
+
+
+def test_a_sentence_in_words_of_its_own_is_judged_and_shows_what_it_rests_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, trace, server = turn(folder, monkeypatch, [answer(LIFTS, COPIED), verdicts(True)])
+    assert [sentence.text for sentence in given.sentences] == [LIFTS["text"], TRIMMED]
+    assert given.sentences[0].citations[0].quote == LIFTS["quote"]
+    assert [one.by for one in trace.draft] == ["judge", "program"]
+    shown = json.loads(server.bodies[1]["messages"][1]["content"])
+    assert {one["sentence"] for one in shown["sentences"]} == {LIFTS["text"]}, "what the book says itself needs no look"
+    assert WICK not in server.bodies[1]["messages"][1]["content"]
+
+
+def test_a_judge_that_says_no_to_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, _, _ = turn(folder, monkeypatch, [answer(LIFTS, COPIED), verdicts(False, words="cotton")])
+    assert [sentence.text for sentence in given.sentences] == [TRIMMED]
+    assert given.dropped[0].reason == "means something else than its sources, says the judge (cotton)"
+    refused, _, _ = turn(folder, monkeypatch, [answer(LIFTS), verdicts(False)])
+    assert (refused.refused, refused.reason) == (True, "unsupported")
+
+
+def test_a_judge_that_says_yes_to_everything_and_points_at_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, trace, _ = turn(folder, monkeypatch, [answer(WORSE, COPIED), verdicts(True, words="")])
+    assert [sentence.text for sentence in given.sentences] == [TRIMMED]
+    assert trace.draft[0].by == "words"
+
+
+@pytest.mark.parametrize("judge", [Says(text="I think that is fine."), Says(text="1 ja: Docht"), Fails(status=503), Silent()])
+def test_a_judge_that_fails_leaves_it_to_the_words_and_the_trace_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, judge: Script
+) -> None:
+    given, trace, _ = turn(folder, monkeypatch, [answer(LIFTS, COPIED), judge], BYTHEBOOK_MODEL_SECONDS="4")
+    assert TRIMMED in [sentence.text for sentence in given.sentences]
+    assert trace.draft[0].by == "words"
+    assert "judge" in trace.draft[0].note
+
+
+def test_with_the_words_rule_nobody_judges(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, trace, server = turn(folder, monkeypatch, [answer(LIFTS, COPIED)], BYTHEBOOK_CHECK="words")
+    assert len(server.bodies) == 1
+    assert TRIMMED in given.answer
+    assert {one.by for one in trace.draft} == {"program"}
+
+
+def test_a_model_that_quotes_what_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    invented = {"quote": "Keepers paint their wicks in seven colours.", "label": 1, "text": "Some keepers like things colourful."}
+    given, _, _ = turn(folder, monkeypatch, [answer(invented, COPIED)])
+    assert [sentence.text for sentence in given.sentences] == [TRIMMED]
+    assert given.dropped[0].reason == "rests on words that its sources do not have"
+
+
+def test_not_in_these_passages_is_not_in_book_with_the_nearest_sections(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    none = Says(text='{"answered": false, "search": "", "sentences": []}')
+    for said in (none, Says(text="@none"), Says(text="I don't have information about that in the book content.")):
+        given, _, _ = turn(folder, monkeypatch, [said])
+        assert (given.refused, given.reason) == (True, "not_in_book")
+        assert given.nearest
+
+
+def test_before_it_gives_up_it_may_search_in_other_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = Says(text='{"answered": false, "search": "trimming the wick every four hours", "sentences": []}')
+    given, _, server = turn(folder, monkeypatch, [more, answer(COPIED)])
+    assert TRIMMED in given.answer
+    assert [call.query for call in given.tool_calls][1:] == ["trimming the wick every four hours"]
+    assert len(server.bodies) == 2
+
+
+def test_a_server_without_structured_output(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = Says(text=f"> {LIFTS['quote']}\n{LIFTS['text']} [1]\n\n> {TRIMMED}\n{TRIMMED} [1]\n")
+    given, trace, server = turn(folder, monkeypatch, [lines, Says(text="1 yes: lifts oil to the flame")], structured="no")
+    assert [sentence.text for sentence in given.sentences] == [LIFTS["text"], TRIMMED]
+    assert [one.by for one in trace.draft] == ["judge", "program"]
+    assert server.refused == ["Unrecognized request argument supplied: response_format"]
