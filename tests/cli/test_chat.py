@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from tests.cli.conftest import Cli, Outcome
 from tests.support.fakes.openai_server import ChatServer, Fails, Says, running
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, copy_published, make_embedder
 
 KEY = "sk-test-4815162342"
 BRAID = "A wick is a braid of cotton that lifts oil to the flame."
@@ -29,7 +28,7 @@ def small_embedder() -> SmallEmbedder:
 @pytest.fixture
 def talk(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     """Types lines and then Ctrl-D."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
 
     def typed(*lines: str, thread: str | None = None) -> Outcome:
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +212,35 @@ def test_a_configured_book_is_meant_where_none_is_named(
     assert outcome.sentence() == (
         "There is no book 'third' (it is set by BYTHEBOOK_BOOK, or 'book' in bythebook.toml). There is: other, small."
     )
+
+
+def test_neither_another_folder_nor_a_wrong_one_takes_a_books_place(shelf: Cli, book: Path, folder: Path) -> None:
+    other = write_small_book(folder / "other")
+    outcome = shelf("ingest", other)
+    assert outcome.code == 2
+    assert f"The book 'small' comes from {book}, and this is {other}." in outcome.sentence()
+    for path in (other / "module-1-arms").rglob("*.md"):
+        path.unlink()
+    outcome = shelf("ingest", other, "--replace")
+    assert outcome.code == 2
+    assert "This would remove 4 of the 7 lessons of 'small'" in outcome.sentence()
+    assert read(shelf, "books")[0]["lessons"] == 7
+    assert shelf("ingest", other, "--replace", "--dry-run").code == 0
+    assert shelf("ingest", other, "--replace", "--yes").code == 0
+    assert (read(shelf, "books")[0]["lessons"], read(shelf, "books")[0]["source_root"]) == (3, str(other))
+
+
+def test_a_person_at_a_terminal_is_asked(shelf: Cli, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (book / "module-1-arms").rglob("*.md"):
+        path.unlink()
+    answers = io.StringIO("n\ny\n")
+    for stream in (answers, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", answers)
+    assert shelf("ingest", book).code == 1
+    assert read(shelf, "books")[0]["lessons"] == 7
+    assert shelf("ingest", book).code == 0
+    assert read(shelf, "books")[0]["lessons"] == 3
 
 
 def test_no_book_yet(cli: Cli) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from bythebook.threads.store import Threads
 from tests.cli.conftest import Cli
 from tests.support.databases import opened
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, copy_published, make_embedder
 from tests.support.made_turns import answer, keep
 
 UNKNOWN = "550e8400-e29b-41d4-a716-446655440000"
@@ -28,7 +27,7 @@ def small_embedder() -> SmallEmbedder:
 @pytest.fixture
 def thread(cli: Cli, folder: Path) -> str:
     """A thread of three turns: answered, leaning on that, refused."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     assert cli("chat", "-q", "What is a wick?").code == 0
     (told,) = json.loads(cli("threads", "list", "--json").out)
     for question in ("How often is it trimmed?", FOREIGN):
@@ -138,6 +137,6 @@ def test_an_id_that_is_none(cli: Cli, command: str) -> None:
 
 def test_a_question_asked_once_is_not_kept(cli: Cli, folder: Path) -> None:
     """`ask` is document A's one shot."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     assert cli("ask", WICK).code == 0
     assert json.loads(cli("threads", "list", "--json").out) == []

@@ -27,7 +27,7 @@ from bythebook.wiring.author import open_resources
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.cli.test_startup import HEAVY, PROGRAM
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.sample_library import sample_library
 from tests.support.serving import running, silent
 from tests.support.small_book import write, write_small_book
@@ -102,7 +102,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path
 @pytest.fixture
 def held(folder: Path, embedder: SmallEmbedder) -> Iterator[Path]:
     """A library of this test's own that a server holds, and its book beside it."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     with serving(folder / "data"):
         yield folder
 

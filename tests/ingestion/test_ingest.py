@@ -17,6 +17,7 @@ from bythebook.books.booktoml import read_book
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.cache import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
+from bythebook.index.state import Consent
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.parser import Parser
@@ -29,6 +30,7 @@ from tests.support.small_book import BOOK_TOML, CHAPTER_PAGE, lesson, paragraph,
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
 WRISTS = "module-1-arms/chapter-1-joints/02-wrists.md"
+COPIED = Consent(replace=True)
 STAIRS = "module-2-legs/chapter-3-walking/02-stairs.md"
 
 
@@ -424,7 +426,7 @@ async def _killed_at_steps(
     shutil.copytree(folder / "data", folder / "counted")
     async with open_library(folder / "counted") as library:
         steps = Steps()
-        await mortal(library, steps).ingest(folder / "changed", mode)
+        await mortal(library, steps).ingest(folder / "changed", mode, consent=COPIED)
         changed = await library.snapshot()
     assert changed != unchanged
     for fatal in range(first, steps.taken, each):
@@ -432,9 +434,9 @@ async def _killed_at_steps(
         shutil.copytree(folder / "data", data)
         async with open_library(data) as library:
             with pytest.raises(Killed):
-                await mortal(library, Steps(fatal)).ingest(folder / "changed", mode)
+                await mortal(library, Steps(fatal)).ingest(folder / "changed", mode, consent=COPIED)
         async with open_library(data) as library:
-            await library.ingest(book if reverted else folder / "changed")
+            await library.ingest(book if reverted else folder / "changed", consent=COPIED)
             assert await library.snapshot() == (unchanged if reverted else changed), f"killed at step {fatal}"
             assert await library.problems() == ()
         shutil.rmtree(data)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,6 +21,7 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.index.manifest import wanted_manifest
 from bythebook.index.payload import to_payload
 from bythebook.index.qdrant_edge.index import EdgeIndex
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
@@ -56,14 +60,27 @@ class Library:
         return Search(index=self.index, embedder=self.embedder, exact=True)
 
     async def events(
-        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+        self,
+        root: Path,
+        mode: Mode = "incremental",
+        *,
+        dry_run: bool = False,
+        book_id: str | None = None,
+        consent: Consent = NO_CONSENT,
     ) -> list[IngestionEvent]:
-        return [event async for event in self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id)]
+        running = self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
+        return [event async for event in running]
 
     async def ingest(
-        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+        self,
+        root: Path,
+        mode: Mode = "incremental",
+        *,
+        dry_run: bool = False,
+        book_id: str | None = None,
+        consent: Consent = NO_CONSENT,
     ) -> IngestReport:
-        report = (await self.events(root, mode, dry_run=dry_run, book_id=book_id))[-1]
+        report = (await self.events(root, mode, dry_run=dry_run, book_id=book_id, consent=consent))[-1]
         assert isinstance(report, IngestReport)
         return report
 
@@ -114,6 +131,18 @@ async def open_library(folder: Path, embedder: Embedder | None = None, *, url: s
         index = await EdgeIndex.open(folder / "index")
         stack.push_async_callback(index.close)
         yield Library(index=index, database=database, records=Records(database), embedder=embedder or SmallEmbedder())
+
+
+def copy_library(data: Path, to: Path, *, root: Path) -> Path:
+    """A copy, for the same book in another folder."""
+    shutil.copytree(data, to, dirs_exist_ok=True)
+    new = str(root.resolve())
+    with closing(sqlite3.connect(to / "bythebook.db")) as connection, connection:
+        (old,) = connection.execute("SELECT source_root FROM books").fetchone()
+        connection.execute("UPDATE books SET source_root = ?", [new])
+    for manifest in to.glob("index/*/manifest.json"):
+        manifest.write_text(manifest.read_text("utf-8").replace(json.dumps(old), json.dumps(new)), "utf-8")
+    return to
 
 
 def fast_folder() -> Path:

@@ -136,6 +136,24 @@ def test_a_folder_that_is_no_book_is_a_failed_job_that_can_be_tried_again(forge:
     assert forge.ended(again.json())["status"] == "completed"
 
 
+def test_a_job_takes_a_books_place_or_its_lessons_only_when_that_is_said(forge: Forge) -> None:
+    first = write_listings(forge.roots / "first", book_id="placed", lessons=3)
+    write_listings(forge.roots / "second", book_id="placed", lessons=3)
+
+    def order(source: str, **given: Any) -> dict[str, Any]:
+        return forge.ended(forge.client.post("/books/placed/jobs", json={"source": {"folder": source}, **given}).json())
+
+    assert order("first")["status"] == "completed"
+    refused = order("second")
+    assert (refused["status"], refused["source"]) == ("failed", {"folder": str(forge.roots / "second")})
+    assert f"The book 'placed' comes from {first}, and this is" in refused["error_message"]
+    for path in [*first.rglob("*.md")][1:]:
+        path.unlink()
+    assert "This would remove 2 of the 3 lessons of 'placed'" in order("first")["error_message"]
+    assert order("first", yes=True)["chunks_deleted"] > 0
+    assert order("second", replace=True)["status"] == "completed"
+
+
 def test_cancelling_is_heard_and_what_is_done_stays_done(forge: Forge) -> None:
     job = forge.ended(forge.client.post("/books/listings/jobs", json={"source": {"folder": "listings"}}).json())
     cancelled = forge.client.delete(f"/jobs/{job['job_id']}")

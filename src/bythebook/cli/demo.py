@@ -48,13 +48,15 @@ def run(
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import IngestMode, ingest, print_report
         from bythebook.errors import Mismatch
+        from bythebook.index.state import Consent
         from bythebook.operations.turns import answer
 
+        moved = Consent(replace=True, remove=True)  # with every new place that the program is installed at
         try:
-            report = await ingest(resources, sample_book(), mode=IngestMode.incremental)
+            report = await ingest(resources, sample_book(), mode=IngestMode.incremental, consent=moved)
         except Mismatch:  # the book is the program's own, so nobody need be asked
             console.print("[dim]The sample book was indexed by another version of this program: indexing it anew.[/]")
-            report = await ingest(resources, sample_book(), mode=IngestMode.recreate)
+            report = await ingest(resources, sample_book(), mode=IngestMode.recreate, consent=moved)
         print_report(report)
         scope = reader_scope(report.book_id, limit=5)
         for text in (ANSWERED, REFUSED):

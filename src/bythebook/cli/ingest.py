@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -13,10 +16,12 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.runner import OperationRunner
     from bythebook.wiring.author import Resources
 
+T = TypeVar("T")
 WARNINGS_SHOWN = 5
 
 
@@ -39,27 +44,55 @@ def run(
     book: Annotated[
         str | None, typer.Option("--book", "-b", help="The book's id, over what book.toml says.", show_default=False)
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put this folder in the place of the one that the book came from.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Let more than a third of the book's lessons go, unasked.")] = False,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Bring a book into the index, or bring the index up to date with it."""
+    from bythebook.index.state import Consent
 
-    async def bring_in(resources: OperationRunner[Resources]) -> tuple[IngestReport, list[str]]:
+    async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
         from bythebook.operations.author import list_books
 
-        report = await ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, quiet=json)
-        return report, await resources.run(list_books)
+        done = await ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, consent=consent, quiet=json)
+        return done, await resources.run(list_books)
 
-    report, shelf = run_with_resources(bring_in, data_dir=data_dir, rehearsal=dry_run, embeds=not dry_run)
+    def attempt(consent: Consent) -> tuple[IngestReport, list[str]]:
+        work = partial(bring_in, consent=consent)
+        return run_with_resources(work, data_dir=data_dir, rehearsal=dry_run, embeds=not dry_run)
+
+    consent = Consent(replace=replace, remove=yes)
+    (report, shelf), consent = _with_consent(attempt, consent)
     if json:
         typer.echo(to_json({**fields_of(report), "duration_seconds": report.duration_seconds}))
     else:
         print_report(report)
         _propose(report, shelf)
     if watch and not dry_run:
-        _watch(folder.absolute(), book, data_dir)
+        _watch(folder.absolute(), book, consent, data_dir)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _with_consent(attempt: Callable[[Consent], T], consent: Consent) -> tuple[T, Consent]:
+    """A person at a terminal is asked; a script must have said it."""
+    from dataclasses import replace
+
+    from bythebook.errors import NeedsConsent
+
+    try:
+        return attempt(consent), consent
+    except NeedsConsent as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        typer.echo(f"bythebook: {error}", err=True)
+        if not typer.confirm("Remove them?", err=True):
+            raise typer.Exit(1) from error
+        consent = replace(consent, remove=True)
+        return attempt(consent), consent
 
 
 def _propose(report: IngestReport, shelf: list[str]) -> None:
@@ -69,13 +102,13 @@ def _propose(report: IngestReport, shelf: list[str]) -> None:
         typer.echo(f'\n  Ask it: bythebook ask{named} "your question"')
 
 
-def _watch(folder: Path, book: str | None, data_dir: Path | None) -> None:
+def _watch(folder: Path, book: str | None, consent: Consent, data_dir: Path | None) -> None:
     import asyncio
 
     from bythebook.cli.watch import watch
     from bythebook.settings import read_settings
 
-    asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book))
+    asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book, consent=consent))
 
 
 async def ingest(
@@ -85,12 +118,14 @@ async def ingest(
     mode: IngestMode,
     dry_run: bool = False,
     book: str | None = None,
+    consent: Consent | None = None,
     quiet: bool = False,
 ) -> IngestReport:
     """Run it with a progress bar, on a terminal only."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import Advanced, IngestReport, Planned
     from bythebook.ingestion.publisher import CalibrationBegun
     from bythebook.jobs.progress import WaitBegun
@@ -109,7 +144,8 @@ async def ingest(
     report = None
     with bar:
         task = bar.add_task("Reading", total=None, done="")
-        async for event in resources.follow(publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run):
+        given = consent or Consent()
+        async for event in resources.follow(publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run, consent=given):
             match event:
                 case Planned():
                     bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)

@@ -18,6 +18,7 @@ from bythebook.cli.ingest import stale_answers
 
 if TYPE_CHECKING:
     from bythebook.embedding.embedder import Embedder
+    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.runner import OperationRunner
     from bythebook.settings import Settings
@@ -28,7 +29,7 @@ SETTLED_MILLISECONDS = 150
 PAUSE_MILLISECONDS = 5_000
 
 
-async def watch(settings: Settings, folder: Path, *, book: str | None) -> None:
+async def watch(settings: Settings, folder: Path, *, book: str | None, consent: Consent) -> None:
     """Until it is stopped. What cannot be read now may be readable after the next change."""
     from bythebook.errors import BookError
     from bythebook.operations.runner import watching
@@ -43,7 +44,7 @@ async def watch(settings: Settings, folder: Path, *, book: str | None) -> None:
                 try:
                     if changed:
                         await fitting.break_off()
-                        fitting.wanted = await _ingest(settings, embedder, folder, book) or fitting.wanted
+                        fitting.wanted = await _ingest(settings, embedder, folder, book, consent) or fitting.wanted
                     else:
                         fitting.go_on()
                 except BookError as error:
@@ -100,14 +101,16 @@ async def _changes(folder: Path) -> AsyncIterator[bool]:
         await asyncio.wait({coming})
 
 
-async def _ingest(settings: Settings, embedder: Embedder, folder: Path, book: str | None) -> IngestReport | None:
+async def _ingest(
+    settings: Settings, embedder: Embedder, folder: Path, book: str | None, consent: Consent
+) -> IngestReport | None:
     """The report, where relevance must be fitted again."""
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.author import publish
 
     async with _opened(settings, embedder) as resources:
         async for event in resources.follow(
-            publish, root=folder, book_id=book, mode="incremental", dry_run=False, calibrate=False
+            publish, root=folder, book_id=book, mode="incremental", dry_run=False, calibrate=False, consent=consent
         ):
             if isinstance(event, IngestReport):
                 report = event

@@ -15,6 +15,18 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What whoever orders an ingestion has said yes to: that another source takes the place of the book's own, and that more than
+    a third of its lessons go."""
+
+    replace: bool = False
+    remove: bool = False
+
+
+NO_CONSENT = Consent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionRecord:
     """What the index holds of one lesson. `fingerprint` covers all that its chunks depend on, not only the file."""
 

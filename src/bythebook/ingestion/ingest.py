@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.books.booktoml import read_book
 from bythebook.books.chunker import embedded_text
 from bythebook.books.model import Book, Chunk
 from bythebook.books.sandbox import Sandbox
@@ -29,9 +28,10 @@ from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
 from bythebook.index.manifest import wanted_manifest
-from bythebook.index.state import IngestionRecord, IngestionState
+from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.collections import BookCollections
+from bythebook.ingestion.identity import check_removal, identify
 from bythebook.ingestion.parser import Parsed, Parser, record_of
 from bythebook.ingestion.plan import Plan, PlannedLesson, make_plan
 from bythebook.ingestion.progress import Filled, IngestionEvent, Mode, Planned, Tally
@@ -72,12 +72,18 @@ class Ingestion:
         self._folder = folder
 
     async def run(
-        self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False
+        self,
+        root: Path,
+        *,
+        book_id: str | None = None,
+        mode: Mode = "incremental",
+        dry_run: bool = False,
+        consent: Consent = NO_CONSENT,
     ) -> AsyncIterator[IngestionEvent]:
         """Planned, then Advanced as it goes, Filled where the book is about to move, then the Report."""
         started, tally = datetime.now(UTC), Tally()
-        book, book_warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
-        state = await self._records.book(book.book_id)
+        identified = await identify(self._records, root, book_id=book_id, consent=consent)
+        book, state = identified.book, identified.state
         wanted = wanted_manifest(self._embedder)
         collection = await self._shelf.choose(book, state, wanted, mode)
         fresh = mode == "recreate" or state is None
@@ -87,13 +93,16 @@ class Ingestion:
             root,
             book,
             known,
-            book_warnings=book_warnings,
+            book_warnings=identified.warnings,
             limit_bytes=self._max_file_bytes,
             sandbox=self._sandbox,
         )
         if not plan.pages:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
         if not dry_run:
+            if state and not consent.remove:
+                before = known or await self._records.records(book.book_id, state.collection_name)
+                check_removal(book, before, plan.pages, plan.kept)
             if fresh:
                 require_room(self._folder, TO_CREATE)
                 collection = await self._shelf.prepare(book, state, wanted, mode)

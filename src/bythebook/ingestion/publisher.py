@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.grounding.calibration import METHOD
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.ingest import Ingestion
@@ -48,13 +49,14 @@ class Publisher:
         mode: Mode = "incremental",
         dry_run: bool = False,
         calibrate: bool = True,
+        consent: Consent = NO_CONSENT,
         coming: Coming = _nothing,
     ) -> AsyncIterator[IngestionEvent | CalibrationBegun]:
         """The ingestion's events; before its report the book is calibrated, if what it says changed. A book that comes, or
         moves to another collection, is served from there only when it is calibrated. `coming`: the next run of the book, to
         which calibrating one that is served is left."""
         seen_to, was_fitted = dry_run or not calibrate, False
-        async for event in self.ingestion.run(root, book_id=book_id, mode=mode, dry_run=dry_run):
+        async for event in self.ingestion.run(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent):
             if isinstance(event, Planned) and not dry_run and (event.plan.changed() or event.plan.deleted):
                 was_fitted = await self._outdate(event.plan.book.book_id)
             elif isinstance(event, Filled) and not seen_to:

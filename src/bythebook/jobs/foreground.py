@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bythebook.books.booktoml import read_book
+from bythebook.index.state import NO_CONSENT, Consent
+from bythebook.ingestion.identity import identify
 from bythebook.ingestion.progress import Mode
 from bythebook.jobs.model import Folder, Order
 from bythebook.jobs.progress import JobEvent, WaitBegun
@@ -23,16 +24,23 @@ class ForegroundJob:
     runner: JobRunner
 
     async def run(
-        self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False, calibrate: bool = True
+        self,
+        root: Path,
+        *,
+        book_id: str | None = None,
+        mode: Mode = "incremental",
+        dry_run: bool = False,
+        calibrate: bool = True,
+        consent: Consent = NO_CONSENT,
     ) -> AsyncIterator[JobEvent]:
         """The events of the ingestion. A rehearsal is no job."""
         if dry_run:
-            async for rehearsed in self.runner.publisher.run(root, book_id=book_id, mode=mode, dry_run=True):
+            async for rehearsed in self.runner.publisher.run(root, book_id=book_id, mode=mode, dry_run=True, consent=consent):
                 yield rehearsed
             return
-        book, _ = await asyncio.to_thread(read_book, root, book_id=book_id)
+        book = (await identify(self.runner.publisher.records, root, book_id=book_id, consent=consent)).book
         folder = Folder(path=await asyncio.to_thread(root.resolve), host=this_host())
-        order = Order(book_id=book.book_id, source=folder, mode=mode)
+        order = Order(book_id=book.book_id, source=folder, mode=mode, consent=consent)
         await self.runner.take_back()
         while (job := await self.runner.jobs.start(order, new_owner())) is None:
             yield WaitBegun(reason=f"Another job of '{book.book_id}' is running", seconds=TURN_POLL_SECONDS)

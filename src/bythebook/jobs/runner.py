@@ -141,7 +141,7 @@ class JobRunner:
                 course.enter("reading")
                 coming = partial(self._another, job)
                 async for event in self.publisher.run(
-                    root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, coming=coming
+                    root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, consent=job.consent, coming=coming
                 ):
                     failures = 0 if isinstance(event, Advanced) else failures
                     yield await self._with_impact(job, event) if isinstance(event, IngestReport) else event

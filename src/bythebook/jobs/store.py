@@ -20,7 +20,7 @@ from bythebook.database.statements import clock
 from bythebook.database.tables import jobs
 from bythebook.database.whole import Transaction
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.jobs.model import Job, JobStatus, Order, Progress, source_to_plain
+from bythebook.jobs.model import Job, JobStatus, Order, Progress, order_to_plain
 from bythebook.jobs.rows import job_of, new_row, progress_columns, report_columns
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Jobs:
 
 
 def _same(order: Order) -> ColumnElement[bool]:
-    source = cast(jobs.c.source, Text) == json.dumps(source_to_plain(order.source))
+    source = cast(jobs.c.source, Text) == json.dumps(order_to_plain(order))
     return and_(jobs.c.book_id == order.book_id, jobs.c.mode == order.mode, source, ~jobs.c.cancel_requested)
 
 

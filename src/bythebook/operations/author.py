@@ -9,6 +9,7 @@ from pathlib import Path
 from bythebook.errors import NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.manifest import wanted_manifest
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
 from bythebook.jobs.progress import JobEvent
@@ -33,10 +34,18 @@ async def list_books(resources: Resources) -> list[str]:
 
 
 async def publish(
-    resources: Resources, *, root: Path, book_id: str | None, mode: Mode, dry_run: bool, calibrate: bool = True
+    resources: Resources,
+    *,
+    root: Path,
+    book_id: str | None,
+    mode: Mode,
+    dry_run: bool,
+    calibrate: bool = True,
+    consent: Consent = NO_CONSENT,
 ) -> AsyncIterator[JobEvent]:
     """A job of its own, run at once; a rehearsal is none."""
-    async for event in resources.foreground_job.run(root, book_id=book_id, mode=mode, dry_run=dry_run, calibrate=calibrate):
+    job = resources.foreground_job
+    async for event in job.run(root, book_id=book_id, mode=mode, dry_run=dry_run, calibrate=calibrate, consent=consent):
         yield event
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.index.state import Failure, Mode
+from bythebook.index.state import Consent, Failure, Mode
 from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source
 from bythebook.jobs.sources import same_repository, under_roots
 from bythebook.jobs.view import job_to_plain
@@ -45,6 +45,8 @@ class JobRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     mode: Mode = "incremental"
     source: SourceRequest | None = Field(None, description="Default: the book's configured repository, or where it came from.")
+    replace: bool = Field(False, description="Put this source in the place of the one that the book came from.")
+    yes: bool = Field(False, description="Let more than a third of the book's lessons go.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,8 @@ class JobList:
 @router.post("/books/{book_id}/jobs", status_code=202, response_model=JobView, summary="Have a book ingested")
 async def order_job(book_id: Annotated[BookId, Path()], body: JobRequest, who: Author, current: Current) -> Response:
     source = await _source(who.book(book_id), body.source, current)
-    job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode))
+    consent = Consent(replace=body.replace, remove=body.yes)
+    job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode, consent=consent))
     return _accepted(job)
 
 
