@@ -24,6 +24,7 @@ SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
     "bythebook.books.book_id": "a rule of its own with tests of its own",
     "bythebook.cli.app": "the list of commands; `cli` imports it late, so that Ctrl-C is answered while it loads",
+    "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",
     "bythebook.drafting.openai_agents.line_writer": "the second of the two things a model is asked for; the first is the drafter",
     "bythebook.embedding.dask": "a vendor's file",

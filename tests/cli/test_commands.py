@@ -243,6 +243,39 @@ def test_a_person_at_a_terminal_is_asked(shelf: Cli, book: Path, monkeypatch: py
     assert read(shelf, "books")[0]["lessons"] == 3
 
 
+def test_a_book_is_shown_renamed_and_removed(shelf: Cli, book: Path, folder: Path) -> None:
+    shown = read(shelf, "books", "show", "small")
+    assert {"source_file", "file_hash", "chunk_ids", "chunk_count", "ingested_at", "status"} <= shown["records"][0].keys()
+    assert sum(one["chunk_count"] for one in shown["records"]) == shown["total_chunks"] == 17
+    assert {one["status"] for one in shown["records"]} == {"ingested"}
+    assert "module-1-arms/chapter-1-joints/01-elbows.md" in "".join(shelf("books", "show", "small").out.split())
+    assert "'limbs' from now on" in shelf("books", "rename", "small", "limbs").out
+    assert read(shelf, "search", "elbow forearm")["book_id"] == "limbs"
+    assert "every invariant holds" in shelf("check").out
+    refused = shelf("books", "remove", "limbs")
+    assert refused.code == 2
+    assert refused.sentence().startswith("This would remove 'limbs' (A small book): 7 lessons, 17 chunks")
+    assert shelf("books", "remove", "limbs", "--export", folder / "threads.md", "--yes").code == 0
+    assert (folder / "threads.md").exists()
+    assert read(shelf, "books") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("books", "remove", "none", "--yes"), 1, "There is no book 'none'. There is: small."),
+        (("books", "show", "none"), 1, "There is no book 'none'. There is: small."),
+        (("books", "rename", "small", "Not an id"), 2, "'Not an id' cannot be a book's id"),
+        (("books", "remove", "small", "--yes", "--export", "/"), 2, "and nothing was removed"),
+        (("books", "--data-dir", "elsewhere", "remove", "small", "--yes"), 2, "Options come after the command"),
+    ],
+)
+def test_what_cannot_be_done_with_a_book(shelf: Cli, arguments: tuple[str, ...], code: int, told: str) -> None:
+    outcome = shelf(*arguments)
+    assert (outcome.code, told in outcome.sentence()) == (code, True), outcome
+    assert len(read(shelf, "books")) == 1
+
+
 def test_no_book_yet(cli: Cli) -> None:
     for arguments in (("search", "elbow forearm"), ("check",), ("lesson", "x.md"), ("context", "x")):
         outcome = cli(*arguments)

@@ -34,9 +34,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for module in (demo, ingest, ask, chat, search, context, lesson, books, calibration, evaluate, gaps, check, serve, worker):
+for module in (demo, ingest, ask, chat, search, context, lesson, calibration, evaluate, gaps, check, serve, worker):
     app.command(module.__name__.rpartition(".")[2])(module.run)
-for group in (questions, jobs, threads, keys):
+for group in (books, questions, jobs, threads, keys):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

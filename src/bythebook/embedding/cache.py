@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 
 from bythebook.books.model import sha256
 from bythebook.database.engine import Database
@@ -36,6 +36,13 @@ class EmbeddingCache:
     async def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         rows = [{"key": key, "vector": vector.astype(np.float32).tobytes()} for key, vector in vectors.items()]
         await self._database.run(lambda connection: upsert_now(connection, embeddings, rows, keys=("key",)))
+
+    async def forget(self, keys: Sequence[str]) -> None:
+        def remove(connection: Connection) -> None:
+            for some in slices(keys):
+                connection.execute(delete(embeddings).where(embeddings.c.key.in_(some)))
+
+        await self._database.run(remove)
 
 
 class CachedEmbedder:

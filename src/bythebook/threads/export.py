@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 from bythebook.answering.answer import Answer, sources_footer
 from bythebook.threads.model import StoredTurn, Thread
+from bythebook.threads.store import ANY_KEY, Threads
 
+MOST_THREADS = 1_000_000
 CODE = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^`\n]*\n.*?(?:^(?P=fence)[ \t]*$|\Z)"  # a block
     r"|(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)",  # or a part of a line
@@ -26,6 +28,12 @@ def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
             labels = " ".join(f"[{label}]" for label in turn.stale_labels)
             parts.append(f"*The book has changed since: it no longer says what {labels} quotes.*")
     return harmless("\n\n".join(parts)) + "\n"
+
+
+async def book_to_markdown(threads: Threads, book_id: str) -> str:
+    """Every thread with a book, whoever's it is, the latest first."""
+    listed = await threads.list(ANY_KEY, book_id=book_id, limit=MOST_THREADS)
+    return "\n".join([to_markdown(thread, await threads.turns(thread.thread_id)) for thread in listed])
 
 
 def harmless(markdown: str) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bythebook.ingestion.ingest import Ingestion
     from bythebook.ingestion.publisher import Publisher
     from bythebook.ingestion.records import Records
+    from bythebook.ingestion.shelf import Shelf
     from bythebook.jobs.foreground import ForegroundJob
     from bythebook.jobs.runner import JobRunner
     from bythebook.jobs.store import Jobs
@@ -125,6 +126,13 @@ class Resources(Library):
         from bythebook.ingestion.publisher import Publisher
 
         return Publisher(ingestion=self.ingestion, calibrator=self.calibrator, records=self.records, index=self.index)
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        from bythebook.embedding.cache import EmbeddingCache
+        from bythebook.ingestion.shelf import Shelf
+
+        return Shelf(index=self.index, records=self.records, cache=EmbeddingCache(self.database), database=self.database)
 
     @cached_property
     def jobs(self) -> Jobs:
