@@ -91,6 +91,12 @@ async def test_collections_come_and_go_with_their_manifests(index: VectorIndex) 
     assert await index.collections() == {"other-2": other}
 
 
+async def test_a_question_of_another_dimension_is_a_mismatch(shelf: VectorIndex) -> None:
+    await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
+    with pytest.raises(Mismatch, match=r"^An embedding of 3 dimensions does not fit the index of 'robots', which has"):
+        await shelf.candidates(COLLECTION, embedding=direction("one", 3), terms=None, filters=ROBOTS, depth=5)
+
+
 async def test_a_dropped_collection_comes_back_empty(shelf: VectorIndex) -> None:
     await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
     await shelf.drop(COLLECTION)

@@ -18,7 +18,6 @@ from bythebook.answering.book_search import BookSearch
 from bythebook.database.engine import Database, database_url
 from bythebook.embedding.cache import EmbeddingCache
 from bythebook.embedding.embedder import Embedder
-from bythebook.index.manifest import wanted_manifest
 from bythebook.index.payload import to_payload
 from bythebook.index.qdrant_edge.index import EdgeIndex
 from bythebook.index.state import NO_CONSENT, Consent
@@ -90,7 +89,7 @@ class Library:
 
     async def problems(self, book_id: str = "small") -> tuple[BrokenInvariant, ...]:
         state = await self.search.book(book_id)
-        return (await inspect_book(self.index, self.records, state, wanted_manifest(self.embedder))).problems
+        return (await inspect_book(self.index, self.records, state)).problems
 
     async def snapshot(self) -> dict[str, Any]:
         """All that every book holds: points, vectors, terms, records. Without times, versions and the collections' names."""

@@ -56,9 +56,8 @@ class CachedEmbedder:
     def name(self) -> str:
         return self._embedder.name
 
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
+    async def dimension(self) -> int:
+        return await self._embedder.dimension()
 
     async def load(self) -> None:
         await self._embedder.load()

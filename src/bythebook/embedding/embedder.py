@@ -18,9 +18,8 @@ class Embedder(Protocol):
     def name(self) -> str:
         """Names the weights exactly; two embedders with one name give the same vectors. Part of the cache key and manifest."""
 
-    @property
-    def dimension(self) -> int:
-        """Known once loaded."""
+    async def dimension(self) -> int:
+        """How many numbers a vector has. A remote server is asked once, where none of its answers has told it yet."""
 
     async def load(self) -> None:
         """Make ready what the first embedding needs. Failing is left to that."""

@@ -83,7 +83,6 @@ class GraniteEmbedder:
     """An `Embedder`. Opens on first use; `load` opens it ahead of that."""
 
     name = f"{MODEL}@{PACK_SHA256[:8]}"
-    dimension = DIMENSION
 
     def __init__(self, *, threads_per_call: int | None = None, pack: Path | None = None) -> None:
         """Together, all calls use as many threads as there are cores."""
@@ -93,6 +92,9 @@ class GraniteEmbedder:
         self._model: Model | None = None
         self._opening = Lock()
         self._workers = ThreadPoolExecutor(threads, thread_name_prefix="granite")
+
+    async def dimension(self) -> int:
+        return DIMENSION
 
     async def load(self) -> None:
         if self._model is None:

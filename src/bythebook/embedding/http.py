@@ -72,8 +72,8 @@ class EmbeddingServer:
             raise self.nonsense(f"embeddings of shape {vectors.shape} for {count} texts")
         if dimension is not None and vectors.shape[1] != dimension:
             raise Rejected(
-                f"The model at {self.host} gives {vectors.shape[1]} dimensions where {dimension} are configured; "
-                f"configure {vectors.shape[1]}, or another model"
+                f"The model at {self.host} answered with {dimension} dimensions before, and with {vectors.shape[1]} now; "
+                "check that the server keeps to one model, and start again"
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
@@ -169,5 +169,6 @@ def said_by_server(response: httpx.Response) -> str:
     return " ".join(str(said).split()) or response.reason_phrase
 
 
-def join(parts: Iterable[Vectors], dimension: int) -> Vectors:
-    return np.concatenate([np.empty((0, dimension), np.float32), *parts])
+def join(parts: Iterable[Vectors], dimension: int | None) -> Vectors:
+    """All rows; of no texts at all the dimension may be unknown."""
+    return np.concatenate([np.empty((0, dimension or 0), np.float32), *parts])

@@ -54,9 +54,8 @@ class SpreadEmbedder:
     def name(self) -> str:
         return self._near.name
 
-    @property
-    def dimension(self) -> int:
-        return self._near.dimension
+    async def dimension(self) -> int:
+        return await self._near.dimension()
 
     async def load(self) -> None:
         await self._near.load()

@@ -27,7 +27,6 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
-from bythebook.index.manifest import wanted_manifest
 from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.collections import BookCollections
@@ -67,7 +66,7 @@ class Ingestion:
         self._cache = cache
         self._embedder = embedder
         self._batches = Batches(embedder=embedder, cache=cache)
-        self._shelf = BookCollections(index, records, collection_name=collection_name)
+        self._shelf = BookCollections(index, records, embedder, collection_name=collection_name)
         self._max_file_bytes = max_file_bytes
         self._folder = folder
 
@@ -84,8 +83,7 @@ class Ingestion:
         started, tally = datetime.now(UTC), Tally()
         identified = await identify(self._records, root, book_id=book_id, consent=consent)
         book, state = identified.book, identified.state
-        wanted = wanted_manifest(self._embedder)
-        collection = await self._shelf.choose(book, state, wanted, mode)
+        collection = await self._shelf.choose(book, state, mode)
         fresh = mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
@@ -105,7 +103,7 @@ class Ingestion:
                 check_removal(book, before, plan.pages, plan.kept)
             if fresh:
                 require_room(self._folder, TO_CREATE)
-                collection = await self._shelf.prepare(book, state, wanted, mode)
+                collection = await self._shelf.prepare(book, state, mode)
             plan = await self._healed(plan, collection, known)
         work = plan.changed() if mode == "incremental" else list(plan.pages)
         tally.failures.extend(plan.failures)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from bythebook.errors import NotFound
 from bythebook.grounding.calibration import Calibration
-from bythebook.index.manifest import wanted_manifest
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
@@ -24,8 +23,7 @@ async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspecti
     if not ids:
         raise NotFound(NO_BOOK)
     states = [await resources.search.book(id) for id in ids]
-    manifest = wanted_manifest(resources.embedder)
-    return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
+    return [await inspect_book(resources.index, resources.records, state) for state in states]
 
 
 async def list_books(resources: Resources) -> list[str]:

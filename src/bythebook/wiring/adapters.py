@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bythebook.errors import InvalidSettings, StorageFailure, missing_extra
-from bythebook.settings import Settings
+from bythebook.settings import Secret, Settings
 
 if TYPE_CHECKING:
     from bythebook.answering.opentelemetry import SpanRecorder
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bythebook.index.vectors import VectorIndex
     from bythebook.retrieval.sentence_reader import SentenceReader
 
+EMBEDDER_KEY = "BYTHEBOOK_EMBEDDER_API_KEY"
+
 
 def open_embedder(settings: Settings) -> Embedder:
     match settings.embedder:
@@ -28,22 +30,34 @@ def open_embedder(settings: Settings) -> Embedder:
 
             return GraniteEmbedder()
         case "cohere":
-            from bythebook.embedding.cohere import CohereEmbedder
+            from bythebook.embedding.cohere import COHERE_URL, CohereEmbedder
 
-            key = _secret(settings.embedder_api_key or settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder")
-            return CohereEmbedder(key, model=settings.embedder_model or settings.cohere_model)
+            return CohereEmbedder(
+                _key(settings, settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder"),
+                base_url=settings.embedder_url or COHERE_URL,
+                model=settings.embedder_model or settings.cohere_model,
+                key_variable=_key_variable(settings, "COHERE_API_KEY"),
+            )
         case "openai":
-            from bythebook.embedding.openai import OpenAIEmbedder
+            from bythebook.embedding.openai import MODEL, OPENAI_URL, OpenAIEmbedder
 
-            key = _secret(settings.embedder_api_key or settings.openai_api_key, "OPENAI_API_KEY", "the OpenAI embedder")
-            return OpenAIEmbedder(key, model=settings.embedder_model or "text-embedding-3-small")
+            return OpenAIEmbedder(
+                _key(settings, settings.openai_api_key, "OPENAI_API_KEY", "the OpenAI embedder"),
+                base_url=settings.embedder_url or OPENAI_URL,
+                model=settings.embedder_model or MODEL,
+                key_variable=_key_variable(settings, "OPENAI_API_KEY"),
+            )
         case "compatible":
             from bythebook.embedding.openai import OpenAIEmbedder
 
             if not settings.embedder_url or not settings.embedder_model:
                 raise InvalidSettings("The compatible embedder needs BYTHEBOOK_EMBEDDER_URL and BYTHEBOOK_EMBEDDER_MODEL.")
-            key = settings.embedder_api_key.value if settings.embedder_api_key else ""
-            return OpenAIEmbedder(key, base_url=settings.embedder_url, model=settings.embedder_model)
+            return OpenAIEmbedder(
+                settings.embedder_api_key.value if settings.embedder_api_key else "",
+                base_url=settings.embedder_url,
+                model=settings.embedder_model,
+                key_variable=EMBEDDER_KEY,
+            )
 
 
 def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> Embedder:
@@ -137,8 +151,14 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def _secret(key: object, variable: str, user: str) -> str:
-    value = getattr(key, "value", "")
-    if not value:
+def _key(settings: Settings, vendors: Secret | None, variable: str, user: str) -> str:
+    """The key for the embedder alone, or the vendor's."""
+    key = settings.embedder_api_key or vendors
+    if key is None or not key.value:
         raise InvalidSettings(f"{variable} is not set, and {user} needs it. Set it, or unset BYTHEBOOK_EMBEDDER.")
-    return str(value)
+    return key.value
+
+
+def _key_variable(settings: Settings, vendors: str) -> str:
+    """What a person changes when the server does not accept the key."""
+    return EMBEDDER_KEY if settings.embedder_api_key else vendors

@@ -146,9 +146,7 @@ async def open_parts(
     if embedder is None:
         embedder = open_embedder(settings)
         stack.push_async_callback(embedder.close)
-    if settings.embedder == "compatible":  # only its answer tells the dimension
-        await embedder.load()
-    elif embeds:
+    if embeds:
         loading = asyncio.create_task(embedder.load())
         stack.push_async_callback(asyncio.wait, [loading])
         await asyncio.sleep(0)  # lets it begin before the imports to come hold the interpreter

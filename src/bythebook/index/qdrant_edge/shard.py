@@ -32,7 +32,7 @@ from bythebook.index.qdrant_edge.points import (
 )
 from bythebook.index.qdrant_edge.search import counts_deleted, find_candidates, find_idf
 from bythebook.index.qdrant_edge.values import condition, has_id, index_params, is_any, is_value, point, storage
-from bythebook.index.swap import Swap, swap
+from bythebook.index.swap import Swap, check_dimension, swap
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "manifest.json"
@@ -111,6 +111,8 @@ class EdgeShard:
     def candidates(
         self, *, embedding: NDArray[np.float32] | None, terms: Terms | None, filters: Filters, depth: int, exact: bool
     ) -> list[Candidate]:
+        if embedding is not None:
+            check_dimension(embedding, self.manifest.dimension, filters.book_id)
         with self._reading():
             return find_candidates(
                 self._shard,

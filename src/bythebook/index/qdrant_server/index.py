@@ -27,7 +27,7 @@ from bythebook.index.qdrant_server.values import (
     record_terms,
     requests,
 )
-from bythebook.index.swap import check_name, is_point_id, pages, swap
+from bythebook.index.swap import check_dimension, check_name, is_point_id, pages, swap
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "bythebook"
@@ -137,7 +137,9 @@ class ServerIndex:
         exact: bool = False,
     ) -> list[Candidate]:
         """Two searches, then each one's score for what only the other found: both scores are exact for all."""
-        await self._manifest(collection)
+        manifest = await self._manifest(collection)
+        if embedding is not None:
+            check_dimension(embedding, manifest.dimension, filters.book_id)
         ask = requests(embedding, terms, filters.book_id, exact=exact)
         found = await self._search(collection, {name: (one, condition(filters), depth) for name, one in ask.items()})
         union = {point_id for scores in found.values() for point_id in scores}
