@@ -41,6 +41,7 @@ from bythebook.followups.rewrite import make_standalone
 from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.citations import Checker, Supported
 from bythebook.grounding.verdict import Answerable, Unanswerable, decide
+from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather, merge
@@ -87,8 +88,8 @@ class Answerer:
 
     async def _answer(self, question: Question, steps: Steps) -> AsyncGenerator[TurnEvent, None]:
         asked_at = time.perf_counter()
-        state = await self._search.book(question.scope.book_id)
-        calibration = await self._calibration(state, question)
+        state, manifest = await self._search.served(question.scope.book_id)
+        calibration = None if question.score_scale == "cosine" else close_fit(manifest, state)
         with steps.step("follow-up") as noted:
             rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
             text = rewrite.text
@@ -133,13 +134,6 @@ class Answerer:
             yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
             return
         yield Answered(answer=answered(turn, verdict, model=self._drafter.model), trace=trace(turn))
-
-    async def _calibration(self, state: IngestionState, question: Question) -> Calibration | None:
-        if question.score_scale == "cosine":
-            return None
-        manifest = (await self._index.collections())[state.collection_name]
-        stored = manifest.calibration.get(state.book_id)
-        return Calibration.from_dict(stored["close"]) if stored else None
 
     async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
         """`embedding`: the question's, where an earlier look knows it."""
@@ -246,6 +240,11 @@ def _checked(turn: Turn, checker: Checker, draft: DraftSentence) -> Sentence | s
         turn.full = bool(turn.sentences)  # the answer ends with the sentence before
         return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
     return sentence
+
+
+def close_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
+    stored = manifest.calibration.get(state.book_id)
+    return Calibration.from_dict(stored["close"]) if stored else None
 
 
 def _searchable(text: str) -> str:

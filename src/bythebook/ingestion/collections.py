@@ -29,7 +29,8 @@ class BookCollections:
                 return state.collection_name
             raise StorageFailure(
                 f"The index of '{book.book_id}' (collection {state.collection_name}) is gone. "
-                "Bring it back from a backup, or build it anew: bythebook ingest FOLDER --mode recreate"
+                "Set QDRANT_COLLECTION_NAME back if it was changed, bring the index back from a backup, or build it anew: "
+                "bythebook ingest FOLDER --mode recreate"
             )
         served, wanted = state.collection_name if state else None, await self._wanted()
         for name, manifest in sorted(collections.items()):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bythebook.answering.answerer import close_fit
 from bythebook.errors import NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.state import NO_CONSENT, Consent
@@ -61,8 +62,8 @@ class Fitted:
 
 
 async def read_calibration(library: Library, *, book_id: str) -> Fitted:
-    state = await library.search.book(book_id)
-    stored = (await library.index.collections())[state.collection_name].calibration.get(state.book_id)
-    if not stored:
+    state, manifest = await library.search.served(book_id)
+    fit = close_fit(manifest, state)
+    if fit is None:
         raise NotFound(f"The book '{state.book_id}' is not calibrated; it may be too small. Run: bythebook ingest FOLDER")
-    return Fitted(title=state.title, calibration=Calibration.from_dict(stored["close"]))
+    return Fitted(title=state.title, calibration=fit)

@@ -36,8 +36,8 @@ async def read_state(library: Library, *, book_id: str) -> IngestionState:
 async def search(library: Library, *, query: SearchQuery) -> Searched:
     from bythebook.index.vectors import Filters
 
-    response = await library.book_search.search(query)
-    state = await library.search.book(query.book_id)
+    state, manifest = await library.search.served(query.book_id)
+    response = await library.book_search.search_served(query, state, manifest)
     total = await library.index.count(state.collection_name, Filters(book_id=query.book_id))
     return Searched(response=response, language=state.language, total_chunks=total)
 

@@ -122,6 +122,7 @@ async def open_index(settings: Settings, data_dir: Path) -> VectorIndex:
         return await ServerIndex.open(
             settings.qdrant_url,
             key,
+            collection_name=settings.qdrant_collection_name,
             shard_number=settings.qdrant_shard_number,
             replication_factor=settings.qdrant_replication_factor,
             write_consistency_factor=settings.qdrant_write_consistency_factor,

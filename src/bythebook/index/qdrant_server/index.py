@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -44,11 +45,15 @@ Search = tuple[models.QueryRequest, models.Filter, int]
 
 
 class ServerIndex:
-    """A `VectorIndex`. Collections that carry no manifest of ours belong to others, and are never touched."""
+    """A `VectorIndex`. Collections that bear another name than ours, or carry no manifest of ours, belong to others: the former
+    are never looked at, the latter never touched."""
 
-    def __init__(self, client: AsyncQdrantClient, url: str, *, layout: Mapping[str, Any], sleep: Sleep) -> None:
+    def __init__(
+        self, client: AsyncQdrantClient, url: str, *, collection_name: str, layout: Mapping[str, Any], sleep: Sleep
+    ) -> None:
         self._client = client
         self._url = url
+        self._own_name = re.compile(rf"{re.escape(collection_name)}(_\d+)?")
         self._layout = layout
         self._sleep = sleep
         self._manifests: dict[str, Manifest] = {}
@@ -59,13 +64,15 @@ class ServerIndex:
         url: str,
         api_key: str = "",
         *,
+        collection_name: str = "textbook_chunks",
         shard_number: int | None = None,
         replication_factor: int | None = None,
         write_consistency_factor: int | None = None,
         timeout_seconds: int = 30,
         sleep: Sleep = asyncio.sleep,
     ) -> ServerIndex:
-        """Asks nothing of the server yet. The three numbers are for collections to be created; None: as the server likes."""
+        """Asks nothing of the server yet. `collection_name`: of the first of our collections; others have a number after it. The
+        three numbers are for collections to be created; None: as the server likes."""
         try:
             # As a header: given as `api_key`, the client would ask for https by itself and warn without it.
             client = AsyncQdrantClient(
@@ -81,12 +88,16 @@ class ServerIndex:
             "replication_factor": replication_factor,
             "write_consistency_factor": write_consistency_factor,
         }
-        return cls(client, url, layout=layout, sleep=sleep)
+        return cls(client, url, collection_name=collection_name, layout=layout, sleep=sleep)
 
     async def collections(self) -> Mapping[str, Manifest]:
+        """One request lists their names, and one for each of ours, all at once, reads its manifest."""
         listed = await self._call(self._client.get_collections)
-        stored = {one.name: await self._stored_manifest(one.name) for one in listed.collections}
-        return {name: Manifest.from_json(text) for name, text in sorted(stored.items()) if text and text != UNFINISHED}
+        names = sorted(one.name for one in listed.collections if self._own_name.fullmatch(one.name))
+        stored = zip(names, await asyncio.gather(*map(self._listed_manifest, names)), strict=True)
+        found = {name: Manifest.from_json(text) for name, text in stored if text and text != UNFINISHED}
+        self._manifests |= found
+        return found
 
     async def create(self, collection: str, manifest: Manifest) -> None:
         """The manifest comes last: a collection without it was never finished, and is made anew."""
@@ -230,6 +241,13 @@ class ServerIndex:
         info = await self._call(self._client.get_collection, collection)
         text = (info.config.metadata or {}).get(MANIFEST)
         return text if isinstance(text, str) else None
+
+    async def _listed_manifest(self, collection: str) -> str | None:
+        """None too for one that was dropped since it was listed."""
+        try:
+            return await self._stored_manifest(collection)
+        except NotFound:
+            return None
 
     async def _manifest(self, collection: str) -> Manifest:
         """Read once: what never changes of it, the dimension, is all that is needed here."""
