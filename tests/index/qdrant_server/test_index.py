@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bythebook.errors import InvalidInput, InvalidSettings, NotFound, Rejected, Unavailable
+from bythebook.errors import InvalidInput, InvalidSettings, NotFound, Rejected, StorageFailure, Unavailable
 from bythebook.index.qdrant_server.index import ServerIndex
 from bythebook.index.vectors import Filters, Replacement
 from tests.support.fakes.qdrant_rest import QdrantServer, qdrant_server
@@ -134,6 +134,21 @@ async def test_what_the_server_refuses_is_told_in_its_words(
     with pytest.raises(Rejected, match=r"refuses \(422: Service internal error: told to fail\)"):
         await index.count(COLLECTION, ROBOTS)
     assert pauses == []
+
+
+async def test_a_record_that_is_not_ours_is_a_damaged_index(index: ServerIndex, server: QdrantServer) -> None:
+    await index.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
+    (there,) = [one async for one in index.scan(COLLECTION, ROBOTS)]
+    server.collections[COLLECTION].forget(there.chunk.id, "heading_path")
+    for reading in (index.texts, index.chunks):
+        with pytest.raises(StorageFailure, match=r"at http://127.*a record in it cannot be read: it lacks 'heading_path'"):
+            await reading(COLLECTION, "robots", [there.chunk.id])
+
+
+async def test_a_manifest_of_another_version_is_a_damaged_index(index: ServerIndex, server: QdrantServer) -> None:
+    server.collections[COLLECTION].metadata = {"bythebook": '{"embedder": "small@1"}'}
+    with pytest.raises(StorageFailure, match=r"a manifest in it cannot be read: .*--mode recreate"):
+        await index.collections()
 
 
 async def test_an_address_that_is_none() -> None:

@@ -78,6 +78,10 @@ class Collection:
     def delete(self, body: Json) -> Json:
         return self._updated(edge.UpdateOperation.delete_points_by_filter(filter_of(fields(body, "filter")["filter"])))
 
+    def forget(self, point_id: str, key: str) -> None:
+        """Not asked by anybody: a field of a record is lost."""
+        self._updated(edge.UpdateOperation.delete_payload([point_id], [key]))
+
     def _updated(self, operation: edge.UpdateOperation) -> Json:
         with self.lock:
             self.shard.update(operation)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bythebook.errors import StorageFailure
 from bythebook.index.manifest import Manifest
-from bythebook.index.payload import INDEXES
+from bythebook.index.payload import INDEXES, decoding
 from bythebook.index.qdrant_edge.cache import CHUNKS_KEPT, TEXTS_KEPT, ReadCache
 from bythebook.index.qdrant_edge.compaction import SHARD, Compaction, recover
 from bythebook.index.qdrant_edge.journal import read_journal, remove_whole, write_journal, write_whole
@@ -258,11 +258,8 @@ class EdgeShard:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    with storage(folder):
-        try:
-            return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
-        except TypeError as error:  # fields of another version
-            raise ValueError(f"{MANIFEST} is not one of this version") from error
+    with storage(folder), decoding(MANIFEST):  # which may also be one of another version
+        return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
 
 
 def _load(folder: Path, manifest: Manifest) -> edge.EdgeShard:

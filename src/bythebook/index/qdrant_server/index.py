@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -16,7 +17,7 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from bythebook.errors import InvalidInput, InvalidSettings, NotFound
 from bythebook.index.manifest import Manifest
 from bythebook.index.payload import INDEXES, TEXT_FIELDS, text_from_payload
-from bythebook.index.qdrant_server.calls import Sleep, call, shown
+from bythebook.index.qdrant_server.calls import Sleep, call, reading, shown
 from bythebook.index.qdrant_server.values import (
     condition,
     has_id,
@@ -83,11 +84,8 @@ class ServerIndex:
             )
         except ValueError as error:
             raise InvalidSettings(f"QDRANT_URL cannot be {shown(url)!r}: {error}. Give it as http://host:6333") from error
-        layout = {
-            "shard_number": shard_number,
-            "replication_factor": replication_factor,
-            "write_consistency_factor": write_consistency_factor,
-        }
+        copies = {"replication_factor": replication_factor, "write_consistency_factor": write_consistency_factor}
+        layout = {"shard_number": shard_number, **copies}
         return cls(client, url, collection_name=collection_name, layout=layout, sleep=sleep)
 
     async def collections(self) -> Mapping[str, Manifest]:
@@ -95,7 +93,8 @@ class ServerIndex:
         listed = await self._call(self._client.get_collections)
         names = sorted(one.name for one in listed.collections if self._own_name.fullmatch(one.name))
         stored = zip(names, await asyncio.gather(*map(self._listed_manifest, names)), strict=True)
-        found = {name: Manifest.from_json(text) for name, text in stored if text and text != UNFINISHED}
+        with reading(self._url, "a manifest"):
+            found = {name: Manifest.from_json(text) for name, text in stored if text and text != UNFINISHED}
         self._manifests |= found
         return found
 
@@ -166,19 +165,23 @@ class ServerIndex:
         self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
     ) -> list[IndexedChunk]:
         records = await self._records(collection, ids, with_payload=True, with_vectors=with_vectors)
-        found = {str(record.id): indexed_chunk(record) for record in records}
+        with reading(self._url, "a record"):
+            found = {str(record.id): indexed_chunk(record) for record in records}
         return [found[name] for name in ids if name in found and found[name].chunk.book_id == book_id]
 
     async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
         records = await self._records(collection, ids, with_payload=TEXT_FIELDS)
-        found = {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
+        with reading(self._url, "a record"):
+            found = {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
         return [found[name] for name in ids if name in found and found[name].book_id == book_id]
 
     async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path."""
         for page in pages(await self._source_files(collection, filters)):
             wanted = models.Filter(must=[condition(filters), is_any("source_file", page)])
-            found = [indexed_chunk(record) for record in await self._scroll(collection, wanted, with_vectors)]
+            records = await self._scroll(collection, wanted, with_vectors)
+            with reading(self._url, "a record"):
+                found = [indexed_chunk(record) for record in records]
             for indexed in sorted(found, key=lambda one: (one.chunk.source_file, one.chunk.chunk_index)):
                 yield indexed
 
@@ -244,10 +247,9 @@ class ServerIndex:
 
     async def _listed_manifest(self, collection: str) -> str | None:
         """None too for one that was dropped since it was listed."""
-        try:
+        with suppress(NotFound):
             return await self._stored_manifest(collection)
-        except NotFound:
-            return None
+        return None
 
     async def _manifest(self, collection: str) -> Manifest:
         """Read once: what never changes of it, the dimension, is all that is needed here."""
@@ -255,7 +257,8 @@ class ServerIndex:
             text = await self._stored_manifest(check_name(collection))
             if text is None or text == UNFINISHED:
                 raise NotFound(f"The collection '{collection}' at {shown(self._url)} holds no books. Run: bythebook ingest")
-            self._manifests[collection] = Manifest.from_json(text)
+            with reading(self._url, "a manifest"):
+                self._manifests[collection] = Manifest.from_json(text)
         return self._manifests[collection]
 
     async def _search(self, collection: str, asked: Mapping[Name, Search]) -> dict[Name, dict[str, float]]:
