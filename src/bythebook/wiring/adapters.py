@@ -93,7 +93,7 @@ def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, W
             tool_choice=settings.tool_choice,
             call_seconds=settings.model_seconds,
             total_seconds=answer_seconds(settings),
-            line_seconds=settings.model_seconds / 4,
+            line_seconds=line_seconds(settings),
         )
     )
     return drafter, drafter.write_line
@@ -102,6 +102,17 @@ def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, W
 def answer_seconds(settings: Settings) -> float:
     """All that is drafted of an answer takes half as long again as one call of the model may."""
     return 1.5 * settings.model_seconds
+
+
+def turn_seconds(settings: Settings) -> float:
+    """No turn takes longer: a follow-up made standalone, a look at the book and one beyond the reader's filters, the draft."""
+    from bythebook.answering.answerer import EMBED_SECONDS, SEARCH_SECONDS
+
+    return line_seconds(settings) + EMBED_SECONDS + 2 * SEARCH_SECONDS + answer_seconds(settings)
+
+
+def line_seconds(settings: Settings) -> float:
+    return settings.model_seconds / 4
 
 
 def open_spans(settings: Settings) -> SpanRecorder | None:
