@@ -69,8 +69,8 @@ async def _claiming(workshop: Workshop) -> Row:
     database = await Database.open(database_url(None, folder))
     now = datetime.now(UTC)
     orders = [Order(book_id=f"book-{number}", source=Folder(path=Path("/book"))) for number in range(QUEUED)]
-    async with database.transaction() as connection:
-        await connection.execute(insert(job_rows), [new_row(order, now) for order in orders])
+    rows = [new_row(order, now) for order in orders]
+    await database.run(lambda connection: connection.execute(insert(job_rows), rows))
     took = []
     for number in range(CLAIMS):
         started = time.perf_counter()

@@ -509,8 +509,7 @@ def test_a_damaged_index_is_mended_by_a_full_run(book: Path, folder: Path) -> No
             altered = replace(held[0], chunk=replace(held[0].chunk, text=paragraph("Not what the author wrote.", 1)))
             rest = [one for one in held[1:] if one.chunk.source_file == altered.chunk.source_file]
             await _overwrite(library, report.collection_name, altered.chunk.source_file, [altered, *rest])
-            async with library.database.transaction() as connection:
-                await connection.execute(text("UPDATE books SET total_chunks = 3"))
+            await library.database.run(lambda connection: connection.execute(text("UPDATE books SET total_chunks = 3")))
             assert {problem.rule for problem in await library.problems()} >= {"content_hash is the text's"}
             await library.ingest(book, "full")
             assert await library.snapshot() == expected

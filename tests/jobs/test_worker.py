@@ -162,8 +162,7 @@ class Trial:
                 await library.index.drop(name)
             await library.records.forget_book("small")
             if afresh:
-                async with library.database.transaction() as connection:
-                    await connection.execute(delete(embeddings))
+                await library.database.run(lambda connection: connection.execute(delete(embeddings)))
             return await Jobs(library.database).queue(order_of(self.book, mode=mode))
 
     async def _go_on(self, job: Job) -> str:

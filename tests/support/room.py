@@ -59,8 +59,7 @@ class Room:
         return thread_id
 
     async def rows(self) -> list[Any]:
-        async with self.lighthouse.library.database.transaction() as connection:
-            return list((await connection.execute(select(table))).all())
+        return list(await self.lighthouse.library.database.run(lambda connection: connection.execute(select(table)).all()))
 
     async def lease_ends(self) -> datetime | None:
         return (await self.rows())[0].turn_expires_at  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from sqlite3 import OperationalError as OperationalFailure
 from typing import Any, TypeVar
@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 
-from bythebook.database.whole import Transaction, whole
 from bythebook.errors import InvalidSettings, StorageFailure, Unavailable, missing_extra
 
 SCHEMA = "0002"
@@ -94,26 +93,10 @@ class Database:
             raise self._failure(error) from error
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
-        """All of it or nothing of it, also when the task is cancelled in the middle. Each statement is a visit of its own."""
-        transaction = Transaction(self._engine, self._visit)
-        try:
-            async with self._connection():
-                try:
-                    await transaction.begin()
-                    yield transaction
-                    await transaction.commit()
-                finally:
-                    await transaction.end()
-        except DBAPIError as error:
-            raise self._failure(error) from error
-
-    @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[None]:
         """One at a time, of all processes that use this database. For what lies outside it and takes several steps."""
         if self._engine.dialect.name == "postgresql":
-            async with self.transaction() as connection:
-                await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(what))))
+            async with self._advisory_lock(what):
                 yield
             return
         from filelock import AsyncFileLock
@@ -125,8 +108,37 @@ class Database:
         await asyncio.to_thread(self._threads.shutdown)
         self._engine.dispose()
 
+    @asynccontextmanager
+    async def _advisory_lock(self, what: str) -> AsyncIterator[None]:
+        """Held by a connection that does nothing else, until it is given back."""
+        held: list[Connection] = []
+
+        def lock() -> None:
+            held.append(self._engine.connect())
+            held[0].execute(select(func.pg_advisory_xact_lock(func.hashtext(what))))
+
+        try:
+            async with self._connection():
+                try:
+                    await self._visit(lock)
+                    yield
+                finally:
+                    for connection in held:
+                        await self._visit(connection.close)
+        except DBAPIError as error:
+            raise self._failure(error) from error
+
     async def _visit(self, work: Callable[[], T]) -> T:
-        return await whole(asyncio.get_running_loop().run_in_executor(self._threads, work))
+        """In a thread that may wait for the database. Once begun it is ended there; only then is the caller cancelled, if it was
+        to be."""
+        doing = asyncio.ensure_future(asyncio.get_running_loop().run_in_executor(self._threads, work))
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            while not doing.done():  # a cancelled scope of anyio cancels again at every wait
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([doing])
+            raise
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[None]:

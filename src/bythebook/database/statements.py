@@ -10,22 +10,16 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import sqlite
 
-from bythebook.database.whole import Transaction
-
 ROWS_AT_ONCE = 400
 """SQLite takes 32,766 parameters in a statement, older builds 999."""
 
 
-def upsert_now(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
+def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
     if not rows:
         return
     insert = _insert(connection.dialect.name, table)
     changes = {column.name: insert.excluded[column.name] for column in table.c if column.name not in keys}
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes), list(rows))
-
-
-async def upsert(connection: Transaction, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
-    await connection.run_sync(upsert_now, table, rows, keys=keys)
 
 
 def insert_absent(connection: Connection, table: Table, row: dict[str, Any], *, key: str) -> bool:
@@ -43,10 +37,6 @@ def now(connection: Connection) -> datetime:
         return datetime.now(UTC)
     moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     return moment.astimezone(UTC)
-
-
-async def clock(connection: Transaction) -> datetime:
-    return await connection.run_sync(now)
 
 
 @cache

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select
 
 from bythebook.books.model import sha256
 from bythebook.database.engine import Database
-from bythebook.database.statements import slices, upsert_now
+from bythebook.database.statements import slices, upsert
 from bythebook.database.tables import embeddings
 from bythebook.embedding.embedder import Embedder, Vectors
 
@@ -35,7 +35,7 @@ class EmbeddingCache:
 
     async def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         rows = [{"key": key, "vector": vector.astype(np.float32).tobytes()} for key, vector in vectors.items()]
-        await self._database.run(lambda connection: upsert_now(connection, embeddings, rows, keys=("key",)))
+        await self._database.run(lambda connection: upsert(connection, embeddings, rows, keys=("key",)))
 
     async def forget(self, keys: Sequence[str]) -> None:
         def remove(connection: Connection) -> None:
