@@ -51,7 +51,7 @@ class TooSlow(BookError):
     """The request did not arrive in time."""
 
 
-class Stopping(BookError):
+class ShuttingDown(BookError):
     """The server is shutting down, and what was asked for would outlast it."""
 
 
@@ -100,7 +100,7 @@ KINDS: tuple[tuple[type[BookError], int, str], ...] = (
     (InvalidBook, 422, "invalid_book"),
     (TooManyRequests, 429, "too_many_requests"),
     (Locked, 503, "locked"),
-    (Stopping, 503, "stopping"),
+    (ShuttingDown, 503, "stopping"),
     (StorageFailure, 503, "storage_failure"),
     (Unavailable, 503, "unavailable"),
 )
@@ -148,7 +148,7 @@ def headers_of(error: BookError) -> dict[str, str]:
             return {"WWW-Authenticate": "Bearer"}
         case TooManyRequests() | RateLimited(retry_after_seconds=float()):
             return {"Retry-After": str(math.ceil(error.retry_after_seconds or RETRY_SECONDS))}
-        case Locked() | Stopping() | StorageFailure() | Unavailable() | Busy():
+        case Locked() | ShuttingDown() | StorageFailure() | Unavailable() | Busy():
             return {"Retry-After": str(RETRY_SECONDS)}
     return {}
 

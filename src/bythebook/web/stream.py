@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from bythebook.errors import BookError
 from bythebook.web.logs import log
-from bythebook.web.problems import Problem, Stopping, describe, failure, request_id, trusted
+from bythebook.web.problems import Problem, ShuttingDown, describe, failure, request_id, trusted
 from bythebook.web.responses import write
 
 KEEP_ALIVE_SECONDS = 15.0
@@ -116,7 +116,7 @@ class EventStream(EventSourceResponse):
             log.warning("failed", reason=str(error))
             await telling.fail(describe(error, request_id(request), trusted=trusted(request)))
         except asyncio.CancelledError:  # by the server, which waits no longer
-            await telling.fail(describe(Stopping("The server is shutting down. Ask again in a moment."), request_id(request)))
+            await telling.fail(describe(ShuttingDown("The server is shutting down. Ask again in a moment."), request_id(request)))
             raise
         except Exception:
             await telling.fail(failure(request_id(request)))

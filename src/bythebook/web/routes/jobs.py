@@ -18,7 +18,7 @@ from bythebook.jobs.sources import same_repository, under_roots
 from bythebook.jobs.view import job_to_plain
 from bythebook.settings import GitSource
 from bythebook.web.access import Author, Principal
-from bythebook.web.problems import ERRORS, Stopping
+from bythebook.web.problems import ERRORS, ShuttingDown
 from bythebook.web.requests import BookId
 from bythebook.web.responses import json_response, write
 from bythebook.web.state import Current, State
@@ -152,7 +152,7 @@ async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
             yield Event(name="done", id=f"{job_id}/{number}", body=body)
             return
         await asyncio.sleep(LOOKED_AT_SECONDS)
-    raise Stopping(f"The server is shutting down; the job {job_id} is kept. Follow it again in a moment.")
+    raise ShuttingDown(f"The server is shutting down; the job {job_id} is kept. Follow it again in a moment.")
 
 
 async def _source(book_id: str, asked: SourceRequest | None, current: State) -> Source:
