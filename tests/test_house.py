@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SLOW
+
 REPOSITORY = Path(__file__).parents[1]
 PACKAGE = REPOSITORY / "src" / "bythebook"
 TESTS = REPOSITORY / "tests"
@@ -177,6 +179,10 @@ def _settings_forbidden() -> list[str]:
 def test_every_folder_of_the_package_has_its_tests() -> None:
     holders = {path.parent.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py")}
     assert {name for name in _folders() if name not in holders} == set(UNTESTED_ALONE)
+
+
+def test_what_is_called_slow_exists() -> None:
+    assert [name for name in SLOW if not (TESTS / name).exists()] == []
 
 
 def test_every_folder_of_the_tests_mirrors_one_of_the_package() -> None:

@@ -126,7 +126,7 @@ def test_every_filter_is_an_option(shelf: Cli, options: tuple[str, ...], refused
 
 def test_what_lies_beyond_the_filters_is_pointed_to(shelf: Cli) -> None:
     out = shelf("ask", ARC, "--tier", "1").out
-    for shown in ("Beyond your filters", "Look here", "The electric lamp › Carbon arc lamps", "chapter 1, tier 3, B2, L3"):
+    for shown in ("Outside your filters", "Look here", "The electric lamp › Carbon arc lamps", "chapter 1, tier 3, B2, L3"):
         assert shown in out
 
 

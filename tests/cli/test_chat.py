@@ -54,7 +54,7 @@ def turns(outcome: Outcome) -> list[str]:
 
 def test_ctrl_d_ends_it(talk: Talk) -> None:
     welcome, end = turns(talk())
-    assert welcome == "Keeping a Lighthouse Ask the book. /help lists what else you can type."
+    assert welcome == "Keeping a Lighthouse Ask the book. /help lists the commands."
     assert end == ""
 
 
@@ -137,7 +137,7 @@ def test_commands(talk: Talk) -> None:
     _, help_, unknown, blank, _ = turns(talk("/help", "/dance", "", "/quit", "never read"))[:5]
     for command in ("/sources", "/more", "/filter", "/new", "/quit"):
         assert command in help_
-    assert unknown.startswith("There is no /dance.")
+    assert "/dance" in unknown
     assert blank == ""
 
 
@@ -152,7 +152,7 @@ def test_filters_stay_until_they_are_taken_away(talk: Talk) -> None:
     )
     assert none == "No filter: the whole book."
     assert tier == "tier 1"
-    assert "Beyond your filters" in refused
+    assert "Outside your filters" in refused
     assert "The electric lamp" in refused
     assert more == "tier 1, from chapter 1, to chapter 2, level A2"
     assert gone == none

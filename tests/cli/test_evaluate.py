@@ -240,4 +240,4 @@ def test_drafts_can_be_asked_as_they_are(shelf: Cli, folder: Path) -> None:
 def test_drafts_replace_nobodys_questions(shelf: Cli) -> None:
     outcome = shelf("questions", "draft", "-o", "questions.jsonl")
     assert outcome.code == 2
-    assert "is there already" in outcome.sentence()
+    assert "exists already" in outcome.sentence()

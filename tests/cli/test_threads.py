@@ -40,7 +40,7 @@ def flat(text: str) -> str:
 
 
 def test_none_yet(cli: Cli) -> None:
-    assert cli("threads", "list").out == "There is no thread yet. 'bythebook chat' begins one.\n"
+    assert "no thread yet" in cli("threads", "list").out
     assert json.loads(cli("threads", "list", "--json").out) == []
 
 
@@ -88,7 +88,7 @@ def test_trace(cli: Cli, thread: str) -> None:
         "best relevance",
         "Evidence [1] Wicks and oil",
         f"✓ {TRIMMED} [1]",
-        "follow-up: made standalone by the rules",
+        "follow-up: rewritten by the rules",
         "Wicks and oil ›",
     ):
         assert part in shown
@@ -103,15 +103,15 @@ def test_trace(cli: Cli, thread: str) -> None:
 
 
 def test_what_an_edit_made_stale(cli: Cli, thread: str, folder: Path) -> None:
-    assert cli("threads", "list", "--stale").out == "Every stored answer still quotes what its book says.\n"
+    assert "No stored answer is stale" in cli("threads", "list", "--stale").out
     lesson = folder / "book" / f"{LAMP}/01-wicks.md"
     lesson.write_text(lesson.read_text("utf-8").replace("four hours", "five hours"), "utf-8")
     told = flat(cli("ingest", folder / "book").out)
     assert "2 stored answers cite text that changed: bythebook threads list --stale" in told
     (stale,) = json.loads(cli("threads", "list", "--stale", "--json").out)
     assert stale["thread_id"] == thread
-    assert "The book has changed since: it no longer says what [1] quotes" in flat(cli("threads", "show", thread).out)
-    assert "*The book has changed since: it no longer says what [1] quotes.*" in cli("threads", "export", thread).out
+    assert "the book no longer contains what [1] quotes" in flat(cli("threads", "show", thread).out)
+    assert "the book no longer contains what [1] quotes.*" in cli("threads", "export", thread).out
     (job, *_) = json.loads(cli("jobs", "list", "--json").out)
     assert [(one["thread_id"], one["turn"], one["quote"]) for one in job["report"]["stale"]] == [
         (thread, 1, TRIMMED),

@@ -1,4 +1,4 @@
-"""Reads `book.toml`, the optional page on which an author says what the book is called and how its site is built."""
+"""Reads `book.toml`, the optional file in which an author gives the book's title and the style of its site."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", 
 
 
 def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[BookWarning, ...]]:
-    """The book in folder `root`. What `book.toml` does not say is taken from the folder itself."""
+    """Returns the book in the folder `root`. What `book.toml` does not say is taken from the folder itself."""
     if not root.exists():
         raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
     if not root.is_dir():
@@ -57,7 +57,7 @@ def _source(root: Path) -> str | None:
 
 
 class _Values:
-    """The keys of one `book.toml`, each checked as it is taken."""
+    """The values of one `book.toml`, each checked when it is read."""
 
     def __init__(self, path: Path, source: str) -> None:
         self.path = path
@@ -158,7 +158,8 @@ def declares_id(root: Path) -> bool:
 
 
 def _front_title(root: Path) -> str:
-    """A front page that cannot be read, or leads out of the book, gives no title; as a lesson it is reported."""
+    """Returns the front page's heading. A front page that cannot be read, or leads out of the book, gives none; it is reported
+    as a lesson."""
     for name in FRONT_PAGES:
         try:
             raw = read_beside(root, name, limit_bytes=LARGEST_FRONT_PAGE)

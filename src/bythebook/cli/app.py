@@ -1,4 +1,5 @@
-"""The commands put together. Help is plain text: rendering it with rich costs more than twice the time of all the rest."""
+"""Registers the commands. Help is plain text, because rendering it with rich takes more than twice the time of everything
+else."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it unasked.")]
 
 @app.callback(invoke_without_command=True)
 def list_books(context: typer.Context, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """List the books, how much of each is in the index, and when it was last brought up to date."""
+    """List the books, how much of each is in the index, and when it was last updated."""
     if context.invoked_subcommand:
         _check_nothing_before(context.invoked_subcommand, given=json or data_dir is not None)
         return
@@ -164,7 +164,7 @@ def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
 
     console = Console(highlight=False)
     if not shelf:
-        console.print("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+        console.print("There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
         return
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("book", "title"):

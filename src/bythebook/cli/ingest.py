@@ -1,4 +1,4 @@
-"""`bythebook ingest`: a book goes in."""
+"""`bythebook ingest`: ingests a book."""
 
 from __future__ import annotations
 
@@ -39,19 +39,21 @@ def run(
             help="incremental: what changed. full: every lesson again. recreate: a new index beside the old, then switch."
         ),
     ] = IngestMode.incremental,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and touch nothing.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and bring in every change as it is saved.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and ingest every change as it is saved.")] = False,
     book: Annotated[
-        str | None, typer.Option("--book", "-b", help="The book's id, over what book.toml says.", show_default=False)
+        str | None, typer.Option("--book", "-b", help="The book's id; overrides book.toml.", show_default=False)
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Put this folder in the place of the one that the book came from.")
+        bool, typer.Option("--replace", help="Allow this folder to replace the one the book was ingested from.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Let more than a third of the book's lessons go, unasked.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Remove more than a third of the book's lessons without asking.")
+    ] = False,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Bring a book into the index, or bring the index up to date with it."""
+    """Ingest a book, or update the index after the book was edited."""
     from bythebook.index.state import Consent
 
     async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
@@ -121,7 +123,7 @@ async def ingest(
     consent: Consent | None = None,
     quiet: bool = False,
 ) -> IngestReport:
-    """Run it with a progress bar, on a terminal only."""
+    """Ingests with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -176,12 +178,12 @@ def print_report(report: IngestReport) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     table.add_column(justify="right", style="bold")
     table.add_column()
-    lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} gone"
+    lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} removed"
     table.add_row(
-        f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} as they were)[/]"
+        f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} unchanged)[/]"
     )
-    table.add_row(f"{report.chunks_created:,}", f"chunks {verb}new, {report.chunks_deleted:,} {verb}gone")
-    table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest was known)[/]")
+    table.add_row(f"{report.chunks_created:,}", f"chunks {verb}added, {report.chunks_deleted:,} {verb}removed")
+    table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest came from the cache)[/]")
     if not report.dry_run:
         table.add_row(f"{report.total_chunks:,}", f"chunks in the index [dim]({report.duration_seconds:.1f} s)[/]")
     console.print(table)
@@ -200,7 +202,7 @@ def stale_answers(count: int) -> str:
 
 
 def _print_warnings(console: Console, report: IngestReport) -> None:
-    """Grouped by field, the first few of each with file and line."""
+    """Prints warnings grouped by field, the first few of each with file and line."""
     by_field: dict[str, list[str]] = {}
     for warning in report.warnings:
         place = f"{warning.source_file}:{warning.line}" if warning.line else warning.source_file
@@ -217,7 +219,7 @@ def _print_failures(console: Console, report: IngestReport) -> None:
     if not report.failures:
         return
     count = len(report.failures)
-    kept = "the new index is without them" if report.mode == "recreate" else "what was known of them is kept"
+    kept = "they are not in the new index" if report.mode == "recreate" else "the index keeps their old version"
     console.print(f"\n  [red]{count:,} lesson{'s' if count != 1 else ''} could not be read[/]; {kept}")
     for failure in report.failures:
         console.print(f"    {_escape(failure.reason)}", soft_wrap=True)

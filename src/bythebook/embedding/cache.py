@@ -1,4 +1,4 @@
-"""Embeddings kept by what was embedded and by whom, so that unchanged text is never embedded again."""
+"""The embedding cache: vectors by embedder and text, so that unchanged text is never embedded again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EmbeddingCache:
 
 
 class CachedEmbedder:
-    """An embedder that never embeds the same text twice, also not in another process: for texts that come again and again."""
+    """An embedder that never embeds the same text twice, not even in another process: for texts that recur."""
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
         self._embedder = embedder
@@ -81,4 +81,4 @@ class CachedEmbedder:
         return known[key]
 
     async def close(self) -> None:
-        """The embedder is somebody else's."""
+        """Does nothing: the embedder belongs to somebody else."""

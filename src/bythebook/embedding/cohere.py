@@ -1,4 +1,4 @@
-"""Cohere's embeddings by `POST /v2/embed`, which tells lessons from questions."""
+"""Cohere's embeddings, by `POST /v2/embed`, which distinguishes lessons from questions."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class OpenAIEmbedder:
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in order, as many at a time as a request may hold."""
+    """Yields the texts in order, as many at a time as a request may have."""
     batch: list[str] = []
     size = 0
     for text in map(cut, texts):

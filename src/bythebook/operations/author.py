@@ -1,4 +1,4 @@
-"""Operations of an author: whether the books on the shelf are sound, and one that goes in."""
+"""An author's operations: checking books, ingesting one, and calibrating it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bythebook.wiring.reader import Library
 
 
 async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspection]:
-    """Of one book, or of all."""
+    """Checks the invariants of one book, or of all."""
     ids = [book_id] if book_id else [state.book_id for state in await resources.records.books()]
     if not ids:
         raise NotFound(NO_BOOK)
@@ -42,14 +42,14 @@ async def publish(
     calibrate: bool = True,
     consent: Consent = NO_CONSENT,
 ) -> AsyncIterator[JobEvent]:
-    """A job of its own, run at once; a rehearsal is none."""
+    """Ingests a book as a job that runs at once; a dry run is not a job."""
     job = resources.foreground_job
     async for event in job.run(root, book_id=book_id, mode=mode, dry_run=dry_run, calibrate=calibrate, consent=consent):
         yield event
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
-    """Made up for, where `publish` was told to leave it."""
+    """Calibrates a book for which `publish` was told to leave that out."""
     await resources.publisher.calibrate(book_id, root)
 
 

@@ -1,4 +1,4 @@
-"""What a reader asks for without a question: which book, what it is called, where it says something, a passage, a lesson."""
+"""A reader's operations besides asking: choosing the book, its state, a search, a chunk's context, a lesson."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ async def fetch_context(library: Library, *, book_id: str, chunk_id: str) -> Con
 
 
 async def fetch_lesson(library: Library, *, book_id: str, name: str) -> list[Chunk]:
-    """`name` is the lesson's path or its parent_doc_id."""
+    """Returns the chunks of a lesson. `name` is its path or its parent_doc_id."""
     state = await library.search.book(book_id)
     return await read_lesson_chunks(library.index, state, await find_lesson(library.index, state, name))

@@ -26,7 +26,7 @@ def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
         parts += _told(turn.answer)
         if turn.stale_since:
             labels = " ".join(f"[{label}]" for label in turn.stale_labels)
-            parts.append(f"*The book has changed since: it no longer says what {labels} quotes.*")
+            parts.append(f"*Stale: the book no longer contains what {labels} quotes.*")
     return harmless("\n\n".join(parts)) + "\n"
 
 

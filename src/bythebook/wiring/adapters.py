@@ -1,5 +1,5 @@
-"""Settings in, adapters out: which embedder, which drafter, which index, which collector. What is imported here is imported late,
-because most of it is not wanted."""
+"""Turns settings into adapters: the embedder, the drafter, the index, the collector. Imports are late, because most of them
+are not needed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 
 def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> Embedder:
-    """A remote embedder is a server's work already; there is nothing to spread."""
+    """Spreads the embedder over workers. A remote embedder already runs on a server and stays as it is."""
     if settings.embedder != "granite":
         return embedder
     from bythebook.embedding.granite import open_lone_granite
@@ -71,7 +71,8 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
 
 
 def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, WriteLine | None]:
-    """The model's, when one is configured, and who writes a line; else the one that answers in the book's own sentences."""
+    """Opens the model's drafter and its line writer if a model is configured, or else the drafter that uses the book's own
+    sentences."""
     if not settings.openai_api_key and not settings.openai_base_url:
         from bythebook.drafting.extractive import ExtractiveDrafter
 
@@ -100,7 +101,7 @@ def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, W
 
 
 def answer_seconds(settings: Settings) -> float:
-    """All that is drafted of an answer takes half as long again as one call of the model may."""
+    """Returns how long a whole draft may take: half as long again as one call of the model."""
     return 1.5 * settings.model_seconds
 
 
@@ -116,7 +117,7 @@ def line_seconds(settings: Settings) -> float:
 
 
 def open_spans(settings: Settings) -> SpanRecorder | None:
-    """To the collector that is configured."""
+    """Opens tracing to the configured collector, if any."""
     if settings.otlp_endpoint is None:
         return None
     with _extra("tracing", "OTEL_EXPORTER_OTLP_ENDPOINT", "OpenTelemetry"):

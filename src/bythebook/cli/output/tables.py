@@ -1,4 +1,4 @@
-"""A table as the commands print it: no lines, only columns."""
+"""Tables as the commands print them: columns without lines."""
 
 from __future__ import annotations
 
