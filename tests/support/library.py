@@ -14,8 +14,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from sqlalchemy import Connection, delete
+
 from bythebook.answering.book_search import BookSearch
 from bythebook.database.engine import Database, database_url
+from bythebook.database.tables import books, ingestion_records, reservations
 from bythebook.embedding.cache import EmbeddingCache
 from bythebook.embedding.embedder import Embedder
 from bythebook.index.payload import to_payload
@@ -115,6 +118,16 @@ class Library:
             "points": points,
             "records": {path: _without(asdict(record), OF_THE_RUN) for path, record in records.items()},
         }
+
+
+async def forget_book(library: Library, book_id: str) -> None:
+    """As if the book had never been recorded."""
+
+    def forget(connection: Connection) -> None:
+        for table in (ingestion_records, reservations, books):
+            connection.execute(delete(table).where(table.c.book_id == book_id))
+
+    await library.database.run(forget)
 
 
 def _without(fields: Mapping[str, Any], names: set[str]) -> dict[str, Any]:

@@ -28,8 +28,6 @@ LEXICAL_VERSION = 1
 K1 = 1.2
 B = 0.6
 AVERAGE_WORDS = 250.0
-FULL_WEIGHT = K1 + 1
-"""What a term's weight in a text tends to as it says nothing else."""
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",

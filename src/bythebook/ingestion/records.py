@@ -39,13 +39,6 @@ class Records:
         """The book is served from `state.collection_name` from here on."""
         await self._database.run(lambda connection: upsert(connection, books, [asdict(state)], keys=("book_id",)))
 
-    async def forget_book(self, book_id: str) -> None:
-        def forget(connection: Connection) -> None:
-            for table in (ingestion_records, reservations, books):
-                connection.execute(delete(table).where(table.c.book_id == book_id))
-
-        await self._database.run(forget)
-
     async def records(self, book_id: str, collection: str) -> dict[str, IngestionRecord]:
         wanted = select(ingestion_records).where(_here(ingestion_records, book_id, collection))
         rows = await self._database.run(lambda connection: connection.execute(wanted).all())

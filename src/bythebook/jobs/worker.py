@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -55,14 +54,3 @@ class Worker:
                 self.listener(job, event)
         except BookError as error:
             self.listener(job, error)
-
-
-@asynccontextmanager
-async def working(worker: Worker) -> AsyncIterator[None]:
-    """A worker beside whatever else this process does; stopped at the end, its job handed back."""
-    task = asyncio.create_task(worker.work(), name="worker")
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
