@@ -93,6 +93,4 @@ async def _story(book: Path, data: Path) -> None:
 
 
 async def _ingest(resources: Resources, book: Path) -> IngestReport:
-    *_, report = [event async for event in resources.ingestion.run(book)]
-    assert isinstance(report, IngestReport)
-    return report
+    return await resources.ingestion.run(book)

@@ -22,7 +22,7 @@ from bythebook.index.vectors import Filters
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.parser import Parser
 from bythebook.ingestion.plan import make_plan
-from bythebook.ingestion.progress import Advanced, Filled, IngestReport, Mode, Planned, Tally
+from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Mode, Planned, Tally
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import open_library, with_embedder
@@ -41,9 +41,8 @@ def pages(book: Path) -> list[Path]:
 def test_first_ingestion_tells_a_plan_then_progress_then_a_report(book: Path, folder: Path) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
-            first, *between, filled, last = await library.events(book)
+            first, *between, last = await library.events(book)
             assert isinstance(first, Planned)
-            assert isinstance(filled, Filled)
             assert (first.files_total, first.mode) == (7, "incremental")
             assert first.bytes_total == sum(path.stat().st_size for path in pages(book))
             progress = [event for event in between if isinstance(event, Advanced)]
@@ -299,10 +298,12 @@ def test_recreate_with_another_embedder_builds_beside_and_switches(book: Path, f
             new = with_embedder(old, SmallEmbedder("other@1", dimension=48, before_batch=search_meanwhile))
             with pytest.raises(Mismatch, match=r"small@1 .*other@1 .*--mode recreate"):
                 await new.ingest(book)
-            async for event in new.ingestion.run(book, mode="recreate"):
-                if not isinstance(event, IngestReport):
-                    assert (await old.ask("elbow forearm plane")).results[0].source_file == ELBOWS
-                    assert (await old.snapshot_of("small"))["points"] == before["small"]["points"]
+
+            async def old_serves(_: IngestionEvent) -> None:
+                assert (await old.ask("elbow forearm plane")).results[0].source_file == ELBOWS
+                assert (await old.snapshot_of("small"))["points"] == before["small"]["points"]
+
+            await new.ingestion.run(book, mode="recreate", tell=old_serves)
             assert seen
             assert list(await new.index.collections()) == ["textbook_chunks_2"]
             assert (await new.ask("elbow forearm plane")).results[0].source_file == ELBOWS
@@ -459,14 +460,16 @@ def test_a_kill_loses_no_embedding_that_was_made(book: Path, folder: Path) -> No
 def test_a_lesson_that_vanishes_or_changes_after_planning(book: Path, folder: Path) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
-            async for event in library.ingestion.run(book):
+
+            async def meddle(event: IngestionEvent) -> None:
                 if isinstance(event, Planned):
                     (book / STAIRS).unlink()
                     write(book, ELBOWS, lesson("Elbows", "Changed while it was being read."))
-                if isinstance(event, IngestReport):
-                    assert [failure.source_file for failure in event.failures] == [STAIRS]
-                    assert "vanished" in event.failures[0].reason
-                    assert event.files_processed + len(event.failures) == event.files_discovered
+
+            report = await library.ingestion.run(book, tell=meddle)
+            assert [failure.source_file for failure in report.failures] == [STAIRS]
+            assert "vanished" in report.failures[0].reason
+            assert report.files_processed + len(report.failures) == report.files_discovered
             assert (await library.ingest(book)).failures == ()
             async with open_library(folder / "fresh") as fresh:
                 await fresh.ingest(book)
@@ -566,9 +569,8 @@ def test_a_book_read_in_a_child_process_is_the_same_book(book: Path, folder: Pat
                 collection_name="textbook_chunks",
                 sandbox=sandbox,
             )
-            report = [event async for event in ingestion.run(book)][-1]
+            report = await ingestion.run(book)
             sandbox.close()
-            assert isinstance(report, IngestReport)
             assert [warning.field for warning in report.warnings] == ["frontmatter"]
             assert await here.snapshot() == await there.snapshot()
 

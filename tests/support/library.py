@@ -7,9 +7,10 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -37,6 +38,17 @@ MEMORY = Path("/dev/shm")
 """Where it exists, small files are flushed many times faster than to a disk."""
 OF_THE_RUN = {"version", "created_at", "updated_at", "embedded_at", "ingested_at"}
 """What tells when and how often something was written, not what was written."""
+
+
+async def heard(work: Callable[[Callable[[Any], Awaitable[None]]], Awaitable[IngestReport]]) -> list[Any]:
+    """What an ingestion tells, and its report."""
+    events: list[Any] = []
+
+    async def tell(event: object) -> None:
+        events.append(event)
+
+    report = await work(tell)
+    return [*events, report]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +81,10 @@ class Library:
         dry_run: bool = False,
         book_id: str | None = None,
         consent: Consent = NO_CONSENT,
-    ) -> list[IngestionEvent]:
-        running = self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
-        return [event async for event in running]
+    ) -> list[IngestionEvent | IngestReport]:
+        """What it told, and its report."""
+        run = partial(self.ingestion.run, root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
+        return await heard(lambda tell: run(tell=tell))
 
     async def ingest(
         self,
@@ -82,9 +95,7 @@ class Library:
         book_id: str | None = None,
         consent: Consent = NO_CONSENT,
     ) -> IngestReport:
-        report = (await self.events(root, mode, dry_run=dry_run, book_id=book_id, consent=consent))[-1]
-        assert isinstance(report, IngestReport)
-        return report
+        return await self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
 
     async def ask(self, text: str, book_id: str = "small", **given: Any) -> SearchResponse:
         searching = BookSearch(search=self.search, index=self.index)

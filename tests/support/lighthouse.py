@@ -202,8 +202,7 @@ class Lighthouse:
         return Publisher(ingestion=library.ingestion, calibrator=self.calibrator, records=library.records, index=library.index)
 
     async def publish(self, root: Path) -> None:
-        async for _ in self.publisher.run(root):
-            pass
+        await self.publisher.run(root)
 
     async def calibration(self, kind: str = "close") -> Calibration:
         state = await self.library.search.book("light")

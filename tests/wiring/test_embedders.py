@@ -10,7 +10,6 @@ import pytest
 
 from bythebook.errors import Mismatch, Rejected
 from bythebook.index.manifest import Manifest
-from bythebook.ingestion.progress import IngestReport
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.settings import read_settings
 from bythebook.wiring.author import open_resources
@@ -26,9 +25,8 @@ def configure(patch: pytest.MonkeyPatch, **variables: str) -> None:
 
 async def ingested(data_dir: Path, book: Path) -> Mapping[str, Manifest]:
     async with open_resources(read_settings(data_dir=data_dir)) as resources:
-        events = [event async for event in resources.ingestion.run(book)]
-        assert isinstance(events[-1], IngestReport)
-        assert events[-1].total_chunks > 0
+        report = await resources.ingestion.run(book)
+        assert report.total_chunks > 0
         return await resources.index.collections()
 
 

@@ -128,8 +128,7 @@ async def ingest(
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     from bythebook.index.state import Consent
-    from bythebook.ingestion.progress import Advanced, IngestReport, Planned
-    from bythebook.ingestion.publisher import CalibrationBegun
+    from bythebook.ingestion.progress import Advanced, CalibrationBegun, IngestReport, Planned
     from bythebook.jobs.progress import WaitBegun
     from bythebook.operations.author import publish
 

@@ -55,8 +55,7 @@ def _tell(job: Job, event: JobEvent | BookError) -> None:
     from datetime import datetime
 
     from bythebook.errors import BookError
-    from bythebook.ingestion.progress import IngestReport, Planned
-    from bythebook.ingestion.publisher import CalibrationBegun
+    from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Planned
     from bythebook.jobs.progress import WaitBegun
 
     match event:

@@ -49,8 +49,10 @@ class Worker:
             return None
 
     async def _run(self, job: Job) -> None:
+        async def tell(event: JobEvent) -> None:
+            self.listener(job, event)
+
         try:
-            async for event in self.runner.run(job):
-                self.listener(job, event)
+            self.listener(job, await self.runner.run(job, tell=tell))
         except BookError as error:
             self.listener(job, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bythebook.answering.answerer import close_fit
@@ -12,7 +13,7 @@ from bythebook.grounding.calibration import Calibration
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
-from bythebook.jobs.progress import JobEvent
+from bythebook.jobs.progress import JobEvent, follow
 from bythebook.operations.book_choice import NO_BOOK
 from bythebook.wiring.author import Resources
 from bythebook.wiring.reader import Library
@@ -32,7 +33,7 @@ async def list_books(resources: Resources) -> list[str]:
     return [state.book_id for state in await resources.records.books()]
 
 
-async def publish(
+def publish(
     resources: Resources,
     *,
     root: Path,
@@ -43,9 +44,8 @@ async def publish(
     consent: Consent = NO_CONSENT,
 ) -> AsyncIterator[JobEvent]:
     """Ingests a book as a job that runs at once; a dry run is not a job."""
-    job = resources.foreground_job
-    async for event in job.run(root, book_id=book_id, mode=mode, dry_run=dry_run, calibrate=calibrate, consent=consent):
-        yield event
+    job = partial(resources.foreground_job.run, root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+    return follow(lambda tell: job(calibrate=calibrate, tell=tell))
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
