@@ -1,4 +1,4 @@
-"""What made an index. An index and a program that disagree about it must say so, never search nonsense."""
+"""The manifest: what made an index. A program that does not match it must say so, never search nonsense."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ class Manifest:
 
 
 def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionState]:
-    """Which book is served from where. A `recreate` killed while it switched may have left two; the newer one is whole."""
+    """Returns the collection that serves each book. A `recreate` killed while it switched may have left two; the newer one is
+    complete."""
     states = [_state(stored) for manifest in collections.values() for stored in manifest.books.values()]
     newest_last = sorted(states, key=lambda state: (state.book_id, state.last_ingested))
     return {state.book_id: state for state in newest_last}

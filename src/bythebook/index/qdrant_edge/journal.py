@@ -1,4 +1,4 @@
-"""The redo journal: what a swap of lessons is about to do, written down whole before any of it is done.
+"""The redo journal: what a swap of lessons is about to do, written completely before any of it is done.
 
 A process that dies half-way leaves the journal behind, and the next one does all of it again; doing it twice is doing it
 once. A journal that was not written whole was never renamed into place, and nothing of it was done.

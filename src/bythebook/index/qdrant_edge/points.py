@@ -1,4 +1,4 @@
-"""Reading points of the embedded engine: some by id, those of whole lessons, or all of them, page by page."""
+"""Reads points of the embedded engine: by id, by whole lessons, or all of them page by page."""
 
 from __future__ import annotations
 

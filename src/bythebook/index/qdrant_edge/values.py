@@ -1,4 +1,4 @@
-"""Our values as the embedded engine's, and back; and its errors as ours."""
+"""Converts our values to the embedded engine's and back, and its errors to ours."""
 
 from __future__ import annotations
 

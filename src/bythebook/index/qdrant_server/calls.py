@@ -1,4 +1,4 @@
-"""How a Qdrant server is called: again where that may help, and one clear sentence where it does not.
+"""Calls a Qdrant server: retries where that may help, and raises one clear sentence where it does not.
 
 Everything asked of it may be asked twice: writes name their ids and lessons, so that doing them twice is doing them once.
 """
