@@ -35,7 +35,7 @@ SHORT_WITH_ONE_IMPORTER = {
     "bythebook.jobs.foreground": "what `ingest` runs; workers do not import it",
     "bythebook.jobs.worker": "the loop that takes queued jobs, known by that name everywhere",
     "bythebook.operations.threads": "operations on threads; a search need not import them",
-    "bythebook.web.rate_limit": "a vendor's file (limits), imported with the first key",
+    "bythebook.web.limits": "a vendor's file, imported with the first key",
     "bythebook.web.worker": "the worker inside a server, found by its name",
 }
 NOT_MIRRORS = {

@@ -1,4 +1,5 @@
-"""Operations on threads: resuming one, and its next turn, event by event."""
+"""Operations on threads: resuming one, and its next turn, event by event. They are apart from `turns`, because a question outside
+any thread need not import the database."""
 
 from __future__ import annotations
 
