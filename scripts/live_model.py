@@ -204,7 +204,7 @@ def report(told: Told) -> str:
     answer, lines = told.answer, []
     if told.trace and told.trace.follow_up:
         made = told.trace.follow_up
-        lines.append(f"made standalone by the {made.by}" + (f" ({made.note})" if made.note else ""))
+        lines.append(f"rewritten by the {made.by}" + (f" ({made.note})" if made.note else ""))
     lines.append(answer.answer if not answer.refused else f"refused, {answer.reason}: {answer.detail}")
     lines += [f"[{one.label}] {one.page_title} › {one.section}: “{one.quote}”" for one in answer.citations]
     lines += [f"removed, because it {one.reason}: {one.text}" for one in answer.dropped]

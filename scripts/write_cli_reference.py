@@ -14,8 +14,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 WIDTH = 110
 PREFACE = """# The command line
 
-Written by `scripts/write_cli_reference.py` from the commands' own help. Exit codes: 0 (a refusal too), 1 for a failure, 2 for
-what was asked wrongly, 130 when interrupted.
+Written by `scripts/write_cli_reference.py` from the commands' own help. Exit codes: 0 for success (including
+a refusal), 1 for a failure, 2 for bad arguments or settings, 130 when interrupted.
 """
 
 

@@ -21,7 +21,24 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None, print_blob=True)
 settings.load_profile("same")
 
-PAGE_TESTS = Path(__file__).parent / "page"
+TESTS = Path(__file__).parent
+SLOW = (
+    "bench",
+    "books/test_properties.py",
+    "cli/test_demo.py",
+    "cli/test_jobs.py",
+    "cli/test_kill.py",
+    "cli/test_through_server.py",
+    "jobs/test_switching.py",
+    "jobs/test_worker.py",
+    "test_path_of_a_question.py",
+    "test_readme.py",
+    "threads/test_processes.py",
+    "web/test_faults.py",
+    "web/test_openapi.py",
+    "web/test_serve.py",
+)
+"""What takes five seconds of processor time or more: the sample book ingested whole, many processes, hundreds of examples."""
 OURS = ("BYTHEBOOK_", "OPENAI_", "COHERE_", "QDRANT_", "AGENT_", "DATABASE_URL", "REDIS_URL", "DASK_", "GITHUB_WEBHOOK_", "OTEL_")
 
 
@@ -108,12 +125,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What `make unit` leaves out is told by what a test asks for."""
+    """`make unit` leaves out what needs a browser or PostgreSQL, and what is slow."""
     for item in items:
         if isinstance(item, pytest.Function) and _asks_for_postgresql(item):
             item.add_marker("postgresql")
-        if item.path.is_relative_to(PAGE_TESTS):
+        place = item.path.relative_to(TESTS).as_posix()
+        if place.startswith("page/"):
             item.add_marker("browser")
+        if place.startswith(SLOW):
+            item.add_marker("slow")
 
 
 def _asks_for_postgresql(item: pytest.Function) -> bool:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SLOW
+
 REPOSITORY = Path(__file__).parents[1]
 PACKAGE = REPOSITORY / "src" / "bythebook"
 TESTS = REPOSITORY / "tests"
@@ -22,15 +24,18 @@ NOUNS_IN_ING = {
 }
 SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
+    "bythebook.books.book_id": "a rule of its own with tests of its own",
     "bythebook.cli.app": "the list of commands; `cli` imports it late, so that Ctrl-C is answered while it loads",
+    "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",
     "bythebook.drafting.openai_agents.line_writer": "the second of the two things a model is asked for; the first is the drafter",
     "bythebook.embedding.dask": "a vendor's file",
     "bythebook.evaluation.rank_measures": "recall, MRR and nDCG, known by those names; tested alone",
     "bythebook.index.qdrant_edge.lock": "a read-write lock, known by that name everywhere",
     "bythebook.jobs.foreground": "what `ingest` runs; workers do not import it",
+    "bythebook.jobs.worker": "the loop that takes queued jobs, known by that name everywhere",
     "bythebook.operations.threads": "operations on threads; a search need not import them",
-    "bythebook.web.rate_limit": "a vendor's file (limits), imported with the first key",
+    "bythebook.web.limits": "a vendor's file, imported with the first key",
     "bythebook.web.worker": "the worker inside a server, found by its name",
 }
 NOT_MIRRORS = {
@@ -175,6 +180,10 @@ def _settings_forbidden() -> list[str]:
 def test_every_folder_of_the_package_has_its_tests() -> None:
     holders = {path.parent.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py")}
     assert {name for name in _folders() if name not in holders} == set(UNTESTED_ALONE)
+
+
+def test_what_is_called_slow_exists() -> None:
+    assert [name for name in SLOW if not (TESTS / name).exists()] == []
 
 
 def test_every_folder_of_the_tests_mirrors_one_of_the_package() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.progress import IngestReport
 from bythebook.retrieval.context import read_context
 from bythebook.retrieval.query import SearchQuery
@@ -85,14 +86,12 @@ async def _story(book: Path, data: Path) -> None:
         assert "1,000 Hz" in found.results[0].text
         assert not any("500 Hz" in result.text for result in found.results)
 
-        # The author removes the lesson. Nothing of it is found any more.
+        # The author removes the lesson, and says so: it is much of the book. Nothing of it is found any more.
         lesson.unlink()
-        report = await _ingest(resources, book)
+        report = await _ingest(resources, book, consent=Consent(remove=True))
         assert report.files_deleted == 1
         assert all("balance loop" not in result.text for result in (await resources.book_search.search(query)).results)
 
 
-async def _ingest(resources: Resources, book: Path) -> IngestReport:
-    *_, report = [event async for event in resources.ingestion.run(book)]
-    assert isinstance(report, IngestReport)
-    return report
+async def _ingest(resources: Resources, book: Path, *, consent: Consent = NO_CONSENT) -> IngestReport:
+    return await resources.ingestion.run(book, consent=consent)

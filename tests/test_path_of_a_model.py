@@ -4,7 +4,6 @@ checked in both."""
 from __future__ import annotations
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from bythebook.answering.trace import FollowUp
 from bythebook.settings import read_settings
 from bythebook.wiring.author import Resources, open_resources
 from tests.support.fakes.openai_server import ChatServer, Says, running, usage
-from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, copy_published, make_embedder
 from tests.support.room import asked
 
 THREAD = "550e8400-e29b-41d4-a716-446655440000"
@@ -33,7 +32,7 @@ async def turn(resources: Resources, text: str) -> tuple[str, Answer, FollowUp |
 
 
 def test_a_follow_up_is_rewritten_drafted_and_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
 
     async def story(server: ChatServer) -> None:
         settings = read_settings(data_dir=folder / "data")

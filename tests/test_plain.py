@@ -20,8 +20,7 @@ from bythebook.answering.answer import Answer, TurnEvent
 from bythebook.answering.question import Question
 from bythebook.answering.trace import Trace
 from bythebook.errors import InvalidInput
-from bythebook.ingestion.progress import IngestionEvent
-from bythebook.ingestion.publisher import CalibrationBegun
+from bythebook.jobs.progress import JobEvent
 from bythebook.plain import from_plain, to_plain
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.threads.conversation import Asked, ThreadEvent
@@ -39,7 +38,7 @@ KINDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "search response": (SearchResponse, values_of(SearchResponse)),
     "question": (Question, values_of(Question, text=ASKED, score_threshold=SHARE, similarity_threshold=SHARE)),
     "asked": (Asked, values_of(Asked)),
-    "ingestion event": (IngestionEvent | CalibrationBegun, values_of(IngestionEvent | CalibrationBegun)),
+    "job event": (JobEvent, values_of(JobEvent)),
 }
 
 

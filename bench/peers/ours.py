@@ -10,7 +10,7 @@ from bench.peers.trial import RESULTS, Passage
 from bythebook.answering.answer import Answered
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
-from bythebook.ingestion.publisher import CalibrationBegun
+from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent
 from bythebook.retrieval.query import Scope
 from bythebook.settings import read_settings
 from bythebook.wiring.author import Resources, open_resources
@@ -52,8 +52,12 @@ class Library:
 
     async def _publish(self, book: Path) -> float:
         """How long calibrating took of it. An edit is served when that begins."""
-        calibrating = None
-        async for event in self._resources.publisher.run(book, book_id="book"):
+        calibrating: float | None = None
+
+        async def hear(event: IngestionEvent) -> None:
+            nonlocal calibrating
             if isinstance(event, CalibrationBegun):
                 calibrating = time.perf_counter()
+
+        await self._resources.publisher.run(book, book_id="book", tell=hear)
         return time.perf_counter() - calibrating if calibrating else 0.0

@@ -2,7 +2,8 @@
 
     BookError                     the root: a sentence that says what is wrong, where, and what to do
     ├── InvalidInput              what was asked cannot be asked like that      (exit 2, HTTP 422)
-    │   └── SeveralBooks          there are several books, and none was named
+    │   ├── SeveralBooks          there are several books, and none was named
+    │   └── NeedsConsent          it would cost much, and nobody has said yes
     ├── NotFound                  no such book, lesson, chunk, thread or key    (exit 1, HTTP 404)
     ├── InvalidBook               the book's folder cannot be read as a book    (exit 1, HTTP 422)
     ├── InvalidSettings           a setting is out of range or missing          (exit 2)
@@ -32,6 +33,10 @@ class SeveralBooks(InvalidInput):
     def __init__(self, message: str, *, books: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.books = books
+
+
+class NeedsConsent(InvalidInput):
+    """What was asked would cost much of a book, and nobody has said yes to that."""
 
 
 class NotFound(BookError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import aclosing
@@ -23,7 +22,7 @@ from bythebook.threads.conversation import Opened
 from bythebook.wiring.adapters import open_spans
 from bythebook.wiring.author import open_resources
 from tests.support.fakes.collector import Collector, collecting
-from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Scripted, make_embedder, published
+from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Scripted, copy_published, make_embedder
 from tests.support.room import Room, asked, tell_in_room
 from tests.threads.test_conversation import Failing
 
@@ -146,7 +145,7 @@ def test_the_program_sends_them_when_it_is_configured_and_the_rest_when_it_ends(
     monkeypatch: pytest.MonkeyPatch, folder: Path, collector: Collector
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
 
     async def story() -> None:
         settings = read_settings(data_dir=folder / "data")

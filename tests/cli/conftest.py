@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from bythebook.cli import main
 from bythebook.embedding.embedder import Embedder
 from bythebook.wiring import reader
 from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.library import copy_library
 from tests.support.small_book import write_small_book
 
 
@@ -92,7 +92,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def shelf(cli: Cli, book: Path, folder: Path, ingested: Path) -> Cli:
     """A library with the small book in it."""
-    shutil.copytree(ingested, folder / "data")
+    copy_library(ingested, folder / "data", root=book)
     return cli
 
 

@@ -230,7 +230,7 @@ def test_an_index_that_is_gone(shelf: Cli, book: Path, folder: Path) -> None:
     for arguments in (("search", "elbow forearm", "--book", "small"), ("check", "--book", "small")):
         outcome = shelf(*arguments)
         assert outcome.code == 1
-        assert "There is no book 'small'. Bring one in" in outcome.sentence()
+        assert "There is no book" in outcome.sentence()
     assert shelf("ingest", book, "--mode", "recreate").code == 0
     still_searchable(shelf)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from bythebook.grounding.calibration import METHOD, Calibration
 from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import make_embedder, published
+from tests.support.lighthouse import copy_published, make_embedder
 from tests.support.small_book import write
 
 
@@ -23,7 +22,7 @@ def small_embedder() -> SmallEmbedder:
 
 @pytest.fixture
 def shelf(cli: Cli, folder: Path) -> Cli:
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     return cli
 
 

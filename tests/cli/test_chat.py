@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from tests.cli.conftest import Cli, Outcome
 from tests.support.fakes.openai_server import ChatServer, Fails, Says, running
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, copy_published, make_embedder
 
 KEY = "sk-test-4815162342"
 BRAID = "A wick is a braid of cotton that lifts oil to the flame."
@@ -29,7 +28,7 @@ def small_embedder() -> SmallEmbedder:
 @pytest.fixture
 def talk(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     """Types lines and then Ctrl-D."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
 
     def typed(*lines: str, thread: str | None = None) -> Outcome:
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
@@ -55,7 +54,7 @@ def turns(outcome: Outcome) -> list[str]:
 
 def test_ctrl_d_ends_it(talk: Talk) -> None:
     welcome, end = turns(talk())
-    assert welcome == "Keeping a Lighthouse Ask the book. /help lists what else you can type."
+    assert welcome == "Keeping a Lighthouse Ask the book. /help lists the commands."
     assert end == ""
 
 
@@ -138,7 +137,7 @@ def test_commands(talk: Talk) -> None:
     _, help_, unknown, blank, _ = turns(talk("/help", "/dance", "", "/quit", "never read"))[:5]
     for command in ("/sources", "/more", "/filter", "/new", "/quit"):
         assert command in help_
-    assert unknown.startswith("There is no /dance.")
+    assert "/dance" in unknown
     assert blank == ""
 
 
@@ -153,7 +152,7 @@ def test_filters_stay_until_they_are_taken_away(talk: Talk) -> None:
     )
     assert none == "No filter: the whole book."
     assert tier == "tier 1"
-    assert "Beyond your filters" in refused
+    assert "Outside your filters" in refused
     assert "The electric lamp" in refused
     assert more == "tier 1, from chapter 1, to chapter 2, level A2"
     assert gone == none

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ def read(cli: Cli, *arguments: str) -> Any:
 def test_ingest_prints_a_report(cli: Cli, book: Path) -> None:
     outcome = cli("ingest", book)
     assert (outcome.code, outcome.err) == (0, "")
-    for part in ("A small book", "7 new, 0 changed, 0 gone", "17  chunks new", "17  chunks in the index"):
+    for part in ("A small book", "7 new, 0 changed, 0 removed", "17  chunks added", "17  chunks in the index"):
         assert " ".join(part.split()) in " ".join(outcome.out.split())
 
 
@@ -141,7 +143,7 @@ def test_search_says_what_it_takes(shelf: Cli, arguments: tuple[str, ...]) -> No
 def test_filters_that_leave_nothing_are_told(shelf: Cli) -> None:
     outcome = shelf("search", "elbow forearm", "--layer", "L4")
     assert outcome.code == 0
-    assert "Nothing passes these filters" in outcome.out
+    assert "passes these filters" in outcome.out
 
 
 def test_context_and_lesson(shelf: Cli) -> None:
@@ -210,6 +212,68 @@ def test_a_configured_book_is_meant_where_none_is_named(
     assert outcome.sentence() == (
         "There is no book 'third' (it is set by BYTHEBOOK_BOOK, or 'book' in bythebook.toml). There is: other, small."
     )
+
+
+def test_neither_another_folder_nor_a_wrong_one_takes_a_books_place(shelf: Cli, book: Path, folder: Path) -> None:
+    other = write_small_book(folder / "other")
+    outcome = shelf("ingest", other)
+    assert outcome.code == 2
+    assert f"The book 'small' comes from {book}, and this is {other}." in outcome.sentence()
+    for path in (other / "module-1-arms").rglob("*.md"):
+        path.unlink()
+    outcome = shelf("ingest", other, "--replace")
+    assert outcome.code == 2
+    assert "This would remove 4 of the 7 lessons of 'small'" in outcome.sentence()
+    assert read(shelf, "books")[0]["lessons"] == 7
+    assert shelf("ingest", other, "--replace", "--dry-run").code == 0
+    assert shelf("ingest", other, "--replace", "--yes").code == 0
+    assert (read(shelf, "books")[0]["lessons"], read(shelf, "books")[0]["source_root"]) == (3, str(other))
+
+
+def test_a_person_at_a_terminal_is_asked(shelf: Cli, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (book / "module-1-arms").rglob("*.md"):
+        path.unlink()
+    answers = io.StringIO("n\ny\n")
+    for stream in (answers, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", answers)
+    assert shelf("ingest", book).code == 1
+    assert read(shelf, "books")[0]["lessons"] == 7
+    assert shelf("ingest", book).code == 0
+    assert read(shelf, "books")[0]["lessons"] == 3
+
+
+def test_a_book_is_shown_renamed_and_removed(shelf: Cli, book: Path, folder: Path) -> None:
+    shown = read(shelf, "books", "show", "small")
+    assert {"source_file", "file_hash", "chunk_ids", "chunk_count", "ingested_at", "status"} <= shown["records"][0].keys()
+    assert sum(one["chunk_count"] for one in shown["records"]) == shown["total_chunks"] == 17
+    assert {one["status"] for one in shown["records"]} == {"ingested"}
+    assert "module-1-arms/chapter-1-joints/01-elbows.md" in "".join(shelf("books", "show", "small").out.split())
+    assert "'limbs' from now on" in shelf("books", "rename", "small", "limbs").out
+    assert read(shelf, "search", "elbow forearm")["book_id"] == "limbs"
+    assert "every invariant holds" in shelf("check").out
+    refused = shelf("books", "remove", "limbs")
+    assert refused.code == 2
+    assert refused.sentence().startswith("This would remove 'limbs' (A small book): 7 lessons, 17 chunks")
+    assert shelf("books", "remove", "limbs", "--export", folder / "threads.md", "--yes").code == 0
+    assert (folder / "threads.md").exists()
+    assert read(shelf, "books") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("books", "remove", "none", "--yes"), 1, "There is no book 'none'. There is: small."),
+        (("books", "show", "none"), 1, "There is no book 'none'. There is: small."),
+        (("books", "rename", "small", "Not an id"), 2, "'Not an id' cannot be a book's id"),
+        (("books", "remove", "small", "--yes", "--export", "/"), 2, "and nothing was removed"),
+        (("books", "--data-dir", "elsewhere", "remove", "small", "--yes"), 2, "Options come after the command"),
+    ],
+)
+def test_what_cannot_be_done_with_a_book(shelf: Cli, arguments: tuple[str, ...], code: int, told: str) -> None:
+    outcome = shelf(*arguments)
+    assert (outcome.code, told in outcome.sentence()) == (code, True), outcome
+    assert len(read(shelf, "books")) == 1
 
 
 def test_no_book_yet(cli: Cli) -> None:

@@ -66,7 +66,7 @@ def test_a_conversation_through_a_pipe(folder: Path) -> None:
     assert "[Source: https://physical-ai.example/docs/" in sources
     assert "outside the scope" in " ".join(refusal.split())
     assert "\x1b[" not in done.stdout  # no colours in a pipe
-    assert end.strip().startswith("Go on later with: bythebook chat --thread ")
+    assert "bythebook chat --thread " in end
 
 
 def test_ingesting_the_same_book_again_does_nothing(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_demo_indexes_its_book_anew_after_an_older_version_did(folder: Path)
     manifest.write_text(manifest.read_text().replace('"chunker_version": ', '"chunker_version": 99'))
     outcome = run_process("demo", data_dir=data)
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("The sample book was indexed by another version of this program: indexing it anew.")
+    assert "indexing it again" in outcome.out
     assert outcome.out.count("[1]") > 1
     assert "Nearest sections" in outcome.out
 

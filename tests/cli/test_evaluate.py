@@ -15,7 +15,7 @@ import yaml
 
 from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import LAMP, TRIMMED, make_embedder, published
+from tests.support.lighthouse import LAMP, TRIMMED, copy_published, make_embedder
 from tests.support.questions import QUESTIONS, write_questions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluate-on-every-change.yml"
@@ -28,7 +28,7 @@ def small_embedder() -> SmallEmbedder:
 
 @pytest.fixture
 def shelf(cli: Cli, folder: Path) -> Cli:
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     write_questions(folder / "questions.jsonl")
     return cli
 
@@ -240,4 +240,4 @@ def test_drafts_can_be_asked_as_they_are(shelf: Cli, folder: Path) -> None:
 def test_drafts_replace_nobodys_questions(shelf: Cli) -> None:
     outcome = shelf("questions", "draft", "-o", "questions.jsonl")
     assert outcome.code == 2
-    assert "is there already" in outcome.sentence()
+    assert "exists already" in outcome.sentence()

@@ -27,7 +27,7 @@ from bythebook.wiring.author import open_resources
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.cli.test_startup import HEAVY, PROGRAM
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.sample_library import sample_library
 from tests.support.serving import running, silent
 from tests.support.small_book import write, write_small_book
@@ -102,7 +102,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path
 @pytest.fixture
 def held(folder: Path, embedder: SmallEmbedder) -> Iterator[Path]:
     """A library of this test's own that a server holds, and its book beside it."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     with serving(folder / "data"):
         yield folder
 
@@ -158,7 +158,7 @@ def test_a_book_goes_in_while_readers_are_served(cli: Cli, held: Path) -> None:
     assert (rehearsed.code, "would be ingested" in rehearsed.out) == (0, True)
     report = cli("ingest", Path("book"))  # where the command stands, not where the server does
     assert (report.code, report.err) == (0, "")
-    assert "1 new, 0 changed, 0 gone" in report.out
+    assert "1 new, 0 changed, 0 removed" in report.out
     assert "ninety pounds" in cli("search", "how heavy is the bell").out
     assert "every invariant holds" in cli("check").out
     assert json.loads(cli("ingest", held / "book", "--json").out)["files_processed"] == 0
@@ -174,7 +174,7 @@ def test_a_lesson_that_cannot_be_read_makes_the_same_exit_code(cli: Cli, held: P
 def test_the_demo(cli: Cli, held: Path) -> None:
     outcome = cli("demo")
     assert outcome.code == 0
-    assert "Now yours:" in outcome.out
+    assert "bythebook ingest FOLDER" in outcome.out
 
 
 def test_without_the_server_the_index_is_opened_again(cli: Cli, folder: Path, embedder: SmallEmbedder) -> None:

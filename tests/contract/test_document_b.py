@@ -17,8 +17,8 @@ from bythebook.drafting.prompts import (
     DOCUMENT_TOOL_NAME,
     SYSTEM_PROMPT,
     TOOL_PARAMETERS,
-    format_tool_response,
     instructions,
+    labelled_tool_response,
     tool_error,
 )
 from bythebook.errors import InvalidSettings
@@ -73,12 +73,12 @@ def test_the_prompt_and_the_tools_answer_are_the_documents(folder: Path) -> None
         told = instructions(request, system_prompt="My own words.", tool_name="search_textbook", may_search=True)
         assert told.startswith("My own words.\n\n")
         assert "End EVERY sentence with the label" in told  # added to whatever the setting says
-        response = json.loads(format_tool_response(request.evidence, WICK))
+        response = json.loads(labelled_tool_response(request.evidence, WICK))
         assert response.keys() == {"results", "total_results", "query"}
         assert (response["query"], response["total_results"]) == (WICK, len(response["results"]))
         for rank, result in enumerate(response["results"], start=1):
             names = {"chunk_text", "page_title", "section_heading", "source_url", "similarity_score", "rank"}
-            assert result.keys() == names
+            assert result.keys() == names | {"label", "breadcrumb"}
             assert result["rank"] == rank
             assert 0.0 <= result["similarity_score"] <= 1.0
             assert all(result[name] for name in ("chunk_text", "page_title", "source_url"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from datetime import UTC
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from bythebook.answering.answer import Answer, sources_footer
 from bythebook.cli.ask import agent_response
-from bythebook.drafting.prompts import format_for_agent
+from bythebook.drafting.prompts import labelled_tool_response
 from bythebook.errors import InvalidInput, InvalidSettings
 from bythebook.settings import read_settings
 from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
@@ -60,26 +61,23 @@ def test_the_footer_to_the_letter(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         answer = await light.ask(WICK)
         (one,) = answer.citations
-        lines = ["", "---", "**Sources:**", f"[1] {one.source_url} (score: {one.score:.2f})"]
-        assert answer.format_with_sources() == answer.answer + "\n".join(lines)
-        refusal = await light.ask(FOREIGN)
-        assert refusal.format_with_sources() == refusal.answer
-        assert sources_footer(()) == []
+        assert sources_footer(answer.citations) == ["---", "**Sources:**", f"[1] {one.source_url} (score: {one.score:.2f})"]
+        assert sources_footer((await light.ask(FOREIGN)).citations) == []
 
     tell(folder, story)
 
 
-def test_the_text_form_of_what_was_retrieved(folder: Path) -> None:
-    assert format_for_agent(()) == "No relevant content found in the book."
+def test_what_was_retrieved_goes_to_the_model_with_its_label_source_and_score(folder: Path) -> None:
+    """The contract has document B's JSON as the form; what document C's text form tells stands in it."""
 
     async def story(light: Lighthouse) -> None:
         drafter = Scripted(TRIMMED)
         await light.ask(WICK, drafter)
         first = drafter.requests[0].evidence[0]
-        lines = format_for_agent(drafter.requests[0].evidence).split("\n")
-        assert lines[0] == f"[1] Source: {first.first.source_url}"
-        assert lines[1] == f"    Score: {first.score:.2f}"
-        assert lines[2].startswith("    Content: ")
+        told = json.loads(labelled_tool_response(drafter.requests[0].evidence, WICK))["results"][0]
+        assert (told["label"], told["source_url"]) == ("[1]", first.first.source_url)
+        assert told["similarity_score"] == round(first.relevance, 3)
+        assert told["chunk_text"] == first.first.preface + first.text
 
     tell(folder, story)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,14 +23,21 @@ def test_when_all_connections_are_in_use_it_says_so_and_goes_on_after(database_a
     async def story() -> None:
         database = await Database.open(database_url(database_address, folder), wait_seconds=0.05)
         try:
-            async with AsyncExitStack() as stack:
-                for _ in range(CONNECTIONS["postgresql" if database_address else "sqlite"]):
-                    await stack.enter_async_context(database.transaction())
-                with pytest.raises(Unavailable, match=r"connections to the database .* Try again"):
-                    await database.run(ask)
-                with pytest.raises(Unavailable):
-                    async with database.transaction():
-                        raise AssertionError("there is none to begin on")
+            all_of_them = CONNECTIONS["postgresql" if database_address else "sqlite"]
+            begun, go_on = threading.Semaphore(0), threading.Event()
+
+            def hold(connection: Connection) -> None:
+                ask(connection)
+                begun.release()
+                go_on.wait()
+
+            holding = [asyncio.create_task(database.run(hold)) for _ in range(all_of_them)]
+            for _ in range(all_of_them):
+                await asyncio.to_thread(begun.acquire)
+            with pytest.raises(Unavailable, match=r"connections to the database .* Try again"):
+                await database.run(ask)
+            go_on.set()
+            await asyncio.gather(*holding)
             assert await database.run(ask) == 1
         finally:
             await database.close()
@@ -39,15 +48,17 @@ def test_when_all_connections_are_in_use_it_says_so_and_goes_on_after(database_a
 def test_who_waits_for_a_connection_gets_the_next_that_is_free(database_address: str | None, folder: Path) -> None:
     """Many more at once than there are connections, each in several statements."""
 
-    async def one(database: Database, number: int) -> int:
-        async with database.transaction() as connection:
-            await connection.execute(select(1))
-            return int((await connection.execute(select(literal(number)))).scalar_one())
+    def several(number: int) -> Callable[[Connection], int]:
+        def statements(connection: Connection) -> int:
+            ask(connection)
+            return int(connection.execute(select(literal(number))).scalar_one())
+
+        return statements
 
     async def story() -> None:
         database = await Database.open(database_url(database_address, folder))
         try:
-            assert await asyncio.gather(*(one(database, number) for number in range(60))) == list(range(60))
+            assert await asyncio.gather(*(database.run(several(number)) for number in range(60))) == list(range(60))
         finally:
             await database.close()
 
@@ -59,15 +70,14 @@ def test_a_queue_that_moves_is_waited_for(folder: Path) -> None:
     held_seconds, wait_seconds = 0.25, 2.0
     many = int(CONNECTIONS["sqlite"] * wait_seconds / held_seconds) + 8
 
-    async def one(database: Database) -> int:
-        async with database.transaction() as connection:
-            await asyncio.sleep(held_seconds)
-            return int((await connection.execute(select(1))).scalar_one())
+    def slowly(connection: Connection) -> int:
+        time.sleep(held_seconds)
+        return ask(connection)
 
     async def story() -> None:
         database = await Database.open(database_url(None, folder), wait_seconds=wait_seconds)
         try:
-            assert await asyncio.gather(*(one(database) for _ in range(many))) == [1] * many
+            assert await asyncio.gather(*(database.run(slowly) for _ in range(many))) == [1] * many
         finally:
             await database.close()
 

@@ -103,7 +103,7 @@ def test_document_a_off_topic_refusal_names_the_book_that_was_asked() -> None:
     assert prompts.off_topic_refusal("Gardens") == "This question appears to be outside the scope of the Gardens textbook."
 
 
-def test_document_b_tool_response() -> None:
+def test_document_b_tool_response_with_the_label_and_the_place() -> None:
     given = evidence(
         "Before installing, ensure you have Python 3.11 or higher...",
         page_title="Chapter 1: Getting Started",
@@ -111,17 +111,19 @@ def test_document_b_tool_response() -> None:
         source_url="https://book.example/chapter-01",
     )
     assert (
-        prompts.format_tool_response((given,), "What are the prerequisites?")
+        prompts.labelled_tool_response((given,), "What are the prerequisites?")
         == """\
 {
   "results": [
     {
+      "label": "[1]",
       "chunk_text": "Before installing, ensure you have Python 3.11 or higher...",
       "page_title": "Chapter 1: Getting Started",
       "section_heading": "Prerequisites",
       "source_url": "https://book.example/chapter-01",
       "similarity_score": 0.856,
-      "rank": 1
+      "rank": 1,
+      "breadcrumb": "Legs > Walking"
     }
   ],
   "total_results": 1,
@@ -131,42 +133,29 @@ def test_document_b_tool_response() -> None:
 
 
 def test_document_b_a_section_without_a_heading_is_null_and_no_results_are_an_empty_list() -> None:
-    assert json.loads(prompts.format_tool_response((evidence("Text."),), "q"))["results"][0]["section_heading"] is None
-    assert json.loads(prompts.format_tool_response((), "q")) == {"results": [], "total_results": 0, "query": "q"}
+    assert json.loads(prompts.labelled_tool_response((evidence("Text."),), "q"))["results"][0]["section_heading"] is None
+    assert json.loads(prompts.labelled_tool_response((), "q")) == {"results": [], "total_results": 0, "query": "q"}
 
 
 def test_document_b_error_response() -> None:
     assert json.loads(prompts.tool_error("It is gone.", "What is it?")) == {"error": "It is gone.", "query": "What is it?"}
 
 
-def test_what_the_model_gets_is_document_b_and_the_label_and_the_place() -> None:
+def test_every_result_bears_its_label_and_a_rounded_score_in_the_books_own_letters() -> None:
     given = (evidence("Erste Fassung: Größe.", score=0.85649), evidence("Second.", label=4, heading_path=("Legs", "Knees")))
     shown = prompts.labelled_tool_response(given, "q")
     results = json.loads(shown)["results"]
-    assert [result.pop("label") for result in results] == ["[1]", "[4]"]
-    assert [result.pop("breadcrumb") for result in results] == ["Legs > Walking", "Legs > Knees"]
-    bare = json.loads(prompts.format_tool_response(given, "q"))["results"]
-    assert results == [bare[0] | {"similarity_score": 0.856}, bare[1]]
+    assert [result["label"] for result in results] == ["[1]", "[4]"]
+    assert [result["breadcrumb"] for result in results] == ["Legs > Walking", "Legs > Knees"]
+    assert [(result["rank"], result["similarity_score"]) for result in results] == [(1, 0.856), (2, 0.856)]
     assert "Größe" in shown
 
 
 def test_neighbouring_chunks_are_one_result_and_a_split_table_keeps_its_header() -> None:
     rows = chunk("| 2 | 3 |\n", preface="| a | b |\n|---|---|\n")
     given = Evidence(label=1, passages=(rows, chunk("After it.", preface="not this")), score=0.5, relevance=0.5)
-    text = json.loads(prompts.format_tool_response((given,), "q"))["results"][0]["chunk_text"]
+    text = json.loads(prompts.labelled_tool_response((given,), "q"))["results"][0]["chunk_text"]
     assert text == "| a | b |\n|---|---|\n| 2 | 3 |\n\n\nAfter it."
-
-
-def test_document_c_format_for_agent() -> None:
-    given = (
-        evidence("First text.", source_url="https://book.example/one"),
-        evidence("Second text.", label=2, score=0.5, source_url="https://book.example/two"),
-    )
-    assert prompts.format_for_agent(given) == (
-        "[1] Source: https://book.example/one\n    Score: 0.86\n    Content: First text.\n\n"
-        "[2] Source: https://book.example/two\n    Score: 0.50\n    Content: Second text.\n"
-    )
-    assert prompts.format_for_agent(()) == "No relevant content found in the book."
 
 
 def test_document_b_an_empty_system_prompt_is_an_error() -> None:

@@ -31,7 +31,6 @@ def with_embedder(server: CohereServer, use: Callable[[CohereEmbedder], Awaitabl
         settings: dict[str, Any] = {
             "api_key": KEY,
             "base_url": server.url,
-            "dimension": DIMENSION,
             "patience": patience,
         } | changes
         embedder = CohereEmbedder(**settings)
@@ -59,18 +58,23 @@ def test_a_question_is_a_query(cohere: CohereServer) -> None:
 
 
 def test_no_texts_and_empty_texts(cohere: CohereServer) -> None:
-    assert with_embedder(cohere, lambda embedder: embedder.embed_lessons([])).shape == (0, DIMENSION)
+    assert len(with_embedder(cohere, lambda embedder: embedder.embed_lessons([]))) == 0
     assert cohere.bodies == []
     assert with_embedder(cohere, lambda embedder: embedder.embed_lessons(["", " ", "\udc00"])).shape == (3, DIMENSION)
 
 
-def test_newer_models_are_asked_for_the_dimension(cohere: CohereServer) -> None:
-    def ask(dimension: int) -> Any:
-        return with_embedder(cohere, lambda embedder: embedder.embed_question("a text"), model="embed-v4.0", dimension=dimension)
+def test_newer_models_are_asked_for_one_of_their_dimensions(cohere: CohereServer) -> None:
+    vector = with_embedder(cohere, lambda embedder: embedder.embed_question("a text"), model="embed-v4.0")
+    assert vector.shape == (1024,)
+    assert cohere.bodies[0]["output_dimension"] == 1024
 
-    assert ask(512).shape == (512,)
-    with pytest.raises(Rejected, match="768 is not a valid output_dimension value for this model"):
-        ask(768)
+
+def test_older_models_tell_their_dimension(cohere: CohereServer) -> None:
+    async def learn(embedder: CohereEmbedder) -> tuple[int, int]:
+        return await embedder.dimension(), await embedder.dimension()
+
+    assert with_embedder(cohere, learn) == (DIMENSION, DIMENSION)
+    assert len(cohere.bodies) == 1
 
 
 def test_a_rate_limit_and_a_cut_connection_lose_nothing(cohere: CohereServer) -> None:
@@ -86,11 +90,9 @@ def test_a_wrong_key_names_the_variable(cohere: CohereServer) -> None:
     assert "co-wrong" not in str(caught.value)
 
 
-def test_a_wrong_model_or_dimension(cohere: CohereServer) -> None:
+def test_a_wrong_model(cohere: CohereServer) -> None:
     with pytest.raises(Rejected, match="model 'embed-x' not found"):
         with_embedder(cohere, lambda embedder: embedder.embed_question("a text"), model="embed-x")
-    with pytest.raises(Rejected, match="gives 16 dimensions where 1024 are configured"):
-        with_embedder(cohere, lambda embedder: embedder.embed_question("a text"), dimension=1024)
 
 
 @pytest.mark.parametrize(
@@ -104,5 +106,5 @@ def test_nonsense_is_never_taken_for_embeddings(cohere: CohereServer, body: dict
 
 def test_it_is_an_embedder_named_after_its_model() -> None:
     embedder: Embedder = CohereEmbedder(KEY)
-    assert (embedder.name, embedder.dimension) == ("cohere:embed-english-v3.0", 1024)
+    assert embedder.name == "cohere:embed-english-v3.0"
     asyncio.run(embedder.close())

@@ -115,7 +115,7 @@ def test_a_question_does_not_wait_for_the_lessons_and_a_cancelled_call_ends(embe
 
 def test_it_is_an_embedder_named_after_its_weights(embedder: GraniteEmbedder) -> None:
     as_protocol: Embedder = embedder
-    assert (as_protocol.name, as_protocol.dimension) == ("granite-embedding-30m-english@6a1cc247", 384)
+    assert (as_protocol.name, run(as_protocol.dimension())) == ("granite-embedding-30m-english@6a1cc247", 384)
 
 
 def test_damaged_weights_are_refused(tmp_path: Path, run: Run) -> None:

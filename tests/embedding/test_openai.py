@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.openai import BATCH_BYTES_MAX, BATCH_TEXTS, TEXT_BYTES_MAX, OpenAIEmbedder, batches
-from bythebook.errors import InvalidSettings, Rejected, Unavailable
+from bythebook.errors import Rejected, Unavailable
 from tests.support.fakes.embedding_servers import Answer, OpenAIServer, direction, json_answer, running
 
 KEY = "sk-test-4815162342"
@@ -28,7 +28,7 @@ def openai() -> Iterator[OpenAIServer]:
 
 def with_embedder(server: OpenAIServer, use: Callable[[OpenAIEmbedder], Awaitable[Any]], **changes: Any) -> Any:
     async def using() -> Any:
-        settings: dict[str, Any] = {"api_key": KEY, "base_url": f"{server.url}/v1", "dimension": DIMENSION} | changes
+        settings: dict[str, Any] = {"api_key": KEY, "base_url": f"{server.url}/v1"} | changes
         embedder = OpenAIEmbedder(**settings)
         try:
             return await use(embedder)
@@ -58,7 +58,7 @@ def test_a_question_is_one_text(openai: OpenAIServer) -> None:
 
 
 def test_no_texts_ask_nothing(openai: OpenAIServer) -> None:
-    assert with_embedder(openai, lambda embedder: embedder.embed_lessons([])).shape == (0, DIMENSION)
+    assert len(with_embedder(openai, lambda embedder: embedder.embed_lessons([]))) == 0
     assert openai.bodies == []
 
 
@@ -81,17 +81,30 @@ def test_a_compatible_server_without_key_tells_its_dimension() -> None:
     with running(OpenAIServer(key="", dimension=DIMENSION)) as server:
 
         async def learn(embedder: OpenAIEmbedder) -> Any:
-            with pytest.raises(InvalidSettings, match=r"dimension of 127\.0\.0\.1:text-embedding-3-small is known only after"):
-                print(embedder.dimension)
-            await embedder.load()
-            return embedder.dimension, len(await embedder.embed_lessons(["a text"]))
+            assert await embedder.dimension() == DIMENSION
+            return len(await embedder.embed_lessons(["a text"])), await embedder.dimension()
 
-        assert with_embedder(server, learn, api_key="", dimension=None) == (DIMENSION, 1)
+        assert with_embedder(server, learn, api_key="") == (1, DIMENSION)
+        assert [body["input"] for body in server.bodies] == [["dimension"], ["a text"]]  # asked once
 
 
-def test_another_dimension_than_configured(openai: OpenAIServer) -> None:
-    with pytest.raises(Rejected, match=r"^The model at 127\.0\.0\.1 gives 16 dimensions where 1536 are configured"):
-        with_embedder(openai, lambda embedder: embedder.embed_question("a text"), dimension=1536)
+def test_any_answer_tells_the_dimension(openai: OpenAIServer) -> None:
+    async def learn(embedder: OpenAIEmbedder) -> int:
+        await embedder.embed_question("a text")
+        return await embedder.dimension()
+
+    assert with_embedder(openai, learn) == DIMENSION
+    assert len(openai.bodies) == 1
+
+
+def test_a_server_that_changes_its_model_meanwhile(openai: OpenAIServer) -> None:
+    async def ask(embedder: OpenAIEmbedder) -> None:
+        await embedder.embed_question("a text")
+        openai.dimension = 24
+        await embedder.embed_question("a text")
+
+    with pytest.raises(Rejected, match=r"^The model at 127\.0\.0\.1 answered with 16 dimensions before, and with 24 now"):
+        with_embedder(openai, ask)
 
 
 def test_a_wrong_model_or_address_is_refused_in_the_servers_words(openai: OpenAIServer) -> None:
@@ -133,7 +146,7 @@ def test_nonsense_is_never_taken_for_embeddings(openai: OpenAIServer, body: dict
 )
 def test_it_is_an_embedder_named_after_host_and_model(base_url: str, name: str) -> None:
     embedder: Embedder = OpenAIEmbedder(KEY, base_url=base_url)
-    assert (embedder.name, embedder.dimension) == (name, 1536)
+    assert embedder.name == name
     asyncio.run(embedder.close())
 
 

@@ -36,9 +36,7 @@ async def ingest(library: Library, root: Path, spread: Spread) -> IngestReport:
         collection_name="textbook_chunks",
         spread=spread,
     )
-    *_, report = [event async for event in ingestion.run(root)]
-    assert isinstance(report, IngestReport)
-    return report
+    return await ingestion.run(root)
 
 
 @asynccontextmanager

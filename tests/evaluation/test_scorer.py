@@ -24,7 +24,7 @@ from bythebook.evaluation.scorer import Scorer
 from bythebook.ingestion.calibrator import BookQuestion, for_fitting
 from bythebook.plain import from_plain, to_plain
 from tests.support.library import fast_folder
-from tests.support.lighthouse import LAMP, NEAR, TRIMMED, WICK, Lighthouse, open_lighthouse, published
+from tests.support.lighthouse import LAMP, NEAR, TRIMMED, WICK, Lighthouse, copy_published, open_lighthouse
 from tests.support.questions import write_questions
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 def light_folder() -> Iterator[Path]:
     folder = fast_folder()
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     yield folder
     shutil.rmtree(folder)
 

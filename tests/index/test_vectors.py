@@ -23,6 +23,7 @@ from tests.support.made_chunks import COLLECTION, MANIFEST, chunk, direction, fa
 pytestmark = pytest.mark.anyio
 
 ROBOTS = Filters(book_id="robots")
+SECOND = f"{COLLECTION}_2"
 COOKS = Filters(book_id="cooks")
 WORDS = (
     *("hip", "knee", "ankle", "torque", "gait", "balance", "sensor", "joint"),
@@ -80,15 +81,21 @@ async def test_collections_come_and_go_with_their_manifests(index: VectorIndex) 
     assert await index.collections() == {}
     other = replace(MANIFEST, dimension=3, embedder="größer@2")
     await index.create(COLLECTION, MANIFEST)
-    await index.create("other-2", other)
-    assert await index.collections() == {COLLECTION: MANIFEST, "other-2": other}
+    await index.create(SECOND, other)
+    assert await index.collections() == {COLLECTION: MANIFEST, SECOND: other}
     calibrated = replace(other, calibration={"robots": {"fit": [0.1, 0.9], "curve": "σ"}})
-    await index.save_manifest("other-2", calibrated)
-    assert await index.collections() == {COLLECTION: MANIFEST, "other-2": calibrated}
-    await index.save_manifest("other-2", other)
-    assert (await index.collections())["other-2"].calibration == {}
+    await index.save_manifest(SECOND, calibrated)
+    assert await index.collections() == {COLLECTION: MANIFEST, SECOND: calibrated}
+    await index.save_manifest(SECOND, other)
+    assert (await index.collections())[SECOND].calibration == {}
     await index.drop(COLLECTION)
-    assert await index.collections() == {"other-2": other}
+    assert await index.collections() == {SECOND: other}
+
+
+async def test_a_question_of_another_dimension_is_a_mismatch(shelf: VectorIndex) -> None:
+    await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
+    with pytest.raises(Mismatch, match=r"^An embedding of 3 dimensions does not fit the index of 'robots', which has"):
+        await shelf.candidates(COLLECTION, embedding=direction("one", 3), terms=None, filters=ROBOTS, depth=5)
 
 
 async def test_a_dropped_collection_comes_back_empty(shelf: VectorIndex) -> None:
@@ -99,11 +106,11 @@ async def test_a_dropped_collection_comes_back_empty(shelf: VectorIndex) -> None
 
 
 async def test_collections_do_not_see_each_other(shelf: VectorIndex) -> None:
-    await shelf.create("second", MANIFEST)
+    await shelf.create(SECOND, MANIFEST)
     await shelf.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
-    await shelf.replace("second", "robots", [lesson("b.md", ["two", "three"])])
+    await shelf.replace(SECOND, "robots", [lesson("b.md", ["two", "three"])])
     assert await held(shelf) == {"a.md": ["one"]}
-    assert await shelf.source_files("second", "robots") == {"b.md": 2}
+    assert await shelf.source_files(SECOND, "robots") == {"b.md": 2}
 
 
 async def test_a_collection_is_created_once(shelf: VectorIndex) -> None:

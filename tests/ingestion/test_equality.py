@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from bythebook.ingestion.progress import Mode
 from tests.support.fakes.mortal import Killed, Steps, mortal
-from tests.support.library import Library, fast_folder, open_library
+from tests.support.library import Library, fast_folder, forget_book, open_library
 from tests.support.small_book import BOOK_TOML, CHAPTER_PAGE, lesson, write, write_small_book
 
 T = TypeVar("T")
@@ -171,7 +171,7 @@ class AuthorAtWork(RuleBasedStateMachine):
 async def _forget(library: Library) -> None:
     for name in await library.index.collections():
         await library.index.remove_book(name, "small")
-    await library.records.forget_book("small")
+    await forget_book(library, "small")
 
 
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]

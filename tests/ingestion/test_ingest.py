@@ -17,11 +17,12 @@ from bythebook.books.booktoml import read_book
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.cache import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
+from bythebook.index.state import Consent
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.parser import Parser
 from bythebook.ingestion.plan import make_plan
-from bythebook.ingestion.progress import Advanced, Filled, IngestReport, Mode, Planned, Tally
+from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Mode, Planned, Tally
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import open_library, with_embedder
@@ -29,6 +30,7 @@ from tests.support.small_book import BOOK_TOML, CHAPTER_PAGE, lesson, paragraph,
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
 WRISTS = "module-1-arms/chapter-1-joints/02-wrists.md"
+COPIED = Consent(replace=True)
 STAIRS = "module-2-legs/chapter-3-walking/02-stairs.md"
 
 
@@ -39,9 +41,8 @@ def pages(book: Path) -> list[Path]:
 def test_first_ingestion_tells_a_plan_then_progress_then_a_report(book: Path, folder: Path) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
-            first, *between, filled, last = await library.events(book)
+            first, *between, last = await library.events(book)
             assert isinstance(first, Planned)
-            assert isinstance(filled, Filled)
             assert (first.files_total, first.mode) == (7, "incremental")
             assert first.bytes_total == sum(path.stat().st_size for path in pages(book))
             progress = [event for event in between if isinstance(event, Advanced)]
@@ -295,12 +296,14 @@ def test_recreate_with_another_embedder_builds_beside_and_switches(book: Path, f
                 seen.append(1)
 
             new = with_embedder(old, SmallEmbedder("other@1", dimension=48, before_batch=search_meanwhile))
-            with pytest.raises(Mismatch, match=r"small@1 \(32 dimensions.*other@1 \(48 dimensions.*--mode recreate"):
+            with pytest.raises(Mismatch, match=r"small@1 .*other@1 .*--mode recreate"):
                 await new.ingest(book)
-            async for event in new.ingestion.run(book, mode="recreate"):
-                if not isinstance(event, IngestReport):
-                    assert (await old.ask("elbow forearm plane")).results[0].source_file == ELBOWS
-                    assert (await old.snapshot_of("small"))["points"] == before["small"]["points"]
+
+            async def old_serves(_: IngestionEvent) -> None:
+                assert (await old.ask("elbow forearm plane")).results[0].source_file == ELBOWS
+                assert (await old.snapshot_of("small"))["points"] == before["small"]["points"]
+
+            await new.ingestion.run(book, mode="recreate", tell=old_serves)
             assert seen
             assert list(await new.index.collections()) == ["textbook_chunks_2"]
             assert (await new.ask("elbow forearm plane")).results[0].source_file == ELBOWS
@@ -424,7 +427,7 @@ async def _killed_at_steps(
     shutil.copytree(folder / "data", folder / "counted")
     async with open_library(folder / "counted") as library:
         steps = Steps()
-        await mortal(library, steps).ingest(folder / "changed", mode)
+        await mortal(library, steps).ingest(folder / "changed", mode, consent=COPIED)
         changed = await library.snapshot()
     assert changed != unchanged
     for fatal in range(first, steps.taken, each):
@@ -432,9 +435,9 @@ async def _killed_at_steps(
         shutil.copytree(folder / "data", data)
         async with open_library(data) as library:
             with pytest.raises(Killed):
-                await mortal(library, Steps(fatal)).ingest(folder / "changed", mode)
+                await mortal(library, Steps(fatal)).ingest(folder / "changed", mode, consent=COPIED)
         async with open_library(data) as library:
-            await library.ingest(book if reverted else folder / "changed")
+            await library.ingest(book if reverted else folder / "changed", consent=COPIED)
             assert await library.snapshot() == (unchanged if reverted else changed), f"killed at step {fatal}"
             assert await library.problems() == ()
         shutil.rmtree(data)
@@ -457,14 +460,16 @@ def test_a_kill_loses_no_embedding_that_was_made(book: Path, folder: Path) -> No
 def test_a_lesson_that_vanishes_or_changes_after_planning(book: Path, folder: Path) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
-            async for event in library.ingestion.run(book):
+
+            async def meddle(event: IngestionEvent) -> None:
                 if isinstance(event, Planned):
                     (book / STAIRS).unlink()
                     write(book, ELBOWS, lesson("Elbows", "Changed while it was being read."))
-                if isinstance(event, IngestReport):
-                    assert [failure.source_file for failure in event.failures] == [STAIRS]
-                    assert "vanished" in event.failures[0].reason
-                    assert event.files_processed + len(event.failures) == event.files_discovered
+
+            report = await library.ingestion.run(book, tell=meddle)
+            assert [failure.source_file for failure in report.failures] == [STAIRS]
+            assert "vanished" in report.failures[0].reason
+            assert report.files_processed + len(report.failures) == report.files_discovered
             assert (await library.ingest(book)).failures == ()
             async with open_library(folder / "fresh") as fresh:
                 await fresh.ingest(book)
@@ -507,8 +512,7 @@ def test_a_damaged_index_is_mended_by_a_full_run(book: Path, folder: Path) -> No
             altered = replace(held[0], chunk=replace(held[0].chunk, text=paragraph("Not what the author wrote.", 1)))
             rest = [one for one in held[1:] if one.chunk.source_file == altered.chunk.source_file]
             await _overwrite(library, report.collection_name, altered.chunk.source_file, [altered, *rest])
-            async with library.database.transaction() as connection:
-                await connection.execute(text("UPDATE books SET total_chunks = 3"))
+            await library.database.run(lambda connection: connection.execute(text("UPDATE books SET total_chunks = 3")))
             assert {problem.rule for problem in await library.problems()} >= {"content_hash is the text's"}
             await library.ingest(book, "full")
             assert await library.snapshot() == expected
@@ -565,9 +569,8 @@ def test_a_book_read_in_a_child_process_is_the_same_book(book: Path, folder: Pat
                 collection_name="textbook_chunks",
                 sandbox=sandbox,
             )
-            report = [event async for event in ingestion.run(book)][-1]
+            report = await ingestion.run(book)
             sandbox.close()
-            assert isinstance(report, IngestReport)
             assert [warning.field for warning in report.warnings] == ["frontmatter"]
             assert await here.snapshot() == await there.snapshot()
 

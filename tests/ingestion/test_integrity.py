@@ -123,8 +123,7 @@ def test_an_altered_record_is_named(book: Path, folder: Path, statement: str, ru
         async with open_library(folder / "data") as library:
             await library.ingest(book)
             assert await library.problems() == ()
-            async with library.database.transaction() as connection:
-                await connection.execute(text(statement))
+            await library.database.run(lambda connection: connection.execute(text(statement)))
             assert rule in {problem.rule for problem in await library.problems()}
 
     asyncio.run(story())

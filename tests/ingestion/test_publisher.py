@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bythebook.grounding.calibration import Calibration
-from bythebook.ingestion.progress import IngestReport, Mode
-from bythebook.ingestion.publisher import CalibrationBegun
-from tests.support.library import open_library
+from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent, IngestReport, Mode
+from tests.support.library import heard, open_library
 from tests.support.lighthouse import LAMP, WICK, Lighthouse, make_embedder, tell, write_lighthouse
 from tests.support.small_book import write
 
 
 async def publish(light: Lighthouse, root: Path, *, mode: Mode = "incremental", dry_run: bool = False) -> list[type]:
-    events = [event async for event in light.publisher.run(root, mode=mode, dry_run=dry_run)]
-    assert isinstance(events[-1], IngestReport)
+    events = await heard(lambda tell: light.publisher.run(root, mode=mode, dry_run=dry_run, tell=tell))
     return [type(event) for event in events]
 
 
@@ -62,14 +59,21 @@ async def fitted_afresh(folder: Path) -> Calibration:
         return await light.calibration()
 
 
+class Killed(Exception):
+    pass
+
+
+async def kill_at_calibration(event: IngestionEvent) -> None:
+    if isinstance(event, CalibrationBegun):
+        raise Killed
+
+
 def test_an_edit_is_served_before_it_is_fitted_and_who_is_killed_in_between_leaves_that_to_the_next(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         before = await light.calibration()
         edit_wicks(folder / "book")
-        async with aclosing(light.publisher.run(folder / "book")) as events:  # type: ignore[type-var]
-            async for event in events:
-                if isinstance(event, CalibrationBegun):
-                    break
+        with pytest.raises(Killed):
+            await light.publisher.run(folder / "book", tell=kill_at_calibration)
         assert "five hours" in (await light.ask(WICK)).answer
         assert await light.calibration() == before
         events_of_the_next = await publish(light, folder / "book")
@@ -87,8 +91,7 @@ def test_a_calibration_gives_way_to_the_next_run_which_makes_up_for_it(folder: P
     async def story(light: Lighthouse) -> None:
         before = await light.calibration()
         edit_wicks(folder / "book")
-        events = [event async for event in light.publisher.run(folder / "book", coming=at_once)]
-        assert isinstance(events[-1], IngestReport)
+        await light.publisher.run(folder / "book", coming=at_once)
         assert await light.calibration() == before
         assert CalibrationBegun in await publish(light, folder / "book")
         assert_alike(await light.calibration(), await fitted_afresh(folder))
@@ -153,9 +156,7 @@ def test_a_book_that_cannot_be_calibrated_is_published_all_the_same(folder: Path
     async def story() -> None:
         write(folder / "tiny", "one.md", "# One\n\nOne sentence stands here and it is the only one.\n")
         async with open_library(folder / "data", make_embedder()) as library:
-            events = [event async for event in Lighthouse(library=library).publisher.run(folder / "tiny", book_id="light")]
-            report = events[-1]
-            assert isinstance(report, IngestReport)
+            report = await Lighthouse(library=library).publisher.run(folder / "tiny", book_id="light")
             assert report.total_chunks == 1
 
     asyncio.run(story())

@@ -14,13 +14,13 @@ import psycopg
 import pytest
 
 from bythebook.errors import RateLimited, Unavailable
-from bythebook.ingestion.progress import Advanced, IngestReport
-from bythebook.jobs.progress import WaitBegun
+from bythebook.ingestion.progress import Advanced
+from bythebook.jobs.progress import JobEvent, WaitBegun
 from bythebook.jobs.runner import TRIES
 from bythebook.jobs.store import Jobs
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.hall import begin, many_lessons, open_hall, order_of, runner_of
-from tests.support.library import Library, open_library
+from tests.support.library import Library, heard, open_library
 
 OUTAGE_SECONDS = 30.0
 LIMITED_SECONDS = 60.0
@@ -116,12 +116,16 @@ async def outlive(library: Library, book: Path, go: Act, sleep: Callable[[float]
     job = await begin(library, order_of(book))
     waits: list[WaitBegun] = []
     gone = False
-    async for event in runner_of(library, sleep=sleep).run(job, calibrate=False):
+
+    async def hear(event: JobEvent) -> None:
+        nonlocal gone
         if isinstance(event, Advanced) and not gone:
             gone = True
             await go()
         if isinstance(event, WaitBegun):
             waits.append(event)
+
+    await runner_of(library, sleep=sleep).run(job, calibrate=False, tell=hear)
     assert waits
     assert (await Jobs(library.database).get(job.job_id)).status == "completed"
     return waits
@@ -152,12 +156,11 @@ def test_an_embedder_that_limits_its_rate_is_waited_for_and_asked_nothing_twice(
         embedder = SmallEmbedder(before_batch=limited)
         async with open_library(folder / "data", embedder) as library:
             job = await begin(library, order_of(many_lessons(book)))
-            events = [event async for event in runner_of(library, sleep=sleep).run(job, calibrate=False)]
+            events = await heard(lambda tell: runner_of(library, sleep=sleep).run(job, calibrate=False, tell=tell))
             waits = [event for event in events if isinstance(event, WaitBegun)]
             assert [event.seconds for event in waits] == pauses
             assert len(pauses) == 3
             assert min(pauses) >= 7.0
-            assert isinstance(events[-1], IngestReport)
             lessons = [text for text in embedder.embedded if "say" in text]
             assert len(lessons) == len(set(lessons))
             assert await library.problems() == ()
@@ -181,7 +184,7 @@ def test_an_embedder_that_takes_nothing_for_a_minute(folder: Path, book: Path) -
         embedder = SmallEmbedder(before_batch=limited)
         async with open_library(folder / "data", embedder) as library:
             job = await begin(library, order_of(many_lessons(book)))
-            events = [event async for event in runner_of(library, sleep=asyncio.sleep).run(job, calibrate=False)]
+            events = await heard(lambda tell: runner_of(library, sleep=asyncio.sleep).run(job, calibrate=False, tell=tell))
             waits = [event.seconds for event in events if isinstance(event, WaitBegun)]
             assert len(embedder.embedded) == len(set(embedder.embedded))
             await compare(library, folder, book)
@@ -203,7 +206,7 @@ def test_an_outage_that_does_not_end_fails_the_job(folder: Path, book: Path) -> 
                 waits.append(seconds)
 
             with pytest.raises(Unavailable):
-                [event async for event in runner_of(library, sleep=sleep).run(job)]
+                await runner_of(library, sleep=sleep).run(job)
             assert len(waits) == TRIES
             assert 40 < waits[-1] <= 72
             ended = await Jobs(library.database).get(job.job_id)

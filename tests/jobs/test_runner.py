@@ -11,10 +11,10 @@ import pytest
 
 from bythebook.embedding.embedder import Vectors
 from bythebook.errors import InvalidBook, Unavailable
-from bythebook.ingestion.progress import IngestReport, Planned
-from bythebook.ingestion.publisher import CalibrationBegun
+from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Planned
 from bythebook.jobs.foreground import ForegroundJob
 from bythebook.jobs.model import Job
+from bythebook.jobs.progress import JobEvent, follow
 from bythebook.jobs.runner import Cancelled, Lost
 from bythebook.jobs.store import Jobs
 from tests.jobs.test_store import let_lapse
@@ -178,11 +178,7 @@ def test_a_person_who_leaves_ends_the_job(folder: Path, book: Path) -> None:
         async with open_library(folder / "data", held) as library:
             attended = ForegroundJob(runner=runner_of(library, attended=True))
 
-            async def wait() -> None:
-                async for _ in attended.run(book):
-                    pass
-
-            running = asyncio.create_task(wait())
+            running = asyncio.create_task(attended.run(book))
             await held.begun.wait()
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -197,8 +193,9 @@ def test_a_reader_of_events_who_stops_reading_stops_the_job(folder: Path, book: 
     async def story() -> None:
         async with open_library(folder / "data") as library:
             job = await begin(library, order_of(many_lessons(book)))
-            async with aclosing(runner_of(library, attended=True).run(job)) as events:  # type: ignore[type-var]
-                await anext(events)
+            runner = runner_of(library, attended=True)
+            async with aclosing(follow(lambda tell: runner.run(job, tell=tell))) as events:
+                assert isinstance(await anext(events), Planned)
             assert (await Jobs(library.database).get(job.job_id)).cancelled
 
     asyncio.run(story())
@@ -211,7 +208,7 @@ def test_a_person_hears_at_once_that_a_server_is_away(folder: Path, book: Path) 
             async with hall.open() as library:
                 attended = ForegroundJob(runner=runner_of(library, attended=True))
                 with pytest.raises(Unavailable):
-                    [event async for event in attended.run(book)]
+                    await attended.run(book)
                 (job,) = await Jobs(library.database).list()
                 assert job.status == "failed"
                 assert job.error_message is not None
@@ -280,10 +277,12 @@ def test_another_embedder_takes_over_only_when_its_index_is_complete_and_calibra
             assert await library.ask(question, book_id="light") == before
 
             switching = with_embedder(library, newer)
-            async for event in runner_of(switching).run(await begin(switching, recreating)):
-                if not isinstance(event, IngestReport):
-                    assert (await library.search.book("light")).collection_name == old
-                    assert await library.ask(question, book_id="light") == before
+
+            async def old_serves(_: JobEvent) -> None:
+                assert (await library.search.book("light")).collection_name == old
+                assert await library.ask(question, book_id="light") == before
+
+            await runner_of(switching).run(await begin(switching, recreating), tell=old_serves)
             state = await switching.search.book("light")
             assert state.collection_name != old
             manifest = (await library.index.collections())[state.collection_name]
@@ -316,5 +315,4 @@ def test_progress_is_told_while_the_job_runs(folder: Path, book: Path) -> None:
 
 
 async def _drain(library: Library, job: Job) -> None:
-    async for _ in runner_of(library).run(job, calibrate=False):
-        pass
+    await runner_of(library).run(job, calibrate=False)

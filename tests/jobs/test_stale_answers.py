@@ -25,9 +25,7 @@ BESIDE = "Scissors with a tray catch the charred crumbs before they fall into th
 async def ingest(room: Room, book: Path) -> IngestReport:
     library = room.lighthouse.library
     job = await begin(library, order_of(book, book_id="light"))
-    *_, report = [event async for event in runner_of(library).run(job, calibrate=False)]
-    assert isinstance(report, IngestReport)
-    return report
+    return await runner_of(library).run(job, calibrate=False)
 
 
 async def stored(room: Room, thread_id: str) -> StoredTurn:

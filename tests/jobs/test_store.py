@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, insert, select, text, update
+from sqlalchemy import Connection, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from bythebook.database.engine import Database
@@ -60,9 +60,8 @@ async def claimed(jobs: Jobs, owner: str = "here:1:a", host: str = HERE) -> Job:
 
 async def let_lapse(database: Database, job: Job, *, by: timedelta = timedelta(seconds=1)) -> None:
     """As if nobody had renewed the lease for long enough."""
-    async with database.transaction() as connection:
-        long_ago = datetime.now(UTC) - by
-        await connection.execute(update(table).where(table.c.job_id == job.job_id).values(lease_expires_at=long_ago))
+    lapsed = update(table).where(table.c.job_id == job.job_id).values(lease_expires_at=datetime.now(UTC) - by)
+    await database.run(lambda connection: connection.execute(lapsed))
 
 
 def test_a_job_goes_from_queued_over_running_to_completed(tell: Tell) -> None:
@@ -126,13 +125,8 @@ def test_the_database_itself_forbids_two_running_jobs_of_a_book(tell: Tell) -> N
         await jobs.queue(order())
         await claimed(jobs)
         second = {**new_row(order(mode="full"), LATER), "status": "running"}
-
-        async def force() -> None:
-            async with database.transaction() as connection:
-                await connection.execute(insert(table).values(second))
-
         with pytest.raises(StorageFailure) as failed:
-            await force()
+            await database.run(lambda connection: connection.execute(insert(table).values(second)))
         assert isinstance(failed.value.__cause__, IntegrityError)
 
     tell(story)
@@ -203,9 +197,9 @@ def test_a_clock_that_jumps_delays_nobody_for_long(folder: Path) -> None:
             assert (await claimed(jobs, "here:2:b")).job_id == job.job_id
             assert await jobs.renew(job, Progress(stage="reading")) == "lost"
             await jobs.queue(order("other"))
-            async with database.transaction() as connection:
-                later = datetime.now(UTC) + timedelta(hours=1)
-                await connection.execute(update(table).where(table.c.status == "queued").values(run_after=later, queued_at=later))
+            later = datetime.now(UTC) + timedelta(hours=1)
+            ahead = update(table).where(table.c.status == "queued").values(run_after=later, queued_at=later)
+            await database.run(lambda connection: connection.execute(ahead))
             assert (await claimed(jobs, "here:3:c")).book_id == "other"
 
     asyncio.run(story())
@@ -216,9 +210,8 @@ def test_leases_go_by_the_clock_of_the_database(folder: Path, postgresql: str) -
         async with open_jobs(postgresql, folder) as (jobs, database):
             await jobs.queue(order())
             job = await claimed(jobs)
-            async with database.transaction() as connection:
-                left = select(table.c.lease_expires_at - func.now()).where(table.c.job_id == job.job_id)
-                assert timedelta() < (await connection.execute(left)).scalar_one() <= LEASE
+            left = select(table.c.lease_expires_at - func.now()).where(table.c.job_id == job.job_id)
+            assert timedelta() < await database.run(lambda connection: connection.execute(left).scalar_one()) <= LEASE
 
     asyncio.run(story())
 
@@ -379,18 +372,19 @@ def test_the_list_is_newest_first_filtered_and_paged(tell: Tell) -> None:
 def test_claiming_one_of_ten_thousand_reads_an_index(folder: Path, address: str | None) -> None:
     """Not timed here (bench/jobs.py does that): the plan says whether a claim's cost grows with the queue."""
 
+    def said_of_ten_thousand(connection: Connection) -> str:
+        connection.execute(insert(table), [new_row(order(f"book-{number}"), LATER) for number in range(10_000)])
+        connection.execute(text("ANALYZE"))
+        plan = "EXPLAIN" if address else "EXPLAIN QUERY PLAN"
+        query = (
+            "SELECT job_id FROM jobs WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM "
+            "jobs busy WHERE busy.book_id = jobs.book_id AND busy.status = 'running') ORDER BY run_after, job_id LIMIT 1"
+        )
+        return " ".join(str(row) for row in connection.execute(text(f"{plan} {query}")))
+
     async def story() -> None:
         async with open_jobs(address, folder) as (jobs, database):
-            async with database.transaction() as connection:
-                rows = [new_row(order(f"book-{number}"), LATER) for number in range(10_000)]
-                await connection.execute(insert(table), rows)
-                await connection.execute(text("ANALYZE"))
-                plan = "EXPLAIN" if address else "EXPLAIN QUERY PLAN"
-                query = (
-                    "SELECT job_id FROM jobs WHERE status = 'queued' AND NOT EXISTS (SELECT 1 FROM "
-                    "jobs busy WHERE busy.book_id = jobs.book_id AND busy.status = 'running') ORDER BY run_after, job_id LIMIT 1"
-                )
-                said = " ".join(str(row) for row in await connection.execute(text(f"{plan} {query}")))
+            said = await database.run(said_of_ten_thousand)
             assert "jobs_waiting" in said
             assert "Sort" not in said
             assert "TEMP B-TREE" not in said

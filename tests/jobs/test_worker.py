@@ -22,10 +22,11 @@ from bythebook.ingestion.progress import IngestReport, Mode
 from bythebook.jobs.model import Job
 from bythebook.jobs.progress import JobEvent
 from bythebook.jobs.store import Jobs
-from bythebook.jobs.worker import Worker, working
+from bythebook.jobs.worker import Worker
 from tests.cli.conftest import environment
 from tests.jobs.test_store import let_lapse
 from tests.support.hall import Hall, open_hall, order_of, runner_of, write_listings
+from tests.support.library import forget_book
 
 
 def test_two_workers_share_the_jobs_of_many_books(folder: Path, postgresql: str) -> None:
@@ -66,10 +67,13 @@ def test_a_worker_beside_other_work_takes_what_is_queued(folder: Path) -> None:
             if isinstance(event, IngestReport):
                 ended.set()
 
-        async with hall.open() as library, working(Worker(runner=runner_of(library), listener=listen)):
+        async with hall.open() as library:
+            beside = asyncio.create_task(Worker(runner=runner_of(library), listener=listen).work())
             await Jobs(library.database).queue(order_of(write_listings(folder / "book")))
             async with asyncio.timeout(60):
                 await ended.wait()
+            beside.cancel()
+            await asyncio.wait({beside})
 
     with open_hall(folder) as hall:
         asyncio.run(story(hall))
@@ -160,10 +164,9 @@ class Trial:
         async with self.hall.open(self.embedder) as library:
             for name in await library.index.collections():
                 await library.index.drop(name)
-            await library.records.forget_book("small")
+            await forget_book(library, "small")
             if afresh:
-                async with library.database.transaction() as connection:
-                    await connection.execute(delete(embeddings))
+                await library.database.run(lambda connection: connection.execute(delete(embeddings)))
             return await Jobs(library.database).queue(order_of(self.book, mode=mode))
 
     async def _go_on(self, job: Job) -> str:

@@ -16,6 +16,7 @@ from bythebook.index.manifest import Manifest
 from bythebook.index.qdrant_server.index import ServerIndex
 from bythebook.index.vectors import VectorIndex
 from tests.index import test_vectors
+from tests.support.made_chunks import COLLECTION
 
 URL, KEY = (
     os.environ.get("QDRANT_URL", ""),
@@ -31,26 +32,27 @@ globals().update(CONTRACT, anyio_backend=test_vectors.anyio_backend, shelf=test_
 class Apart:
     """The index under names that nobody else uses."""
 
-    def __init__(self, index: ServerIndex) -> None:
+    def __init__(self, index: ServerIndex, name: str) -> None:
         self._index = index
-        self._prefix = f"test-{uuid4().hex[:12]}-"
+        self._own_name = name
 
     async def collections(self) -> Mapping[str, Manifest]:
         found = await self._index.collections()
-        return {name.removeprefix(self._prefix): manifest for name, manifest in found.items() if name.startswith(self._prefix)}
+        return {name.replace(self._own_name, COLLECTION): manifest for name, manifest in found.items()}
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._index, name)
         return lambda collection, *given, **named: method(self._name(collection), *given, **named)
 
     def _name(self, collection: str) -> str:
-        return f"{self._prefix}{collection}" if collection and len(collection) <= 64 else collection
+        return collection.replace(COLLECTION, self._own_name)
 
 
 @pytest.fixture
 async def index() -> AsyncIterator[VectorIndex]:
-    real = await ServerIndex.open(URL, KEY)
-    apart: Any = Apart(real)
+    name = f"test-{uuid4().hex[:12]}"
+    real = await ServerIndex.open(URL, KEY, collection_name=name)
+    apart: Any = Apart(real, name)
     yield apart
     for name in await apart.collections():
         await apart.drop(name)

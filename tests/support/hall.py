@@ -20,7 +20,7 @@ from bythebook.jobs.store import Jobs
 from bythebook.threads.review import Review
 from tests.support.fakes.qdrant_rest import QdrantServer, qdrant_server
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.library import Library
+from tests.support.library import Library, heard
 from tests.support.lighthouse import Lighthouse
 from tests.support.small_book import lesson, write
 
@@ -79,7 +79,8 @@ async def begin(library: Library, order: Order) -> Job:
 
 
 async def run_whole(library: Library, order: Order) -> list[JobEvent]:
-    return [event async for event in runner_of(library).run(await begin(library, order))]
+    job = await begin(library, order)
+    return await heard(lambda tell: runner_of(library).run(job, tell=tell))
 
 
 def write_listings(root: Path, *, book_id: str = "small", lessons: int = 4) -> Path:

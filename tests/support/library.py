@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from sqlalchemy import Connection, delete
+
 from bythebook.answering.book_search import BookSearch
 from bythebook.database.engine import Database, database_url
+from bythebook.database.tables import books, ingestion_records, reservations
 from bythebook.embedding.cache import EmbeddingCache
 from bythebook.embedding.embedder import Embedder
-from bythebook.index.manifest import wanted_manifest
 from bythebook.index.payload import to_payload
 from bythebook.index.qdrant_edge.index import EdgeIndex
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
@@ -31,6 +38,17 @@ MEMORY = Path("/dev/shm")
 """Where it exists, small files are flushed many times faster than to a disk."""
 OF_THE_RUN = {"version", "created_at", "updated_at", "embedded_at", "ingested_at"}
 """What tells when and how often something was written, not what was written."""
+
+
+async def heard(work: Callable[[Callable[[Any], Awaitable[None]]], Awaitable[IngestReport]]) -> list[Any]:
+    """What an ingestion tells, and its report."""
+    events: list[Any] = []
+
+    async def tell(event: object) -> None:
+        events.append(event)
+
+    report = await work(tell)
+    return [*events, report]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +74,28 @@ class Library:
         return Search(index=self.index, embedder=self.embedder, exact=True)
 
     async def events(
-        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
-    ) -> list[IngestionEvent]:
-        return [event async for event in self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id)]
+        self,
+        root: Path,
+        mode: Mode = "incremental",
+        *,
+        dry_run: bool = False,
+        book_id: str | None = None,
+        consent: Consent = NO_CONSENT,
+    ) -> list[IngestionEvent | IngestReport]:
+        """What it told, and its report."""
+        run = partial(self.ingestion.run, root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
+        return await heard(lambda tell: run(tell=tell))
 
     async def ingest(
-        self, root: Path, mode: Mode = "incremental", *, dry_run: bool = False, book_id: str | None = None
+        self,
+        root: Path,
+        mode: Mode = "incremental",
+        *,
+        dry_run: bool = False,
+        book_id: str | None = None,
+        consent: Consent = NO_CONSENT,
     ) -> IngestReport:
-        report = (await self.events(root, mode, dry_run=dry_run, book_id=book_id))[-1]
-        assert isinstance(report, IngestReport)
-        return report
+        return await self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
 
     async def ask(self, text: str, book_id: str = "small", **given: Any) -> SearchResponse:
         searching = BookSearch(search=self.search, index=self.index)
@@ -73,7 +103,7 @@ class Library:
 
     async def problems(self, book_id: str = "small") -> tuple[BrokenInvariant, ...]:
         state = await self.search.book(book_id)
-        return (await inspect_book(self.index, self.records, state, wanted_manifest(self.embedder))).problems
+        return (await inspect_book(self.index, self.records, state)).problems
 
     async def snapshot(self) -> dict[str, Any]:
         """All that every book holds: points, vectors, terms, records. Without times, versions and the collections' names."""
@@ -101,6 +131,16 @@ class Library:
         }
 
 
+async def forget_book(library: Library, book_id: str) -> None:
+    """As if the book had never been recorded."""
+
+    def forget(connection: Connection) -> None:
+        for table in (ingestion_records, reservations, books):
+            connection.execute(delete(table).where(table.c.book_id == book_id))
+
+    await library.database.run(forget)
+
+
 def _without(fields: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in names}
 
@@ -114,6 +154,18 @@ async def open_library(folder: Path, embedder: Embedder | None = None, *, url: s
         index = await EdgeIndex.open(folder / "index")
         stack.push_async_callback(index.close)
         yield Library(index=index, database=database, records=Records(database), embedder=embedder or SmallEmbedder())
+
+
+def copy_library(data: Path, to: Path, *, root: Path) -> Path:
+    """A copy, for the same book in another folder."""
+    shutil.copytree(data, to, dirs_exist_ok=True)
+    new = str(root.resolve())
+    with closing(sqlite3.connect(to / "bythebook.db")) as connection, connection:
+        (old,) = connection.execute("SELECT source_root FROM books").fetchone()
+        connection.execute("UPDATE books SET source_root = ?", [new])
+    for manifest in to.glob("index/*/manifest.json"):
+        manifest.write_text(manifest.read_text("utf-8").replace(json.dumps(old), json.dumps(new)), "utf-8")
+    return to
 
 
 def fast_folder() -> Path:

@@ -25,7 +25,7 @@ from bythebook.ingestion.publisher import Publisher
 from bythebook.retrieval.query import Scope
 from bythebook.retrieval.sentence_reader import SentenceReader
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.library import Library, fast_folder, open_library
+from tests.support.library import Library, copy_library, fast_folder, open_library
 from tests.support.small_book import write
 
 BOOK = 'book_id = "light"\ntitle = "Keeping a Lighthouse"\nbase_url = "https://light.example"\nsite = "docusaurus"\n'
@@ -203,8 +203,7 @@ class Lighthouse:
         return Publisher(ingestion=library.ingestion, calibrator=self.calibrator, records=library.records, index=library.index)
 
     async def publish(self, root: Path) -> None:
-        async for _ in self.publisher.run(root):
-            pass
+        await self.publisher.run(root)
 
     async def calibration(self, kind: str = "close") -> Calibration:
         state = await self.library.search.book("light")
@@ -274,6 +273,12 @@ def make_embedder() -> SmallEmbedder:
     return SmallEmbedder("light@1", dimension=256)
 
 
+def copy_published(folder: Path) -> None:
+    """The book and the library, to work on."""
+    shutil.copytree(published() / "book", folder / "book", dirs_exist_ok=True)
+    copy_library(published() / "data", folder / "data", root=folder / "book")
+
+
 @cache
 def published() -> Path:
     """The book and its data folder, made once."""
@@ -296,7 +301,7 @@ async def open_lighthouse(folder: Path) -> AsyncIterator[Lighthouse]:
 
 def tell(folder: Path, story: Callable[[Lighthouse], Awaitable[None]]) -> None:
     """A story on a library of its own that has the book already."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
 
     async def whole() -> None:
         async with open_lighthouse(folder) as lighthouse:

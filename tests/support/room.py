@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +21,7 @@ from bythebook.retrieval.sentence_reader import SentenceReader
 from bythebook.threads.conversation import Asked, Conversation, ThreadEvent
 from bythebook.threads.store import Threads
 from tests.support.library import open_library
-from tests.support.lighthouse import Lighthouse, make_embedder, published
+from tests.support.lighthouse import Lighthouse, copy_published, make_embedder
 
 SCOPE = Scope(book_id="light")
 
@@ -60,8 +59,7 @@ class Room:
         return thread_id
 
     async def rows(self) -> list[Any]:
-        async with self.lighthouse.library.database.transaction() as connection:
-            return list((await connection.execute(select(table))).all())
+        return list(await self.lighthouse.library.database.run(lambda connection: connection.execute(select(table)).all()))
 
     async def lease_ends(self) -> datetime | None:
         return (await self.rows())[0].turn_expires_at  # type: ignore[no-any-return]
@@ -73,7 +71,7 @@ def asked(text: str, thread_id: str | None = None, **given: Any) -> Asked:
 
 def tell_in_room(address: str | None, folder: Path, story: Callable[[Room], Awaitable[None]]) -> None:
     """`address` of an empty database; None for SQLite in the folder."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
 
     async def whole() -> None:
         async with open_library(folder / "data", make_embedder(), url=address) as library:

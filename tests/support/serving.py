@@ -75,7 +75,7 @@ def running(data_dir: Path, *, loopback: bool = True, **given: Any) -> Iterator[
                 def ready() -> None:
                     started.set_result(Service(url=address_of(listening), state=app.state.opened, loop=loop))
 
-                server = Server(app, ready=ready)
+                server = Server(app, resources.settings, ready=ready)
                 ending = asyncio.create_task(asyncio.to_thread(stop.wait))
                 ending.add_done_callback(lambda _: setattr(server, "should_exit", True))
                 try:

@@ -82,9 +82,8 @@ class Trial:
 
 
 async def _running(database: Database, told: Counter[str]) -> int:
-    async with database.transaction() as connection:
-        held = select(table.c.thread_id).where(table.c.turn_token.is_not(None) & table.c.thread_id.in_(list(told)))
-        return len((await connection.execute(held)).all())
+    held = select(table.c.thread_id).where(table.c.turn_token.is_not(None) & table.c.thread_id.in_(list(told)))
+    return len(await database.run(lambda connection: connection.execute(held).all()))
 
 
 def test_killed_in_the_middle_of_turns_every_thread_is_whole(database_address: str | None, folder: Path) -> None:

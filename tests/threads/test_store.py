@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from bythebook.answering.answer import Answer
 from bythebook.answering.trace import Trace
@@ -191,10 +191,11 @@ def test_deleted_it_is_gone_for_good(tale: Tell) -> None:
         await threads.delete(thread_id, None)
         with pytest.raises(NotFound):
             await threads.get(thread_id, None)
-        async with database.transaction() as connection:
-            for kept in (table, messages, turns, cited):
-                left = (await connection.execute(select(kept.c.thread_id))).scalars()
-                assert set(left) == {other}
+
+        def left(connection: Connection) -> list[set[str]]:
+            return [set(connection.execute(select(kept.c.thread_id)).scalars()) for kept in (table, messages, turns, cited)]
+
+        assert await database.run(left) == [{other}] * 4
         with pytest.raises(NotFound):
             await threads.delete(thread_id, None)
 
@@ -333,8 +334,7 @@ def test_an_id_that_is_no_uuid_of_version_4(folder: Path, thread_id: str) -> Non
 def test_a_turn_of_another_version_is_named(folder: Path) -> None:
     async def story(database: Database) -> None:
         thread_id = await keep(Threads(database), answer())
-        async with database.transaction() as connection:
-            await connection.execute(update(turns).values(answer={"type": "answer"}))
+        await database.run(lambda connection: connection.execute(update(turns).values(answer={"type": "answer"})))
         with pytest.raises(
             StorageFailure, match=f"Turn 1 of the thread {thread_id} was stored by another version .* has no answer"
         ):
@@ -370,12 +370,11 @@ def test_any_turn_survives_the_store(database_address: str | None, folder: Path)
 
 
 async def rows(database: Database) -> int:
-    async with database.transaction() as connection:
-        return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+    counted = select(func.count()).select_from(table)
+    return int(await database.run(lambda connection: connection.execute(counted).scalar_one()))
 
 
 async def expire(database: Database) -> None:
     """As if the lease's time had passed."""
-    async with database.transaction() as connection:
-        past = datetime.now(UTC) - LEASE
-        await connection.execute(update(table).where(table.c.turn_token.is_not(None)).values(turn_expires_at=past))
+    passed = update(table).where(table.c.turn_token.is_not(None)).values(turn_expires_at=datetime.now(UTC) - LEASE)
+    await database.run(lambda connection: connection.execute(passed))

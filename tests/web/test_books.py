@@ -86,3 +86,23 @@ def test_where_there_are_several_books_one_must_be_named(folder: Path) -> None:
     with running(folder / "data", book="legs") as service, service.client() as client:
         response = client.get("/lessons/6ba7b810-9dad-51d1-80b4-00c04fd430c8")
         assert "'legs'" in problem(response, 409, "mismatch")["detail"]  # the one meant; another embedder made it
+
+
+def test_a_book_is_removed_by_an_administrator_who_means_it(folder: Path) -> None:
+    asyncio.run(_shelve(folder, "legs", "arms"))
+    with running(folder / "data", loopback=False) as service:
+        with service.client(service.key("chat", "ingest")) as author:
+            records = author.get("/books/arms/records").json()
+            assert sum(one["chunk_count"] for one in records["records"]) == records["total_chunks"] == 17
+            assert all(len(one["chunk_ids"]) == one["chunk_count"] for one in records["records"])
+            problem(author.delete("/books/arms", params={"yes": True}), 403, "not_allowed")
+            problem(author.get("/books/arms/export"), 403, "not_allowed")
+        with service.client(service.key("admin", book_id="legs")) as neighbour:
+            problem(neighbour.delete("/books/arms", params={"yes": True}), 404, "not_found")
+        with service.client(service.key("admin")) as admin:
+            told = problem(admin.delete("/books/arms"), 422, "needs_consent")
+            assert "7 lessons, 17 chunks, 0 threads and 0 jobs" in told["detail"]
+            assert admin.get("/books/arms/export").headers["content-type"].startswith("text/markdown")
+            assert admin.delete("/books/arms", params={"yes": True}).json()["lessons"] == 7
+            assert [book["book_id"] for book in admin.get("/books").json()["books"]] == ["legs"]
+            problem(admin.delete("/books/arms", params={"yes": True}), 404, "not_found")

@@ -129,8 +129,7 @@ def test_qdrant_away_for_a_while(folder: Path) -> None:
     ):
 
         async def ingest() -> None:
-            async for _ in service.state.resources.ingestion.run(book):
-                pass
+            await service.state.resources.ingestion.run(book)
 
         service.run(ingest())
         assert client.post("/search", json={"text": "elbow"}).json()["results"]

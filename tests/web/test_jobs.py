@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -15,10 +16,14 @@ from typing import Any
 import httpx
 import pytest
 
+from bythebook.jobs.model import Folder, Order
+from bythebook.jobs.store import Jobs
+from bythebook.settings import read_settings
+from bythebook.wiring.author import open_database
 from tests.support.hall import write_listings
 from tests.support.library import fast_folder
 from tests.support.repository import Repository
-from tests.support.serving import Service, running
+from tests.support.serving import Service, events, problem, running
 from tests.support.small_book import write
 
 SECRET = "a secret that GitHub knows too"
@@ -88,14 +93,37 @@ def test_a_job_is_ordered_done_by_the_services_own_worker_and_told_with_ds_field
 
 def test_a_job_is_followed_to_its_end(forge: Forge) -> None:
     job = forge.client.post("/books/followed/jobs", json={"source": {"folder": "listings"}}).json()
-    with forge.client.stream("GET", f"/jobs/{job['job_id']}/events") as events:
-        assert events.headers["content-type"].startswith("text/event-stream")
-        text = "".join(events.iter_text())
+    with forge.client.stream("GET", f"/jobs/{job['job_id']}/events") as following:
+        assert following.headers["content-type"].startswith("text/event-stream")
+        text = "".join(following.iter_text())
     names = [line.removeprefix("event: ") for line in text.splitlines() if line.startswith("event: ")]
     assert names[-1] == "done"
     assert set(names[:-1]) == {"job"}
     last = json.loads(text.rpartition("data: ")[2].splitlines()[0])
     assert (last["job_id"], last["status"]) == (job["job_id"], "completed")
+
+
+def test_a_stream_that_the_servers_end_cuts_short_says_so(folder: Path) -> None:
+    job_id = asyncio.run(taken_elsewhere(folder / "data"))
+    with running(folder / "data") as service, service.client() as client:
+        with client.stream("GET", f"/jobs/{job_id}/events") as following:
+            coming = following.iter_text()
+            text = next(coming)
+            service.loop.call_soon_threadsafe(service.state.stopping.set)
+            told = events(text + "".join(coming))
+        assert [one.name for one in told] == ["job", "error"]
+        assert (told[-1].data["code"], told[-1].id) == ("stopping", f"{job_id}/1")
+        problem(client.get(f"/jobs/{job_id}/events"), 503, "stopping")
+
+
+async def taken_elsewhere(data_dir: Path) -> int:
+    """A job that a worker on another machine has just taken."""
+    async with open_database(read_settings(data_dir=data_dir)) as database:
+        jobs = Jobs(database)
+        await jobs.queue(Order(book_id="small", source=Folder(path=data_dir), mode="incremental"))
+        job = await jobs.claim("a worker", "elsewhere")
+        assert job
+        return job.job_id
 
 
 def test_jobs_are_listed_page_by_page(forge: Forge) -> None:
@@ -134,6 +162,24 @@ def test_a_folder_that_is_no_book_is_a_failed_job_that_can_be_tried_again(forge:
     again = forge.client.post(f"/jobs/{failed['job_id']}/retry")
     assert again.status_code == 202
     assert forge.ended(again.json())["status"] == "completed"
+
+
+def test_a_job_takes_a_books_place_or_its_lessons_only_when_that_is_said(forge: Forge) -> None:
+    first = write_listings(forge.roots / "first", book_id="placed", lessons=3)
+    write_listings(forge.roots / "second", book_id="placed", lessons=3)
+
+    def order(source: str, **given: Any) -> dict[str, Any]:
+        return forge.ended(forge.client.post("/books/placed/jobs", json={"source": {"folder": source}, **given}).json())
+
+    assert order("first")["status"] == "completed"
+    refused = order("second")
+    assert (refused["status"], refused["source"]) == ("failed", {"folder": str(forge.roots / "second")})
+    assert f"The book 'placed' comes from {first}, and this is" in refused["error_message"]
+    for path in [*first.rglob("*.md")][1:]:
+        path.unlink()
+    assert "This would remove 2 of the 3 lessons of 'placed'" in order("first")["error_message"]
+    assert order("first", yes=True)["chunks_deleted"] > 0
+    assert order("second", replace=True)["status"] == "completed"
 
 
 def test_cancelling_is_heard_and_what_is_done_stays_done(forge: Forge) -> None:

@@ -14,7 +14,7 @@ import pytest
 from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
 from bythebook.wiring import reader
-from tests.support.lighthouse import TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.serving import Service, problem, running
 
 QUERY = {"text": "trim the wick", "book_id": "light"}
@@ -98,7 +98,7 @@ def test_an_error_is_the_last_line(lighthouse: Service, address: ServerAddress) 
 @pytest.fixture
 def stopping(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A server that has been told to end, and has not ended yet."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_published(folder)
     monkeypatch.setattr(reader, "open_embedder", lambda _: make_embedder())
     with running(folder / "data") as service:
         index_folder = folder / "data" / "index"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -18,8 +19,12 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from fastapi import FastAPI
 
 from bythebook.operations.address import SERVER_FILE
+from bythebook.settings import read_settings
+from bythebook.web.server import Server
+from bythebook.wiring.adapters import answer_seconds, turn_seconds
 from tests.cli.conftest import environment, run_process
 from tests.support.fakes.qdrant_rest import qdrant_server
 from tests.support.sample_library import sample_library
@@ -103,6 +108,16 @@ def test_a_running_turn_is_finished_before_it_ends(folder: Path) -> None:
         assert any(one.get("message") == NODE for one in service.log)
     shown = run_process("threads", "list", "--json", data_dir=data_dir)
     assert NODE in shown.out
+
+
+@pytest.mark.parametrize(("model_seconds", "least"), [(60.0, 90), (3600.0, 5400)])
+def test_it_waits_for_the_longest_turn_that_the_settings_allow(folder: Path, model_seconds: float, least: int) -> None:
+    settings = read_settings(data_dir=folder, model_seconds=model_seconds)
+    server = Server(FastAPI(), settings, ready=lambda: None)
+    waits = server.config.timeout_graceful_shutdown
+    assert waits is not None
+    assert answer_seconds(settings) == least < turn_seconds(settings) < waits
+    assert math.ceil(turn_seconds(settings)) == 90 + 1.75 * model_seconds  # as docs/service.md says
 
 
 def test_a_host_beyond_this_machine_needs_keys(folder: Path) -> None:

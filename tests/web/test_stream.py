@@ -10,7 +10,9 @@ import pytest
 from fastapi.sse import KEEPALIVE_COMMENT
 from starlette.types import Message
 
+from bythebook.errors import BookError, NotFound, StorageFailure
 from bythebook.web.stream import Event, EventStream, ReaderGone, WhileRead, begin
+from tests.support.serving import events
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +55,7 @@ def _event(name: str, *, held: bool = False) -> Event:
     return Event(name=name, id="t/1/0", body=b"{}", held=held)
 
 
-SCOPE: dict[str, Any] = {"type": "http"}
+SCOPE: dict[str, Any] = {"type": "http", "state": {"request_id": "r-1"}}
 
 
 async def test_events_are_sent_as_browsers_read_them() -> None:
@@ -66,8 +68,8 @@ async def test_events_are_sent_as_browsers_read_them() -> None:
 
 async def test_a_sign_of_life_while_nothing_happens() -> None:
     reader, work = Reader(), Work()
-    events = work.events()
-    stream = EventStream(await anext(events), events, keep_alive_seconds=0.001)
+    coming = work.events()
+    stream = EventStream(await anext(coming), coming, keep_alive_seconds=0.001)
     answering = asyncio.create_task(stream(SCOPE, reader.receive, reader.send))
     while b": ping\n\n" not in reader.got:
         reader.heard.clear()
@@ -115,6 +117,62 @@ async def test_what_fails_before_its_first_event_fails_as_it_is() -> None:
         await begin(Reader().receive, failing())
 
 
+class Failing(Work):
+    """Fails as it is told to, after its first event and one that is held back."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__()
+        self.error = error
+
+    async def events(self) -> AsyncGenerator[Event]:
+        yield Event(name="first", id="t/1/0", body=b"{}")
+        yield Event(name="second", id="t/1/1", body=b"{}", held=True)
+        if self.error:
+            raise self.error
+        await self.go_on.wait()
+
+
+def told_last(reader: Reader) -> tuple[list[str], dict[str, Any]]:
+    """The names of all events, and what the last one says."""
+    told = events(b"".join(reader.got).decode())
+    assert told[-1].id == "t/1/2"
+    assert told[-1].data["request_id"] == "r-1"
+    return [one.name for one in told], told[-1].data
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(NotFound("There is no such job."), "not_found"), (StorageFailure("/a/path"), "storage_failure")]
+)
+async def test_what_fails_on_the_way_says_so_at_the_end(error: BookError, code: str) -> None:
+    reader = Reader()
+    await (await begin(reader.receive, Failing(error).events()))(SCOPE, reader.receive, reader.send)
+    names, last = told_last(reader)
+    assert (names, last["code"]) == (["first", "second", "error"], code)
+    assert "/a/path" not in last["detail"]
+
+
+async def test_a_fault_of_the_program_is_an_end_too() -> None:
+    reader = Reader()
+    stream = await begin(reader.receive, Failing(ZeroDivisionError("ours")).events())
+    with pytest.raises(ZeroDivisionError):  # for the log
+        await stream(SCOPE, reader.receive, reader.send)
+    names, last = told_last(reader)
+    assert (names[-1], last["code"]) == ("error", "internal")
+    assert "ours" not in last["detail"]
+
+
+async def test_a_server_that_waits_no_longer_says_so() -> None:
+    reader = Reader()
+    stream = await begin(reader.receive, Failing(None).events())
+    answering = asyncio.create_task(stream(SCOPE, reader.receive, reader.send))
+    await reader.heard.wait()
+    answering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await answering
+    names, last = told_last(reader)
+    assert (names[-1], last["code"]) == ("error", "stopping")
+
+
 async def test_the_whole_work_runs_in_one_task() -> None:
     """A timeout that is begun between two events must find the task it began in."""
     tasks = []
@@ -151,8 +209,8 @@ async def test_a_reader_who_takes_nothing_has_gone(monkeypatch: pytest.MonkeyPat
         if message.get("body") == KEEPALIVE_COMMENT:
             await asyncio.Event().wait()
 
-    events = work.events()
-    stream = EventStream(await anext(events), events, keep_alive_seconds=0.001)
+    coming = work.events()
+    stream = EventStream(await anext(coming), coming, keep_alive_seconds=0.001)
     await stream(SCOPE, Reader().receive, stuck)
     assert work.closed
 

@@ -110,10 +110,6 @@ class Answer:
     def total_time_ms(self) -> float:
         return self.retrieval_time_ms + self.generation_time_ms
 
-    def format_with_sources(self) -> str:
-        """Document C's form for one string: the answer with its sources below."""
-        return self.answer + "\n".join(["", *sources_footer(self.citations)]) if self.citations else self.answer
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:

@@ -45,6 +45,7 @@ from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.grounding.confidence import together
 from bythebook.grounding.judgement import Judge
 from bythebook.grounding.verdict import Answerable, Unanswerable, decide, left_to_model
+from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather, merge
@@ -103,8 +104,8 @@ class Answerer:
 
     async def _answer(self, question: Question, steps: Steps) -> AsyncGenerator[TurnEvent, None]:
         asked_at = time.perf_counter()
-        state = await self._search.book(question.scope.book_id)
-        calibration = await self._calibration(state, question)
+        state, manifest = await self._search.served(question.scope.book_id)
+        calibration = None if question.score_scale == "cosine" else close_fit(manifest, state)
         with steps.step("follow-up") as noted:
             rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
             text = rewrite.text
@@ -155,13 +156,6 @@ class Answerer:
         if self._model_decides:
             turn.confidence = together(turn.confidence, removed=len(turn.dropped), kept=len(turn.sentences))
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
-
-    async def _calibration(self, state: IngestionState, question: Question) -> Calibration | None:
-        if question.score_scale == "cosine":
-            return None
-        manifest = (await self._index.collections())[state.collection_name]
-        stored = manifest.calibration.get(state.book_id)
-        return Calibration.from_dict(stored["close"]) if stored else None
 
     async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
         """`embedding`: the question's, where an earlier look knows it."""
@@ -282,6 +276,11 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
         turn.full = bool(turn.sentences)  # the answer ends with the sentence before
         return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
     return sentence
+
+
+def close_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
+    stored = manifest.calibration.get(state.book_id)
+    return Calibration.from_dict(stored["close"]) if stored else None
 
 
 def _searchable(text: str) -> str:

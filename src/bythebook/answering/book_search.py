@@ -25,7 +25,10 @@ class BookSearch:
         self._index = index
 
     async def search(self, query: SearchQuery) -> SearchResponse:
-        state, manifest = await self._search.served(query.book_id)
+        return await self.search_served(query, *await self._search.served(query.book_id))
+
+    async def search_served(self, query: SearchQuery, state: IngestionState, manifest: Manifest) -> SearchResponse:
+        """The same when it is known from where the book is served."""
         return await self.search_embedded(query, state, await self._search.embed(query.text), quick_fit(manifest, state))
 
     async def search_embedded(

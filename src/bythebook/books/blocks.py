@@ -72,7 +72,7 @@ class Page:
     blocks: tuple[Block, ...]
 
     def line_of(self, offset: int) -> int:
-        """The line an offset stands on, counted from 0."""
+        """Returns the line of an offset, counted from 0."""
         return bisect_right(self.line_starts, offset) - 1
 
     def text(self, first: int, end: int) -> str:
@@ -80,7 +80,7 @@ class Page:
 
 
 def read_page(source: str, *, body_start: int, mdx: bool = False) -> Page:
-    """Parses the body of `source`. `mdx`: indentation makes no code, and Markdown goes on inside tags, as MDX has it."""
+    """Parses the body of `source`. With `mdx`, indentation does not make code, and Markdown continues inside tags."""
     line_starts = [0, *(match.end() for match in NEWLINE.finditer(source)), len(source)]
     first_line = bisect_right(line_starts, body_start) - 1 if body_start < len(source) else len(line_starts) - 1
     tokens = _parser(mdx).parse(source[body_start:]) if first_line < len(line_starts) - 1 else []
@@ -125,7 +125,7 @@ def _skip(tokens: Iterator[Token]) -> None:
 
 
 def _fill(page: Page, blocks: Sequence[Block], first: int, end: int) -> Iterator[Block]:
-    """The blocks, and a paragraph for each stretch of lines between them that the parser passed over."""
+    """Returns the blocks, and a paragraph for each stretch of lines between them that the parser skipped."""
     for block in blocks:
         yield from _gap(page, first, block.first)
         yield block

@@ -1,16 +1,16 @@
-"""Reads `book.toml`, the optional page on which an author says what the book is called and how its site is built."""
+"""Reads `book.toml`, the optional file in which an author gives the book's title and the style of its site."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
 
+from bythebook.books.book_id import default_id
 from bythebook.books.discovery import read_beside
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.markdown import first_heading
@@ -30,14 +30,14 @@ FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", 
 
 
 def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[BookWarning, ...]]:
-    """The book in folder `root`. What `book.toml` does not say is taken from the folder itself."""
+    """Returns the book in the folder `root`. What `book.toml` does not say is taken from the folder itself."""
     if not root.exists():
         raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
     if not root.is_dir():
         raise InvalidBook(f"{root} is a file, not a folder; give the folder that holds the book's lessons.")
     source = _source(root)
     values = _Values(root / FILE_NAME, source) if source is not None else None
-    book = values.book(root) if values else Book(book_id=_slug(root), title=_front_title(root))
+    book = values.book(root) if values else _undeclared(root)
     if book_id is not None:
         book = replace(book, book_id=book_id)
     if not BOOK_ID.fullmatch(book.book_id):
@@ -57,7 +57,7 @@ def _source(root: Path) -> str | None:
 
 
 class _Values:
-    """The keys of one `book.toml`, each checked as it is taken."""
+    """The values of one `book.toml`, each checked when it is read."""
 
     def __init__(self, path: Path, source: str) -> None:
         self.path = path
@@ -117,9 +117,10 @@ class _Values:
         return value
 
     def book(self, root: Path) -> Book:
+        title = self.text("title", "") or _front_title(root)
         return Book(
-            book_id=self.text("book_id", "") or _slug(root),
-            title=self.text("title", "") or _front_title(root),
+            book_id=self.text("book_id", "") or default_id(root, title),
+            title=title,
             language=self.text("language", "en") or "en",
             base_url=self.base_url(),
             site=self.site(),
@@ -145,13 +146,20 @@ def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[Bo
     )
 
 
-def _slug(root: Path) -> str:
-    name = unicodedata.normalize("NFKD", root.resolve().name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9._-]+", "-", name).strip("._-")[:100] or "book"
+def _undeclared(root: Path) -> Book:
+    title = _front_title(root)
+    return Book(book_id=default_id(root, title), title=title)
+
+
+def declares_id(root: Path) -> bool:
+    """Whether the book itself says what it is called, so that its folder's name has no say."""
+    source = _source(root)
+    return source is not None and bool(_Values(root / FILE_NAME, source).text("book_id", ""))
 
 
 def _front_title(root: Path) -> str:
-    """A front page that cannot be read, or leads out of the book, gives no title; as a lesson it is reported."""
+    """Returns the front page's heading. A front page that cannot be read, or leads out of the book, gives none; it is reported
+    as a lesson."""
     for name in FRONT_PAGES:
         try:
             raw = read_beside(root, name, limit_bytes=LARGEST_FRONT_PAGE)

@@ -1,4 +1,5 @@
-"""Cuts a lesson into pieces that partition it: by headings first, then by blocks, near the target and never above the cap."""
+"""Splits a lesson into pieces that partition it: by headings first, then by blocks, near the target size and never above the
+cap."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """In tenths of tokens."""
+    """Sizes of pieces, in tenths of tokens."""
 
     target: int
     cap: int
@@ -33,7 +34,7 @@ LIMITS = Limits(target=TARGET * TENTHS, cap=CAP * TENTHS, small=SMALL * TENTHS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What becomes a chunk. `headings` are the places, in the page's list, of the headings it stands under, outermost first."""
+    """A piece becomes a chunk. `headings` are the indexes, in the page's list, of the headings above it, outermost first."""
 
     span: Span
     preface: str
@@ -46,7 +47,7 @@ class Piece:
 
 
 def cut(source: str, *, body_start: int, mdx: bool = False) -> list[Piece]:
-    """The pieces of the body of `source`, in order. Between and around them is nothing but space."""
+    """Returns the pieces of the body of `source`, in order. Between and around them there is only white space."""
     return cut_page(read_page(source, body_start=body_start, mdx=mdx))
 
 
@@ -73,7 +74,7 @@ def _piece(page: Page, parts: list[HeadedUnits], units: list[Unit], texts: dict[
 
 
 def _place(page: Page, parts: list[HeadedUnits], units: list[Unit]) -> tuple[int, ...]:
-    """The headings above the first text that is more than a heading or a tag, else above the last of them."""
+    """Returns the headings above the first text that is more than a heading or a tag, or else above the last of these."""
     sections: list[tuple[int, list[Unit]]] = [
         (index, list(group)) for index, group in groupby(units, key=lambda unit: unit.section)
     ]
@@ -86,7 +87,8 @@ def _place(page: Page, parts: list[HeadedUnits], units: list[Unit]) -> tuple[int
 
 
 def embedded_text(chunk: Chunk) -> str:
-    """What an embedder sees: where the chunk stands, then its words. Nothing of its neighbours, so that an edit stays local."""
+    """Returns the text to embed: the chunk's heading path, then its words. Its neighbours are left out, so that an edit stays
+    local."""
     path = " > ".join(part for part in (chunk.page_title, *chunk.heading_path) if part)
     text = readable(f"{chunk.preface}\n{chunk.text}" if chunk.preface else chunk.text)
     # Tokenizers may spend a token on every space of an indentation, and it says nothing that is worth one.
@@ -98,7 +100,7 @@ def _one_space(match: re.Match[str]) -> str:
 
 
 def pack(sections: Sequence[HeadedUnits], limits: Limits) -> list[tuple[int, int]]:
-    """Ranges of units, over the units of all sections in order, one for each piece."""
+    """Returns one range of units for each piece, over the units of all sections in order."""
     packing = _ChunkPacker(sections, limits)
     for _ in range(MOST_PASSES):
         if not packing.join_small():
@@ -119,14 +121,14 @@ class _ChunkPacker:
             first += len(section.units)
 
     def weight(self, first: int, end: int) -> int:
-        """Of the text of these units, without the space at its end."""
+        """Returns the weight of these units' text, without the white space at its end."""
         return self.sums[end] - self.sums[first] - self.units[end - 1].tail
 
     def fits(self, first: int, end: int) -> bool:
         return self.weight(first, end) + self.units[first].preface_weight <= self.limits.cap
 
     def _balanced(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Cuts one section into as many pieces as the target asks for, each about as large as the next."""
+        """Splits one section into pieces of about the target size, each about as large as the next."""
         while first < end:
             left = self.weight(first, end)
             pieces = max(-(-left // self.limits.cap), round(left / self.limits.target), 1)
@@ -141,7 +143,7 @@ class _ChunkPacker:
             first = at
 
     def join_small(self) -> bool:
-        """One pass from the left over all pieces; says whether it changed any."""
+        """Makes one pass from the left over all pieces, and returns whether it changed any."""
         before = self.pieces
         self.pieces = []
         waiting = list(reversed(before))
@@ -169,7 +171,7 @@ class _ChunkPacker:
         return other[: len(own)] == own or (bool(own) and other[:-1] == own[:-1])
 
     def _settle(self, piece: tuple[int, int], waiting: list[tuple[int, int]], *, after_first: bool) -> None:
-        """Joins a small piece to a neighbour, or evens it out with one; where neither fits, it stays as it is."""
+        """Joins a small piece to a neighbour, or balances the two; a piece that fits neither stays as it is."""
         for after in (after_first, not after_first):
             if after and waiting and self.fits(piece[0], waiting[-1][1]):
                 waiting.append((piece[0], waiting.pop()[1]))
@@ -193,7 +195,7 @@ class _ChunkPacker:
         self.pieces.append(piece)
 
     def _even(self, first: int, end: int) -> int | None:
-        """Where to cut these units in two so that neither part is small or above the cap, as evenly as possible."""
+        """Returns where to split these units in two, as evenly as possible, so that neither part is small or above the cap."""
         choices = [
             at
             for at in range(first + 1, end)

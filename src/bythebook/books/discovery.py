@@ -24,7 +24,8 @@ class SourceFile:
 
 
 def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:
-    """Every lesson below `root`, sorted by path, and what was passed over that an author may have meant as one."""
+    """Returns every lesson below `root`, sorted by path, and warnings about skipped files that an author may have meant as
+    lessons."""
     if not root.exists():
         raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
     if not root.is_dir():
@@ -37,7 +38,7 @@ def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...
 
 
 class _Walk:
-    """One pass over the folder. Real folders are walked once; a folder reached by a link too, unless it leads back or out."""
+    """One pass over the folder. Each folder is walked once, a linked one too unless the link leads back or out of the book."""
 
     def __init__(self, root: Path) -> None:
         self.real_root = os.path.realpath(root)
@@ -107,7 +108,7 @@ def _writable_as_text(path: str) -> bool:
 
 
 def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> bytes:
-    """The bytes of one lesson."""
+    """Reads the bytes of one lesson."""
     try:
         with (root / path).open("rb") as file:
             raw = file.read(limit_bytes + 1)

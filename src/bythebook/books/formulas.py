@@ -1,4 +1,4 @@
-"""Short formulas inside a sentence as a person would type them: "640 · 480", not "640 \\cdot 480". The rest stays LaTeX."""
+"""Writes short formulas in a sentence as a person would type them: "640 · 480", not "640 \\cdot 480". The rest stays LaTeX."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ RAISABLE = re.compile(r"[0-9+\-n]{1,6}")
 
 
 def with_plain_formulas(markdown: str) -> str:
-    """`markdown` with its inline formulas made plain. They keep their dollar signs, so that no mark in them is taken for one."""
+    """Returns `markdown` with its inline formulas in plain text. They keep their dollar signs, so that nothing in them is read
+    as Markdown."""
     return INLINE.sub(lambda match: f"${plain(match[1])}$", markdown) if "$" in markdown else markdown
 
 
 def plain(formula: str) -> str:
-    """The formula in plain signs; as it was where it holds something that has none."""
+    """Returns the formula in plain characters, or unchanged if something in it has none."""
     text = formula.replace("{,}", ",")
     text = re.sub(rf"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname|boldsymbol|vec)\s*{GROUP}", r"\1", text)
     text = re.sub(rf"\\sqrt\s*{GROUP}", lambda match: f"√{_bracketed(match[1])}", text)

@@ -39,7 +39,7 @@ class Frontmatter:
 
 
 def read_frontmatter(source: str) -> Frontmatter:
-    """Reads `---` YAML and `+++` TOML. A block that is never closed is no frontmatter but a thematic break."""
+    """Reads `---` YAML and `+++` TOML. A block that is never closed is a thematic break, not frontmatter."""
     opening = FENCE.match(source)
     if not opening:
         return Frontmatter()
@@ -79,7 +79,7 @@ def _load_toml(text: str) -> Any:
 
 
 def _parse(block: str, mark: str) -> tuple[dict[str, Any] | None, tuple[int, str] | None]:
-    """None and no problem: two thematic breaks around prose, not frontmatter at all."""
+    """Returns None and no problem for two thematic breaks around prose, which are not frontmatter."""
     try:
         parsed = load_yaml(block) if mark == "---" else _load_toml(block)
     except (yaml.YAMLError, ValueError) as error:  # a TOML error is a ValueError
@@ -92,7 +92,7 @@ def _parse(block: str, mark: str) -> tuple[dict[str, Any] | None, tuple[int, str
 
 
 def _keys(block: str) -> Iterator[tuple[int, str, str]]:
-    """The line, key and value of each line that reads like `key: value`."""
+    """Yields the line number, key and value of each line that looks like `key: value`."""
     for number, line in enumerate(re.split(r"\r\n?|\n", block), start=2):
         match = KEY.match(line)
         if match:

@@ -15,21 +15,21 @@ DIRECTIVE = re.compile(r"(?<!:):[A-Za-z](?:[\w-]*[A-Za-z0-9])?+(?![\w:-])", re.A
 
 
 def explicit_id(site: SiteStyle, heading: str) -> str | None:
-    """The id an author gave a heading: `{#id}`, `{: #id }`, `{ .class #id }`, `{/* #id */}`."""
+    """Returns the id that an author gave a heading: `{#id}`, `{: #id }`, `{ .class #id }`, `{/* #id */}`."""
     _, attributes = _split(site, heading)
     given = GIVEN_ID.findall(attributes)
     return given[-1] if given else None
 
 
 def anchor_text(site: SiteStyle, heading: str) -> str:
-    """The words of a heading with all the spaces between them. Tags, and what is written in them, count for nothing."""
+    """Returns the words of a heading with all the spaces between them. Tags and their attributes are ignored."""
     words, _ = _split(site, heading)
     text = _AnchorReader(words, site=site).read()
     return text if site == "docusaurus" else text.strip()
 
 
 def _split(site: SiteStyle, heading: str) -> tuple[str, str]:
-    """The heading's words, and its attributes in braces."""
+    """Splits a heading into its words and its attributes in braces."""
     heading = heading.strip()
     # Docusaurus looks for `{#id}` at the end of the text, whatever marks stand around it.
     match = HEADING_ID.search(heading.rstrip("`*_") if site == "docusaurus" else heading)

@@ -24,7 +24,7 @@ LONGEST = 2000
 
 
 def readable_inline(text: str) -> str:
-    """`text` without its marks. Never raises; what is not well formed stays as it is."""
+    """Returns `text` without its markup. Never raises; what is not well formed is left as it is."""
     return InlineReader(text).read()
 
 
@@ -55,7 +55,7 @@ class InlineReader:
         self.out.append(words)
 
     def _mark(self, match: re.Match[str]) -> int:
-        """Writes what the mark stands for and returns where to go on."""
+        """Writes what the mark stands for and returns where to continue."""
         mark, start, end = match[0], match.start(), match.end()
         first = mark[0]
         if first == "\\":
@@ -206,5 +206,5 @@ class InlineReader:
 
 
 def _kept(tag: str) -> list[str]:
-    """The words a tag or shortcode shows: labels, titles, alternative texts."""
+    """Returns the words that a tag or shortcode shows: labels, titles, alternative texts."""
     return [match[2] or match[3] or match[4] or "" for match in KEPT.finditer(tag)]

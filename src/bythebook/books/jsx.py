@@ -16,7 +16,7 @@ _STOP = re.compile(r"""["'`{}<>]""")
 
 
 def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int:  # noqa: C901  a scanner: one branch a sign
-    """The offset after the tag that begins at `start`; NO_TAG where none does; NEVER_ENDS where it runs past `limit`.
+    """Returns the offset after the tag that begins at `start`, NO_TAG if none does, or NEVER_ENDS if it runs past `limit`.
 
     Without `braces` an attribute in braces may not hold further ones: for text in which one was found never to end.
     """

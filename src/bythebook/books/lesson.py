@@ -1,4 +1,4 @@
-"""From the bytes of a file to a lesson: decoded, placed, cut, linked. Decides what a lesson is called."""
+"""Makes a lesson from the bytes of a file: decoded, placed, split into chunks, linked. Also decides the lesson's title."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What path and frontmatter say of a lesson, before it is cut: cheap enough to read for a whole book."""
+    """What the path and frontmatter say about a lesson, before it is split: cheap enough to read for a whole book."""
 
     place: Place
     title: str | None
@@ -159,7 +159,7 @@ def _section(title: str, piece: Piece, anchors: list[str]) -> tuple[tuple[str, .
 
 
 def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[str, str]) -> Mapping[str, str]:
-    """For each page the title of the chapter it belongs to, "" where it belongs to none."""
+    """Returns for each page the title of its chapter, or "" if it has none."""
     places = {path: read_path(book, path) for path in pages}
     titles: dict[str, str] = {}
     for path, place in places.items():
@@ -174,7 +174,7 @@ def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[s
 
 
 def read_categories(root: Path) -> dict[str, str]:
-    """The label of each folder that has a `_category_.json` or `_category_.yml`. A broken one says nothing."""
+    """The label of each folder that has a `_category_.json` or `_category_.yml`. A broken file is ignored."""
     labels: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)

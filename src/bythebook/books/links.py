@@ -1,4 +1,5 @@
-"""Where the real site shows a lesson and its sections: page addresses and heading anchors, by each site builder's own rules."""
+"""The addresses of a lesson and its sections on the real site: page addresses and heading anchors, by each site builder's own
+rules."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
 
 
 def page_url(book: Book, path: str, frontmatter: Mapping[str, Any]) -> str:
-    """The lesson's address. Without a base_url it is relative to the site's root."""
+    """Returns the lesson's address. Without a base_url it is relative to the site's root."""
     stem = EXTENSION.sub("", path)
     folder, _, name = stem.rpartition("/")
     if book.site == "docusaurus":
@@ -67,7 +68,7 @@ def _value(frontmatter: Mapping[str, Any], key: str) -> str | None:
 
 
 def slugify(site: SiteStyle, heading: str) -> str:
-    """The anchor of a heading's words, before any counting of repeats. mdBook before 0.5 kept capitals beyond ASCII."""
+    """Returns the anchor of a heading's words, before repeats are numbered. mdBook before 0.5 kept capitals beyond ASCII."""
     if site == "mkdocs":
         ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())

@@ -1,4 +1,4 @@
-"""From Markdown and MDX to text a person can read. Works on a whole lesson or on one chunk of it, in linear time.
+"""Turns Markdown and MDX into text that a person can read. Works on a whole lesson or on one chunk of it, in linear time.
 
 Marks go, words stay: text inside components, tab labels, titles of admonitions, alternative texts, code and maths.
 """
@@ -30,7 +30,8 @@ MATHS = re.compile(r"[ \t]*\$\$")
 
 
 def readable(markdown: str) -> str:
-    """`markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " | "."""
+    """Returns Returns `markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " |
+    "."""
     parts: list[str] = []
     prose: list[str] = []
     for is_code, line in _lines(markdown):
@@ -54,7 +55,7 @@ def _tidy(text: str) -> str:
 
 
 def first_heading(source: str) -> str | None:
-    """The text of the first level-one heading outside code, or None."""
+    """Returns the text of the first level-one heading outside code, or None."""
     previous, comment_end = "", ""
     for is_code, line in _raw_lines(source):
         opening = line.lstrip()[:4]
@@ -74,12 +75,12 @@ def first_heading(source: str) -> str | None:
 
 
 def heading_text(content: str) -> str:
-    """A heading's words: no marks, no `{#id}`."""
+    """Returns a heading's words, without markup and without `{#id}`."""
     return " ".join(readable_inline(HEADING_ID.sub("", content.rstrip())).split())
 
 
 def _heading(line: str, *, level: int | None = None) -> str | None:
-    """What stands between the marks of an ATX heading; None where the line is none."""
+    """Returns the content of an ATX heading, or None if the line is not one."""
     match = HEADING.match(line)
     if not match or (level is not None and (len(match[2]) != level or match[1].strip() or len(match[1]) > 3)):
         return None
@@ -95,7 +96,7 @@ def _flush(prose: list[str], parts: list[str]) -> None:
 
 
 def _raw_lines(markdown: str) -> Iterator[tuple[bool, str]]:
-    """Each line, and whether it is code. The lines that open and close a fence are not given, but the title on one is."""
+    """Yields each line, and whether it is code. Fence lines are left out, except for a title on one."""
     mark = ""
     for line in re.split(r"\r\n?|\n", markdown):
         fence = FENCE.match(line)
@@ -133,7 +134,7 @@ def _lines(markdown: str) -> Iterator[tuple[bool, str]]:
 
 
 def _line(line: str, previous: str) -> str | None:
-    """One line of prose without its block marks; None where it was nothing but one."""
+    """Returns a line of prose without its block markup, or None if it had nothing else."""
     quoted = QUOTE.match(line)
     line = (line[quoted.end() :] if quoted else line).rstrip()
     marks = set(line.replace(" ", "").replace("\t", ""))

@@ -28,7 +28,7 @@ CHUNKER_VERSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookWarning:
-    """Something an author should look at. Never stops an ingestion."""
+    """Something that an author should look at. A warning never stops an ingestion."""
 
     source_file: str
     line: int
@@ -62,7 +62,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a lesson stands in the book and for whom it is written."""
+    """The place of a lesson in the book, and the readers it is written for."""
 
     module: str = ""
     chapter: int = 0
@@ -120,7 +120,7 @@ class Chunk:
 
     @property
     def token_count(self) -> int:
-        """Document D's estimate. The chunker measures by `chunking.size`, which also fits code and scripts without spaces."""
+        """Document D's estimate. The chunker measures by `token_size.size`, which also suits code and scripts without spaces."""
         return max(1, round(self.word_count * TOKENS_PER_WORD))
 
     @property

@@ -1,4 +1,4 @@
-"""Where a lesson stands: read off its path, overridden by its frontmatter, doubts told as warnings."""
+"""The place of a lesson, read from its path and overridden by its frontmatter; questionable values become warnings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Choice = TypeVar("Choice", int, str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathPlace:
-    """What a path says. None: it does not say."""
+    """What a path says about a lesson's place. None means that it does not say."""
 
     module: str = ""
     module_folder: str | None = None
@@ -48,7 +48,7 @@ def is_index(path: str) -> bool:
 
 
 def read_path(book: Book, path: str) -> PathPlace:
-    """`module-N-name/chapter-N-name/NN-lesson.md`, and the looser forms real books use."""
+    """Reads `module-N-name/chapter-N-name/NN-lesson.md`, and the other forms that real books use."""
     *folders, name = EXTENSION.sub("", path).split("/")
     place = PathPlace()
     numbered: list[tuple[str, re.Match[str]]] = []
@@ -99,7 +99,7 @@ def _slug(name: str) -> str:
 
 
 class PlaceReader:
-    """Reads one lesson's place, gathering warnings."""
+    """Reads one lesson's place and collects warnings."""
 
     def __init__(self, book: Book, path: str, front: Frontmatter) -> None:
         self.book, self.path, self.front = book, path, front

@@ -1,4 +1,4 @@
-"""Cuts text into sentences by rule: at a full stop that ends one, and at the lines of lists, tables, headings and code.
+"""Splits text into sentences by rule: at a full stop that ends one, and at the lines of lists, tables, headings and code.
 
 Works on Markdown and on readable text. The spans are in order, do not overlap, and together hold all that is not space.
 """
@@ -34,7 +34,7 @@ LAST_WORD = re.compile(r"[\w.]*\Z")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """The spans of the sentences of `text`."""
+    """Returns the spans of the sentences of `text`."""
     spans: list[tuple[int, int]] = []
     for start, end, is_prose in _passages(text):
         cuts = _ends(text, start, end) if is_prose else []

@@ -55,7 +55,8 @@ class Statement:
 
 @lru_cache(maxsize=CACHED)
 def statements(preface: str, text: str) -> tuple[Statement, ...]:
-    """In the order of the text. They do not overlap, except that a table holds its rows and comes before them."""
+    """Returns the statements in the order of the text. They do not overlap, except that a table holds its rows and comes
+    before them."""
     source = f"{preface}\n{text}" if preface else text
     shift = len(source) - len(text)
     page = read_page(source, body_start=0, mdx=True)
@@ -172,7 +173,7 @@ def _skip(mark: re.Pattern[str], text: str, start: int, end: int) -> int:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences that cut through no mark, a run-in heading together with the sentence after it."""
+    """Returns sentences that do not split a mark; a run-in heading stays with the sentence after it."""
     kept = [match.span() for match in UNBROKEN.finditer(text)]
     begin: int | None = None
     spans = sentences(text)

@@ -32,12 +32,12 @@ EMOJI_WEIGHT = 35
 
 
 def size(text: str) -> int:
-    """Tokens of `text`, rounded up."""
+    """Returns the tokens of `text`, rounded up."""
     return -(-weight(text) // TENTHS)
 
 
 def weight(text: str) -> int:
-    """Tenths of tokens of `text`. Indentation weighs nothing: what is embedded has none."""
+    """Returns the size of `text` in tenths of tokens. Indentation counts nothing, because what is embedded has none."""
     return sum(map(_word_weight, WORD.findall(text))) + NEWLINE_WEIGHT * text.count("\n")
 
 

@@ -56,7 +56,7 @@ class _Stretch:
 
 
 def sections(page: Page, cap: int) -> list[HeadedUnits]:
-    """All sections of the page. Only those above the cap have their blocks taken apart."""
+    """Returns all sections of the page. Only sections above the cap have their blocks split."""
     found: list[HeadedUnits] = []
     path: list[int] = []
     for blocks, end in _split(page):
@@ -70,7 +70,7 @@ def sections(page: Page, cap: int) -> list[HeadedUnits]:
 
 
 def _split(page: Page) -> Iterator[tuple[list[Block], int]]:
-    """The blocks of each section, with the character at which the section ends."""
+    """Yields the blocks of each section, with the character at which the section ends."""
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "heading" and blocks:
@@ -213,7 +213,7 @@ def _group(page: Page, first: int, last: int, cap: int, opening: str, preface: s
 
 
 def _preface(page: Page, block: Block) -> str:
-    """The header rows of a table, the opening line of a fence; nothing where they are too large to be repeated."""
+    """Returns the header rows of a table or the opening line of a fence, or nothing if they are too large to repeat."""
     if block.kind != "table" and not block.fenced:
         return ""
     lines = page.text(block.first, block.first + (2 if block.kind == "table" else 1)).splitlines()

@@ -1,4 +1,5 @@
-"""The commands put together. Help is plain text: rendering it with rich costs more than twice the time of all the rest."""
+"""Registers the commands. Help is plain text, because rendering it with rich takes more than twice the time of everything
+else."""
 
 from __future__ import annotations
 
@@ -35,9 +36,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for module in (demo, ingest, ask, chat, search, context, lesson, books, calibration, evaluate, gaps, check, serve, worker):
+for module in (demo, ingest, ask, chat, search, context, lesson, calibration, evaluate, gaps, check, serve, worker):
     app.command(module.__name__.rpartition(".")[2])(module.run)
-for group in (questions, jobs, threads, keys, model):
+for group in (books, questions, jobs, threads, keys, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

@@ -43,15 +43,13 @@ class OutputFormat(StrEnum):
 def run(
     question: Annotated[str, typer.Argument(help="Your question (1 to 1,000 characters).", show_default=False)],
     book: BookId = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="How many passages to look at, 3 to 8. Default 5.", show_default=False)
-    ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="How many passages to use, 3 to 8. Default 5.", show_default=False)] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="The best passage must be this relevant, 0.0 to 1.0. Default 0.3.", show_default=False),
+        typer.Option(help="Refuse if the best passage is less relevant than this, 0.0 to 1.0. Default 0.3.", show_default=False),
     ] = None,
     format: Annotated[OutputFormat, typer.Option(help="text for people, json for programs.")] = OutputFormat.text,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show how the answer came about.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show how the answer was made.")] = False,
     tier: Tier = None,
     module: Module = None,
     chapter_min: ChapterMin = None,
@@ -62,7 +60,7 @@ def run(
     prefix: Prefix = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Ask the book. The answer stands in the book's own words, each sentence with the passage that says so."""
+    """Ask the book. Every sentence of the answer comes with the passage that says it."""
     from bythebook.errors import InvalidInput
 
     if k is not None and not LEAST_K <= k <= MOST_K:
@@ -99,7 +97,7 @@ def run(
 
 
 async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool = False) -> Answer:
-    """Follow a turn, printing each sentence as it passes; the answer at the end."""
+    """Follows a turn, prints each sentence as it passes, and returns the answer."""
     from rich.console import Console
 
     from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence

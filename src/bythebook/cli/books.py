@@ -1,20 +1,33 @@
-"""`bythebook books`: what is on the shelf."""
+"""`bythebook books`: what is on the shelf; one book looked at, renamed or removed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, to_json
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, run_with_resources, to_json
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
-    from bythebook.index.state import IngestionState
+    from bythebook.index.state import IngestionRecord, IngestionState
+    from bythebook.ingestion.shelf import BookHoldings
+    from bythebook.operations.runner import OperationRunner
+    from bythebook.wiring.author import Resources
+
+app = typer.Typer(help="List the books; show, rename or remove one.")
+OneBook = Annotated[str, typer.Argument(help="The book's id, as 'books' shows it.", show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it unasked.")]
 
 
-def run(json: AsJson = False, data_dir: DataDir = None) -> None:
-    """List the books, how much of each is in the index, and when it was last brought up to date."""
+@app.callback(invoke_without_command=True)
+def list_books(context: typer.Context, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List the books, how much of each is in the index, and when it was last updated."""
+    if context.invoked_subcommand:
+        _check_nothing_before(context.invoked_subcommand, given=json or data_dir is not None)
+        return
 
     async def read(database: Database) -> list[tuple[IngestionState, int]]:
         from bythebook.ingestion.records import Records
@@ -26,13 +39,132 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
     if json:
         typer.echo(to_json([{**fields_of(state), "lessons": lessons} for state, lessons in shelf]))
         return
+    _print_shelf(shelf)
+
+
+@app.command("show")
+def show(book: OneBook, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Show a book and its files: each with its hash, its chunks, when it was ingested, and whether that came to its end."""
+
+    async def read(database: Database) -> tuple[IngestionState, list[IngestionRecord]]:
+        from bythebook.ingestion.records import Records
+        from bythebook.operations.book_choice import choose_among
+
+        records, states = Records(database), {state.book_id: state for state in await Records(database).books()}
+        state = states[choose_among(states.values(), wanted=book, named_by="its id")]
+        found = await records.records(state.book_id, state.collection_name)
+        return state, [found[path] for path in sorted(found)]
+
+    state, records = run_with_database(read, data_dir=data_dir)
+    if json:
+        from bythebook.index.state import record_to_plain
+
+        typer.echo(to_json({**fields_of(state), "records": [record_to_plain(record) for record in records]}))
+        return
+    _print_book(state, records)
+
+
+@app.command("rename")
+def rename(
+    book: OneBook,
+    new: Annotated[str, typer.Argument(help="Its new id.", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Give a book another id. Its threads, jobs, keys and fit go with it; nothing is embedded again."""
+
+    async def work(resources: OperationRunner[Resources]) -> IngestionState:
+        from bythebook.operations.books import rename_book
+
+        return await resources.run(rename_book, book_id=book, new_id=new)
+
+    state = run_with_resources(work, data_dir=data_dir)
+    typer.echo(f"{state.title} is '{state.book_id}' from now on. Where its book.toml says '{book}', say '{new}' there too.")
+
+
+@app.command("remove")
+def remove(
+    book: OneBook,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Before, write its threads to this Markdown file.", show_default=False)
+    ] = None,
+    yes: Yes = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Remove a book for good, with its fit, its embeddings, its threads and its jobs. The folder it came from stays."""
+
+    async def look(resources: OperationRunner[Resources]) -> BookHoldings:
+        from bythebook.operations.books import read_holdings
+
+        return await resources.run(read_holdings, book_id=book)
+
+    async def take(resources: OperationRunner[Resources]) -> BookHoldings:
+        from bythebook.operations.books import remove_book
+
+        return await resources.run(remove_book, book_id=book)
+
+    held = run_with_resources(look, data_dir=data_dir)
+    if not yes:
+        _confirm(held, export)
+    if export:
+        _export(book, export, data_dir)
+    run_with_resources(take, data_dir=data_dir)
+    typer.echo(f"Removed {_told(held)}." + (f" Its threads are in {export}." if export else ""))
+
+
+def _check_nothing_before(command: str, *, given: bool) -> None:
+    """An option that stands before the command would go unheard, and another library be meant."""
+    from bythebook.errors import InvalidInput
+
+    if given:
+        raise InvalidInput(f"Options come after the command: bythebook books {command} … --data-dir FOLDER")
+
+
+def _confirm(held: BookHoldings, export: Path | None) -> None:
+    from bythebook.errors import NeedsConsent
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise NeedsConsent(f"This would remove {_told(held)} for good. If that is meant, say so with --yes.")
+    kept = "" if export or not held.threads else " Its threads go too; --export FILE keeps them."
+    typer.echo(f"This removes {_told(held)} for good.{kept}", err=True)
+    if not typer.confirm("Remove it?", err=True):
+        raise typer.Exit(1)
+
+
+def _export(book: str, file: Path, data_dir: Path | None) -> None:
+    from bythebook.errors import InvalidInput
+
+    async def read(database: Database) -> str:
+        from bythebook.threads.export import book_to_markdown
+        from bythebook.threads.store import Threads
+
+        return await book_to_markdown(Threads(database), book)
+
+    text = run_with_database(read, data_dir=data_dir)
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError as error:
+        raise InvalidInput(f"{file} is there already, and nothing was removed; name another file.") from error
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written ({error.strerror}), and nothing was removed; name another.") from error
+
+
+def _told(held: BookHoldings) -> str:
+    from bythebook.cli.output.tables import counted
+
+    what = [counted(held.lessons, "lesson"), counted(held.chunks, "chunk")]
+    what += [counted(number, word) for number, word in ((held.threads, "thread"), (held.jobs, "job")) if number]
+    return f"'{held.book_id}' ({held.title}): {', '.join(what)}"
+
+
+def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
     if not shelf:
-        console.print("There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+        console.print("There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
         return
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
     for heading in ("book", "title"):
@@ -42,14 +174,35 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
     table.add_column("last ingested")
     table.add_column("from", overflow="fold")
     for state, lessons in shelf:
-        times = [time for time in (state.last_full_ingest, state.last_incremental_update) if time]
         table.add_row(
             f"[bold]{state.book_id}[/]",
             escape(state.title),
             f"{lessons:,}",
             f"{state.total_chunks:,}",
-            max(times).astimezone().strftime("%Y-%m-%d %H:%M") if times else "never",
+            _last_ingested(state),
             escape(state.source_root),
         )
     console.print()
     console.print(table)
+
+
+def _print_book(state: IngestionState, records: list[IngestionRecord]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from bythebook.cli.output.tables import counted, plain_table, when
+
+    console = Console(highlight=False)
+    console.print(f"\n[bold]{escape(state.title)}[/]  [dim]{state.book_id}[/]")
+    console.print(f"[dim]from {escape(state.source_root)}, last ingested {_last_ingested(state)}[/]", soft_wrap=True)
+    console.print(f"[dim]{counted(len(records), 'lesson')}, {counted(state.total_chunks, 'chunk')}, {state.language}[/]\n")
+    table = plain_table("file", "title", "chunks", "hash", "ingested", "status", whole="file")
+    for record in records:
+        cells = (escape(record.source_file), escape(record.title or ""), f"{record.chunk_count:,}", record.file_hash[:12])
+        table.add_row(*cells, when(record.ingested_at), record.status)
+    console.print(table)
+
+
+def _last_ingested(state: IngestionState) -> str:
+    times = [time for time in (state.last_full_ingest, state.last_incremental_update) if time]
+    return max(times).astimezone().strftime("%Y-%m-%d %H:%M") if times else "never"

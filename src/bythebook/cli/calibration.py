@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 680, 360
 LEFT, RIGHT, TOP, BOTTOM = 72, 590, 52, 310
 LEVELS = {0.0: "", 0.3: "may answer", 0.6: "low", 0.75: "medium", 0.85: "high", 1.0: ""}
-"""Documents A's and E's numbers, by what is said of an answer from there on."""
+"""Documents A's and E's thresholds, each with the level that begins there."""
 
 
 def run(
@@ -27,7 +27,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show how relevance was fitted to a book: the method, the questions it was fitted by, and the curve."""
+    """Show how relevance was calibrated to a book: the method, the questions used, and the curve."""
     from bythebook.errors import InvalidInput
 
     if plot and plot.suffix.lower() != ".svg":
@@ -65,10 +65,10 @@ def _print(title: str, calibration: Calibration) -> None:
     console.print(f"{calibration.method}\n", style="dim", markup=False)
     facts = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     sources = ", ".join(f"{count} {source}" for source, count in calibration.sources.items())
-    facts.add_row("fitted by", f"{calibration.answerable} answerable and {calibration.unanswerable} unanswerable questions")
+    facts.add_row("fitted on", f"{calibration.answerable} answerable and {calibration.unanswerable} unanswerable questions")
     facts.add_row("", f"[dim]{sources}[/]")
     facts.add_row(
-        "tells them apart", f"area under the curve {calibration.auc:.3f}, balanced accuracy {calibration.balanced_accuracy:.1%}"
+        "separation", f"area under the curve {calibration.auc:.3f}, balanced accuracy {calibration.balanced_accuracy:.1%}"
     )
     console.print(facts)
     signals = Table(box=None, header_style="dim", padding=(0, 2, 0, 2))
@@ -91,7 +91,7 @@ def _print(title: str, calibration: Calibration) -> None:
 
 
 def drawing(calibration: Calibration, title: str) -> str:
-    """The curve as an SVG of its own, with the levels that an answer is called by."""
+    """Returns the curve as an SVG document, with the confidence levels."""
     from html import escape
 
     low, high = calibration.anchors[0][0], calibration.anchors[-1][0]

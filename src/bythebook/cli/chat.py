@@ -22,12 +22,12 @@ HELP = """  /sources   the sources of the last answer
   /filter    who is reading: /filter tier=2 module=ros2 chapter=1-3 level=B1,B2 layer=L2 prefix=module-1 (or: /filter none)
   /new       begin a new thread
   /quit      end (or Ctrl-D)"""
-WELCOME = "Ask the book. /help lists what else you can type."
+WELCOME = "Ask the book. /help lists the commands."
 
 
 @dataclass(slots=True)
 class ChatSession:
-    """What the command remembers between two lines. What was said is in the thread."""
+    """What the command remembers between two lines. The conversation itself is in the thread."""
 
     scope: Scope
     thread_id: str | None = None
@@ -36,15 +36,15 @@ class ChatSession:
 
 def run(
     question: Annotated[
-        str | None, typer.Option("--question", "-q", help="Ask one question and end.", show_default=False)
+        str | None, typer.Option("--question", "-q", help="Ask one question and exit.", show_default=False)
     ] = None,
     thread: Annotated[
-        str | None, typer.Option(help="Go on with this thread; 'threads list' has them.", show_default=False)
+        str | None, typer.Option(help="Continue this thread; 'threads list' shows the ids.", show_default=False)
     ] = None,
     book: BookId = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Talk with the book: follow-ups are understood, every sentence is cited, /help lists the rest."""
+    """Talk with the book. Follow-ups are understood; /help lists the commands."""
 
     async def talk(library: OperationRunner[Resources]) -> None:
         from bythebook.operations.reader import read_state
@@ -121,12 +121,12 @@ async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text:
 
 
 def _command(console: Console, sitting: ChatSession, line: str) -> bool:
-    """Do what a /command says. False ends the command."""
+    """Runs a /command. False ends the chat."""
     word, _, rest = line.partition(" ")
     match word:
         case "/quit" | "/exit":
             if sitting.thread_id:
-                console.print(f"\nGo on later with: bythebook chat --thread {sitting.thread_id}", style="dim", markup=False)
+                console.print(f"\nContinue later with: bythebook chat --thread {sitting.thread_id}", style="dim", markup=False)
             return False
         case "/help":
             console.print(HELP, markup=False)
@@ -138,7 +138,7 @@ def _command(console: Console, sitting: ChatSession, line: str) -> bool:
         case "/filter":
             _set_filter(console, sitting, rest.strip())
         case _:
-            console.print(f"  There is no {word}.\n{HELP}", markup=False)
+            console.print(f"  There is no command {word}.\n{HELP}", markup=False)
     return True
 
 

@@ -17,7 +17,7 @@ PROBLEMS_SHOWN = 5
 
 
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Verify every invariant of the index, for all books or one, and name what is broken."""
+    """Verify every invariant of the index, for all books or one, and report what is broken."""
 
     async def look(resources: OperationRunner[Resources]) -> list[Inspection]:
         from bythebook.operations.author import inspect
@@ -48,9 +48,9 @@ def _print(inspection: Inspection) -> None:
     console.print(f"[red]✗[/] [bold]{inspection.book_id}[/]  {size}: {len(inspection.problems):,} problems")
     for rule, group in groupby(inspection.problems, key=lambda problem: problem.rule):
         problems = list(group)
-        console.print(f"\n  {len(problems):,} × not so: [bold]{rule}[/]")
+        console.print(f"\n  {len(problems):,} × violated: [bold]{rule}[/]")
         for problem in problems[:PROBLEMS_SHOWN]:
             console.print(f"    {escape(problem.source_file or 'the book')}: {escape(problem.detail)}", soft_wrap=True)
         if len(problems) > PROBLEMS_SHOWN:
             console.print(f"    [dim]and {len(problems) - PROBLEMS_SHOWN:,} more; --json lists them all[/]")
-    console.print("\n  Mend it with: bythebook ingest FOLDER --mode full")
+    console.print("\n  Repair it with: bythebook ingest FOLDER --mode full")

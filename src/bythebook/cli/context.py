@@ -1,4 +1,4 @@
-"""`bythebook context`: what stands before and after a chunk."""
+"""`bythebook context`: a chunk with the chunks before and after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    chunk_id: Annotated[str, typer.Argument(help="A chunk's id, as 'search --json' shows it.", show_default=False)],
+    chunk_id: Annotated[str, typer.Argument(help="A chunk's id, as shown by 'search --json'.", show_default=False)],
     book: BookId = None,
     json: AsJson = False,
     data_dir: DataDir = None,

@@ -36,7 +36,7 @@ def sample_book() -> Path:
 
 def run(
     data_dir: DataDir = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Then serve the page, until Ctrl-C.")] = False,
+    serve: Annotated[bool, typer.Option("--serve", help="Then serve the page until Ctrl-C.")] = False,
 ) -> None:
     """Ingest the sample book, ask it a question it answers and one it does not."""
     from rich.console import Console
@@ -48,13 +48,15 @@ def run(
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import IngestMode, ingest, print_report
         from bythebook.errors import Mismatch
+        from bythebook.index.state import Consent
         from bythebook.operations.turns import answer
 
+        moved = Consent(replace=True, remove=True)  # with every new place that the program is installed at
         try:
-            report = await ingest(resources, sample_book(), mode=IngestMode.incremental)
+            report = await ingest(resources, sample_book(), mode=IngestMode.incremental, consent=moved)
         except Mismatch:  # the book is the program's own, so nobody need be asked
-            console.print("[dim]The sample book was indexed by another version of this program: indexing it anew.[/]")
-            report = await ingest(resources, sample_book(), mode=IngestMode.recreate)
+            console.print("[dim]Another version of this program indexed the sample book; indexing it again.[/]")
+            report = await ingest(resources, sample_book(), mode=IngestMode.recreate, consent=moved)
         print_report(report)
         scope = reader_scope(report.book_id, limit=5)
         for text in (ANSWERED, REFUSED):
@@ -63,8 +65,8 @@ def run(
 
     settings = demo_settings(data_dir)
     run_with_settings(show_all, settings, embeds=True)
-    console.print(f'\n[dim]More of it:[/] bythebook ask "your question" --data-dir {settings.data_dir}', soft_wrap=True)
-    console.print('[dim]Now yours:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')
+    console.print(f'\n[dim]Ask more:[/] bythebook ask "your question" --data-dir {settings.data_dir}', soft_wrap=True)
+    console.print('[dim]Your own book:[/] bythebook ingest FOLDER   [dim]then[/]   bythebook ask "your question"')
     if serve:
         console.print()
         _serve(settings)

@@ -1,4 +1,4 @@
-"""`bythebook evaluate`: how good the book's tutor is, by its author's questions."""
+"""`bythebook evaluate`: scores the tutor on the author's questions."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def run(
     fail_on_worse: Annotated[
         bool, typer.Option("--fail-on-worse", help="With --compare: exit 1 when a question that was right is wrong.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.", show_default=False)] = None,
     at_once: Annotated[
-        int, typer.Option(min=1, max=64, help="Questions asked at once. 1 gives the latency of a lone reader.")
+        int, typer.Option(min=1, max=64, help="How many questions to ask at once. 1 measures the latency of a single reader.")
     ] = 4,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Ask the book its author's questions and score the answers, the refusals and the passages shown."""
+    """Score the tutor on the author's questions: its answers, refusals and passages."""
     from bythebook.errors import InvalidInput
     from bythebook.evaluation.compare import compare as compare_reports
     from bythebook.evaluation.files import read_cases
@@ -51,7 +51,7 @@ def run(
 
     gates = read_gates(fail_under or ())
     if fail_on_worse and not compare:
-        raise InvalidInput("--fail-on-worse needs an earlier report: name it with --compare.")
+        raise InvalidInput("--fail-on-worse needs an earlier report; name it with --compare.")
     for path in (html, output):
         if path and not path.absolute().parent.is_dir():  # said now, not after all questions have been asked
             raise InvalidInput(f"There is no folder {path.parent} to write the report to; name another file.")
@@ -76,7 +76,7 @@ def run(
 async def evaluate_book(
     library: OperationRunner[Library], given: CaseSet, *, book: str | None, at_once: int, name: str, quiet: bool
 ) -> Report:
-    """Ask them all, with a progress bar on a terminal only."""
+    """Asks all questions, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

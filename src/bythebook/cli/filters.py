@@ -1,4 +1,4 @@
-"""Who is reading, as it is typed in a chat: `tier=2 chapter=1-3 level=B1,B2`."""
+"""A reader's filters, as typed in a chat: `tier=2 chapter=1-3 level=B1,B2`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def shown_filter(scope: Scope) -> str:
-    """What a scope leaves out, in words."""
+    """Describes a scope's filters in words."""
     filters = {
         "tier": scope.hardware_tier_filter,
         "module": scope.module_filter,
@@ -27,7 +27,7 @@ def shown_filter(scope: Scope) -> str:
 
 
 def parse_filter(text: str) -> dict[str, Any]:
-    """`tier=2 chapter=1-3 level=B1,B2` as fields of a Scope."""
+    """Parses `tier=2 chapter=1-3 level=B1,B2` into fields of a Scope."""
     changes: dict[str, Any] = {}
     for part in text.split():
         name, _, value = part.partition("=")

@@ -29,7 +29,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show what readers asked and the book did not answer, or barely, by the section nearest to it."""
+    """List what readers asked and the book did not answer, or only barely, by the nearest section."""
 
     async def read(database: Database) -> list[Gap]:
         from bythebook.evaluation.gaps import read_gaps
@@ -79,7 +79,7 @@ def _print(gaps: list[Gap], written: list[Path]) -> None:
 
     console = Console(highlight=False)
     if not gaps:
-        console.print("No gap: nothing that readers asked was refused or answered with a disclaimer.")
+        console.print("No gaps: no reader's question was refused or answered with a disclaimer.")
     for gap in gaps:
         console.print(f"\n[bold]{gap.times:>4}[/]  [bold]{escape(gap.title)}[/]", soft_wrap=True)
         if gap.source_url:

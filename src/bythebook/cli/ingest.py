@@ -1,10 +1,13 @@
-"""`bythebook ingest`: a book goes in."""
+"""`bythebook ingest`: ingests a book."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -13,10 +16,12 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.runner import OperationRunner
     from bythebook.wiring.author import Resources
 
+T = TypeVar("T")
 WARNINGS_SHOWN = 5
 
 
@@ -34,32 +39,62 @@ def run(
             help="incremental: what changed. full: every lesson again. recreate: a new index beside the old, then switch."
         ),
     ] = IngestMode.incremental,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and touch nothing.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and bring in every change as it is saved.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and ingest every change as it is saved.")] = False,
     book: Annotated[
-        str | None, typer.Option("--book", "-b", help="The book's id, over what book.toml says.", show_default=False)
+        str | None, typer.Option("--book", "-b", help="The book's id; overrides book.toml.", show_default=False)
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Allow this folder to replace the one the book was ingested from.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Remove more than a third of the book's lessons without asking.")
+    ] = False,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Bring a book into the index, or bring the index up to date with it."""
+    """Ingest a book, or update the index after the book was edited."""
+    from bythebook.index.state import Consent
 
-    async def bring_in(resources: OperationRunner[Resources]) -> tuple[IngestReport, list[str]]:
+    async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
         from bythebook.operations.author import list_books
 
-        report = await ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, quiet=json)
-        return report, await resources.run(list_books)
+        done = await ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, consent=consent, quiet=json)
+        return done, await resources.run(list_books)
 
-    report, shelf = run_with_resources(bring_in, data_dir=data_dir, rehearsal=dry_run, embeds=not dry_run)
+    def attempt(consent: Consent) -> tuple[IngestReport, list[str]]:
+        work = partial(bring_in, consent=consent)
+        return run_with_resources(work, data_dir=data_dir, rehearsal=dry_run, embeds=not dry_run)
+
+    consent = Consent(replace=replace, remove=yes)
+    (report, shelf), consent = _with_consent(attempt, consent)
     if json:
         typer.echo(to_json({**fields_of(report), "duration_seconds": report.duration_seconds}))
     else:
         print_report(report)
         _propose(report, shelf)
     if watch and not dry_run:
-        _watch(folder.absolute(), book, data_dir)
+        _watch(folder.absolute(), book, consent, data_dir)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _with_consent(attempt: Callable[[Consent], T], consent: Consent) -> tuple[T, Consent]:
+    """A person at a terminal is asked; a script must have said it."""
+    from dataclasses import replace
+
+    from bythebook.errors import NeedsConsent
+
+    try:
+        return attempt(consent), consent
+    except NeedsConsent as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        typer.echo(f"bythebook: {error}", err=True)
+        if not typer.confirm("Remove them?", err=True):
+            raise typer.Exit(1) from error
+        consent = replace(consent, remove=True)
+        return attempt(consent), consent
 
 
 def _propose(report: IngestReport, shelf: list[str]) -> None:
@@ -69,13 +104,13 @@ def _propose(report: IngestReport, shelf: list[str]) -> None:
         typer.echo(f'\n  Ask it: bythebook ask{named} "your question"')
 
 
-def _watch(folder: Path, book: str | None, data_dir: Path | None) -> None:
+def _watch(folder: Path, book: str | None, consent: Consent, data_dir: Path | None) -> None:
     import asyncio
 
     from bythebook.cli.watch import watch
     from bythebook.settings import read_settings
 
-    asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book))
+    asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book, consent=consent))
 
 
 async def ingest(
@@ -85,14 +120,15 @@ async def ingest(
     mode: IngestMode,
     dry_run: bool = False,
     book: str | None = None,
+    consent: Consent | None = None,
     quiet: bool = False,
 ) -> IngestReport:
-    """Run it with a progress bar, on a terminal only."""
+    """Ingests with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    from bythebook.ingestion.progress import Advanced, IngestReport, Planned
-    from bythebook.ingestion.publisher import CalibrationBegun
+    from bythebook.index.state import Consent
+    from bythebook.ingestion.progress import Advanced, CalibrationBegun, IngestReport, Planned
     from bythebook.jobs.progress import WaitBegun
     from bythebook.operations.author import publish
 
@@ -109,7 +145,8 @@ async def ingest(
     report = None
     with bar:
         task = bar.add_task("Reading", total=None, done="")
-        async for event in resources.follow(publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run):
+        given = consent or Consent()
+        async for event in resources.follow(publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run, consent=given):
             match event:
                 case Planned():
                     bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)
@@ -140,12 +177,12 @@ def print_report(report: IngestReport) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     table.add_column(justify="right", style="bold")
     table.add_column()
-    lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} gone"
+    lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} removed"
     table.add_row(
-        f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} as they were)[/]"
+        f"{report.files_processed:,}", f"lessons {verb}ingested [dim]({lessons}, {report.files_skipped:,} unchanged)[/]"
     )
-    table.add_row(f"{report.chunks_created:,}", f"chunks {verb}new, {report.chunks_deleted:,} {verb}gone")
-    table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest was known)[/]")
+    table.add_row(f"{report.chunks_created:,}", f"chunks {verb}added, {report.chunks_deleted:,} {verb}removed")
+    table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest came from the cache)[/]")
     if not report.dry_run:
         table.add_row(f"{report.total_chunks:,}", f"chunks in the index [dim]({report.duration_seconds:.1f} s)[/]")
     console.print(table)
@@ -164,7 +201,7 @@ def stale_answers(count: int) -> str:
 
 
 def _print_warnings(console: Console, report: IngestReport) -> None:
-    """Grouped by field, the first few of each with file and line."""
+    """Prints warnings grouped by field, the first few of each with file and line."""
     by_field: dict[str, list[str]] = {}
     for warning in report.warnings:
         place = f"{warning.source_file}:{warning.line}" if warning.line else warning.source_file
@@ -181,7 +218,7 @@ def _print_failures(console: Console, report: IngestReport) -> None:
     if not report.failures:
         return
     count = len(report.failures)
-    kept = "the new index is without them" if report.mode == "recreate" else "what was known of them is kept"
+    kept = "they are not in the new index" if report.mode == "recreate" else "the index keeps their old version"
     console.print(f"\n  [red]{count:,} lesson{'s' if count != 1 else ''} could not be read[/]; {kept}")
     for failure in report.failures:
         console.print(f"    {_escape(failure.reason)}", soft_wrap=True)

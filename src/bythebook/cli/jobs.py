@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from bythebook.jobs.model import Job
     from bythebook.jobs.store import Jobs
 
-app = typer.Typer(help="Look at ingestion jobs, cancel them, try them again.", no_args_is_help=True)
+app = typer.Typer(help="List, show, cancel and retry ingestion jobs.", no_args_is_help=True)
 JobId = Annotated[int, typer.Argument(help="The job's number.", show_default=False)]
 FAILED_FILES_SHOWN = 20
 
 
 @app.command("list")
 def list_jobs(
-    book: Annotated[str | None, typer.Option("--book", "-b", help="Only this book's.", show_default=False)] = None,
+    book: Annotated[str | None, typer.Option("--book", "-b", help="Only jobs of this book.", show_default=False)] = None,
     status: Annotated[
-        str | None, typer.Option(help="Only these: queued, running, completed or failed.", show_default=False)
+        str | None, typer.Option(help="Only jobs with this status: queued, running, completed or failed.", show_default=False)
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many, the newest first.", min=1, max=1000)] = 20,
+    limit: Annotated[int, typer.Option(help="How many.", min=1, max=1000)] = 20,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List jobs, the newest first."""
+    """List jobs, newest first."""
     from bythebook.errors import InvalidInput
     from bythebook.jobs.model import STATUSES
 
@@ -50,7 +50,7 @@ def list_jobs(
     from bythebook.cli.output.tables import plain_table, when
 
     if not found:
-        typer.echo("There are no jobs. 'bythebook ingest FOLDER' makes one.")
+        typer.echo("There are no jobs. 'bythebook ingest FOLDER' starts one.")
         return
     table = plain_table("job", "book", "mode", "status", "begun", "lessons", "chunks", "", whole="job")
     for job in found:
@@ -64,19 +64,19 @@ def list_jobs(
 
 @app.command("show")
 def show(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show one job: how far it is, what it did, which files failed and why."""
+    """Show one job: its progress, its result, which files failed and why."""
     _print(_with_jobs(lambda jobs: jobs.get(job_id), data_dir), json)
 
 
 @app.command("cancel")
 def cancel(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """End a job. What it has done so far is kept; a running one ends within about a second."""
+    """Cancel a job. A running job stops within about a second; what it has done so far is kept."""
     _print(_with_jobs(lambda jobs: jobs.cancel(job_id), data_dir), json)
 
 
 @app.command("retry")
 def retry(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Queue a failed job again, as a new one. What was done is not done twice. A worker or server takes it up."""
+    """Queue a failed job again, as a new job. Finished work is not repeated. A worker or server runs it."""
     _print(_with_jobs(lambda jobs: jobs.retry(job_id), data_dir), json)
 
 
@@ -106,10 +106,10 @@ def _print(job: Job, json: bool) -> None:
     )
     console.print(f"  {job.status}{'  ' + escape(_remark(job)) if _remark(job) else ''}", soft_wrap=True)
     if job.started_at:
-        lessons = f"{job.files_processed:,} of {job.files_total:,} lessons ingested, {job.files_skipped:,} as they were"
+        lessons = f"{job.files_processed:,} of {job.files_total:,} lessons ingested, {job.files_skipped:,} unchanged"
         console.print(f"  {lessons}; {_chunks(job)}")
     if job.worker:
-        again = f", taken over; begun {job.attempts} times" if job.attempts > 1 else ""
+        again = f", taken over; started {job.attempts} times" if job.attempts > 1 else ""
         console.print(f"  [dim]run by {escape(job.worker)}{again}[/]")
     if stale := {(one["thread_id"], one["turn"]) for one in job.report.get("stale", ())}:
         console.print(f"  [yellow]{stale_answers(len(stale))}[/]: bythebook threads list --stale")
@@ -120,10 +120,10 @@ def _print(job: Job, json: bool) -> None:
 
 
 def _chunks(job: Job) -> str:
-    """What came of them is known at the end."""
+    """Chunks added and removed are known only at the end."""
     if job.progress:
         return f"{job.progress.chunks_embedded:,} chunks embedded"
-    return f"{job.chunks_created:,} chunks new, {job.chunks_deleted:,} gone"
+    return f"{job.chunks_created:,} chunks added, {job.chunks_deleted:,} removed"
 
 
 def _origin(job: Job) -> str:
@@ -133,7 +133,7 @@ def _origin(job: Job) -> str:
 
 
 def _remark(job: Job) -> str:
-    """What its status does not say."""
+    """Returns what the status does not say."""
     if job.error_message:
         return job.error_message
     if job.status == "completed":

@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.web.keys import Key
 
-app = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
 
 
 @app.command("create")
 def create(
-    name: Annotated[str, typer.Argument(help="Whose it is, or what it is for.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The key's owner or purpose.", show_default=False)],
     scope: Annotated[
         list[str] | None, typer.Option(help="chat, ingest or admin (all); repeat for several. Default: chat.", show_default=False)
     ] = None,
     book: Annotated[
-        str | None, typer.Option("--book", "-b", help="For this book only. Default: any.", show_default=False)
+        str | None, typer.Option("--book", "-b", help="Only for this book. Default: all books.", show_default=False)
     ] = None,
-    requests_per_minute: Annotated[int, typer.Option(help="How often it may ask.")] = 100,
+    requests_per_minute: Annotated[int, typer.Option(help="How many requests it may make a minute.")] = 100,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key. Its secret is shown now and never again: only a hash of it is kept."""
+    """Create a key. It is shown once: only its hash is stored."""
 
     async def work(database: Database) -> tuple[Key, str]:
         from bythebook.web.keys import Keys
@@ -42,12 +42,12 @@ def create(
     pace = f"{key.requests_per_minute:,} requests a minute"
     typer.echo(f"Key {key.key_id} for {key.name}: {', '.join(key.scopes)}; {key.book_id or 'any book'}; {pace}.")
     typer.echo(f"\n  {secret}\n")
-    typer.echo("Keep it now, it is not shown again. A client sends it as 'Authorization: Bearer SECRET'.")
+    typer.echo("Copy it now: it is not shown again. A client sends it as 'Authorization: Bearer SECRET'.")
 
 
 @app.command("list")
 def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
-    """List the keys: what each may do, when it was last used, and which are revoked."""
+    """List the keys: scopes, last use, and whether revoked."""
 
     async def work(database: Database) -> list[Key]:
         from bythebook.web.keys import Keys
@@ -65,7 +65,9 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
 
     console = Console(highlight=False)
     if not keys:
-        console.print("There is no key yet: the service answers this machine only. Make one with 'bythebook keys create NAME'.")
+        console.print(
+            "There is no key yet, so the service answers this machine only. Create one with 'bythebook keys create NAME'."
+        )
         return
     table = plain_table("key", "name", "scopes", "book", "a minute", "made", "last used", whole="key")
     for key in keys:
@@ -86,10 +88,10 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
 
 @app.command("revoke")
 def revoke(
-    key_id: Annotated[str, typer.Argument(help="The key's id, as 'keys list' shows it.", show_default=False)],
+    key_id: Annotated[str, typer.Argument(help="The key's id, as shown by 'keys list'.", show_default=False)],
     data_dir: DataDir = None,
 ) -> None:
-    """Take a key back. It is refused from its next request on; its threads are kept."""
+    """Revoke a key. Its next request is refused; its threads are kept."""
 
     async def work(database: Database) -> Key:
         from bythebook.web.keys import Keys

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the way from them to whoever does the work."""
+"""Options that several commands share, and functions that run their work."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ L = TypeVar("L", bound="Library")
 
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Where index and database live. Default: the system's data folder.", show_default=False),
+    typer.Option(
+        "--data-dir", help="The folder of the index and database. Default: the system's data folder.", show_default=False
+    ),
 ]
 BookId = Annotated[
     str | None, typer.Option("--book", "-b", help="The book's id. Default: the only book there is.", show_default=False)
 ]
-Tier = Annotated[int | None, typer.Option(help="Hardware you have, 1 to 4: lessons for this tier and lower.")]
+Tier = Annotated[int | None, typer.Option(help="Your hardware, 1 to 4: only lessons for this tier and lower.")]
 Module = Annotated[str | None, typer.Option(help="Only this module.", show_default=False)]
 ChapterMin = Annotated[int | None, typer.Option(help="From this chapter on.", show_default=False)]
 ChapterMax = Annotated[int | None, typer.Option(help="Up to this chapter.", show_default=False)]
@@ -46,7 +48,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program t
 def run_with_library(
     work: Callable[[OperationRunner[Library]], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False
 ) -> T:
-    """Do the work with what a reader needs: opened here and closed again, or as the server that holds the index has it."""
+    """Runs the work with what a reader needs, opened here, or by the server that holds the index."""
     from bythebook.settings import read_settings
     from bythebook.wiring.reader import open_library
 
@@ -60,7 +62,7 @@ def run_with_resources(
     rehearsal: bool = False,
     embeds: bool = False,
 ) -> T:
-    """The same with what an author needs besides."""
+    """The same, with what an author needs as well."""
     from bythebook.settings import read_settings
 
     return run_with_settings(work, read_settings(data_dir=data_dir), rehearsal=rehearsal, embeds=embeds)
@@ -80,7 +82,7 @@ def run_with_settings(
 
 
 def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, data_dir: Path | None) -> T:
-    """Do the work with the database alone, which needs no turn: a server may have it open too."""
+    """Runs the work with the database alone, which a server may have open at the same time."""
     import asyncio
 
     from bythebook.settings import read_settings
@@ -153,7 +155,7 @@ def to_json(value: object) -> str:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """A value's own fields, as they are; what stands inside them stays what it is."""
+    """Returns a value's own fields, not converted any deeper."""
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 

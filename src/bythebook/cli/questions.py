@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bythebook.operations.runner import OperationRunner
     from bythebook.wiring.reader import Library
 
-app = typer.Typer(help="Draft the questions that a book is evaluated by.", no_args_is_help=True)
+app = typer.Typer(help="Draft questions for `evaluate`.", no_args_is_help=True)
 
 
 @app.callback()
 def _questions() -> None:
-    """Draft the questions that a book is evaluated by."""
+    """Draft questions for `evaluate`."""
 
 
 @app.command()
@@ -41,7 +41,7 @@ def draft(
         return await library.run(draft_questions, book_id=await choose_book(library, book), count=count)
 
     if output and output.exists():
-        raise InvalidInput(f"{output} is there already, and drafts replace nobody's questions; name another file.")
+        raise InvalidInput(f"{output} exists already and is not overwritten; name another file.")
     drafts = run_with_library(propose, data_dir=data_dir)
     lines = "".join(f"{json.dumps(fields_of(one), ensure_ascii=False)}\n" for one in drafts)
     if not output:

@@ -1,4 +1,4 @@
-"""`bythebook search`: the right passage."""
+"""`bythebook search`: finds passages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Find the passages of a book that say it."""
+    """Search a book for passages."""
 
     async def find(library: OperationRunner[Library]) -> tuple[SearchQuery, Searched]:
         from bythebook.operations.reader import search
@@ -87,12 +87,12 @@ def print_results(query: SearchQuery, searched: Searched) -> None:
         console.print(Hit(result, query.text, searched.language), crop=False)
     left_out = searched.total_chunks - response.total_found
     if not response.results:
-        console.print("  Nothing passes these filters." if left_out else "  The book is empty.")
+        console.print("  No chunk passes these filters." if left_out else "  The book is empty.")
     if left_out:
         tier = (
-            f"; --tier 4 lets every tier through, this is tier {query.hardware_tier_filter}"
+            f"; --tier 4 includes every tier, this search is for tier {query.hardware_tier_filter}"
             if query.hardware_tier_filter != 4
             else ""
         )
         size = f"{response.total_found:,} of {searched.total_chunks:,} chunks"
-        console.print(f"  [dim]Searched {size}: the filters leave out the rest{tier}.[/]")
+        console.print(f"  [dim]Searched {size}: the filters exclude the rest{tier}.[/]")

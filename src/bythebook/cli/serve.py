@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 def run(
     host: Annotated[
-        str | None, typer.Option(help="The address to listen on. Default 127.0.0.1: this machine alone.", show_default=False)
+        str | None, typer.Option(help="The address to listen on. Default 127.0.0.1: this machine only.", show_default=False)
     ] = None,
     port: Annotated[int | None, typer.Option(help="The port. Default 8000; 0 takes a free one.", show_default=False)] = None,
-    workers: Annotated[int, typer.Option(help="Processes. More than one needs QDRANT_URL.", min=1, max=64)] = 1,
+    workers: Annotated[int, typer.Option(help="How many processes. More than one needs QDRANT_URL.", min=1, max=64)] = 1,
     data_dir: DataDir = None,
 ) -> None:
-    """Serve questions over HTTP, and a page to ask them on."""
+    """Serve the HTTP API and the page."""
     from bythebook.settings import read_settings
 
     serve(read_settings(data_dir=data_dir, host=host, port=port), workers=workers)
 
 
 def serve(settings: Settings, *, workers: int = 1) -> None:
-    """Until it is stopped."""
+    """Serves until it is stopped."""
     import asyncio
 
     from bythebook.web.sockets import listen
@@ -75,7 +75,7 @@ async def _serve(settings: Settings, listening: socket) -> None:
 
 
 async def _rehearse(settings: Settings, listening: socket) -> bool:
-    """What would fail in each of the workers fails here, once, with a sentence."""
+    """Checks here, once and with one sentence, what would otherwise fail in each worker."""
     from bythebook.wiring.author import open_resources
 
     async with open_resources(settings) as resources:
@@ -93,7 +93,7 @@ async def _check(resources: Resources, listening: socket) -> bool:
     keyless = not await Keys(resources.database).any()
     if keyless and not is_loopback(listening):
         raise InvalidSettings(
-            f"There are no keys, so everyone who reaches {listening.getsockname()[0]} could ask. Make one first with "
+            f"There are no keys, so everyone who reaches {listening.getsockname()[0]} could ask. Create one first with "
             "'bythebook keys create NAME', or leave --host at 127.0.0.1."
         )
     return keyless
@@ -102,9 +102,9 @@ async def _check(resources: Resources, listening: socket) -> bool:
 def _announce(listening: socket, *, keyless: bool) -> None:
     from bythebook.web.sockets import address_of
 
-    typer.echo(f"By the Book answers on {address_of(listening)}  (Ctrl-C ends it)")
+    typer.echo(f"By the Book answers on {address_of(listening)}  (Ctrl-C stops it)")
     if keyless:
-        typer.echo("There are no keys yet, so it can be reached from this machine alone: bythebook keys create NAME")
+        typer.echo("There are no keys yet, so only this machine can reach it. Create one with: bythebook keys create NAME")
 
 
 def _check_settings(settings: Settings, workers: int) -> None:
@@ -116,17 +116,17 @@ def _check_settings(settings: Settings, workers: int) -> None:
         raise missing_extra("REDIS_URL", "the Redis client", "redis")
     if workers > 1 and not settings.qdrant_url:
         raise InvalidSettings(
-            f"{workers} workers need a Qdrant server, because one process alone holds the embedded index. "
+            f"{workers} workers need a Qdrant server, because only one process can hold the embedded index. "
             "Set QDRANT_URL, or leave --workers at 1."
         )
     if workers > 1 and not settings.redis_url:
         raise InvalidSettings(
-            f"{workers} workers need Redis to count the requests of a key together. Set REDIS_URL, or leave --workers at 1."
+            f"{workers} workers need Redis to share the count of a key's requests. Set REDIS_URL, or leave --workers at 1."
         )
 
 
 def _pass_on(settings: Settings) -> None:
-    """Workers read the settings anew, in a process of their own; what was given on the command line goes by the environment."""
+    """Passes settings from the command line to the workers, which read theirs from the environment."""
     import os
 
     os.environ["BYTHEBOOK_DATA_DIR"] = str(Path(settings.data_dir).expanduser().absolute())

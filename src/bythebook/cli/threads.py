@@ -1,4 +1,4 @@
-"""`bythebook threads`: the threads that are kept, everyone's on this machine."""
+"""`bythebook threads`: all stored threads of this machine."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.threads.model import StoredTurn, Thread
 
-app = typer.Typer(help="List, read, export and delete the threads that are kept.", no_args_is_help=True)
-NONE_STALE = "Every stored answer still quotes what its book says."
-ThreadId = Annotated[str, typer.Argument(help="The thread's id, as 'threads list' shows it.", show_default=False)]
+app = typer.Typer(help="List, read, export and delete stored threads.", no_args_is_help=True)
+NONE_STALE = "No stored answer is stale: every quote is still in its book."
+ThreadId = Annotated[str, typer.Argument(help="The thread's id, as shown by 'threads list'.", show_default=False)]
 
 
 @app.command("list")
 def list_threads(
-    book: Annotated[str | None, typer.Option("--book", "-b", help="Only those with this book.", show_default=False)] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the latest first.")] = 20,
+    book: Annotated[str | None, typer.Option("--book", "-b", help="Only threads of this book.", show_default=False)] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 20,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Only those with an answer that quotes what the book no longer says.")
+        bool, typer.Option("--stale", help="Only threads with an answer that quotes text the book no longer has.")
     ] = False,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List the threads, the one last spoken in first."""
+    """List threads, the last used first."""
 
     async def work(database: Database) -> list[Thread]:
         from bythebook.threads.store import ANY_KEY, Threads
@@ -48,7 +48,7 @@ def list_threads(
 
     console = Console(highlight=False)
     if not threads:
-        console.print(NONE_STALE if stale else "There is no thread yet. 'bythebook chat' begins one.")
+        console.print(NONE_STALE if stale else "There is no thread yet. 'bythebook chat' starts one.")
         return
     table = plain_table("thread", "book", "turns", "last spoken in", "about", whole="thread")
     for thread in threads:
@@ -61,7 +61,7 @@ def list_threads(
 
 @app.command("show")
 def show(thread_id: ThreadId, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show what was asked in a thread and how each turn ended, with its sources."""
+    """Show a thread: each question, its answer or refusal, and the sources."""
     thread, turns = _read(thread_id, data_dir)
     if json:
         typer.echo(to_json({**fields_of(thread), "turns": [{**fields_of(turn), "asked": turn.asked} for turn in turns]}))
@@ -77,10 +77,10 @@ def show(thread_id: ThreadId, json: AsJson = False, data_dir: DataDir = None) ->
 @app.command("export")
 def export(
     thread_id: ThreadId,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", show_default=False)] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.", show_default=False)] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Print a thread as Markdown, each answer with the words of the book it rests on."""
+    """Print a thread as Markdown, each answer with its quotes."""
     from bythebook.errors import StorageFailure
     from bythebook.threads.export import to_markdown
 
@@ -96,7 +96,7 @@ def export(
 
 @app.command("delete")
 def delete(thread_id: ThreadId, data_dir: DataDir = None) -> None:
-    """Delete a thread for good, with all that was said in it."""
+    """Delete a thread for good."""
 
     async def work(database: Database) -> None:
         from bythebook.threads.store import ANY_KEY, Threads
@@ -110,11 +110,11 @@ def delete(thread_id: ThreadId, data_dir: DataDir = None) -> None:
 @app.command("trace")
 def trace(
     thread_id: ThreadId,
-    turn: Annotated[int | None, typer.Argument(help="Which turn. Default: the last.", show_default=False)] = None,
+    turn: Annotated[int | None, typer.Argument(help="The number of the turn. Default: the last.", show_default=False)] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show how a turn came about: what was searched for and found, what decided, and what was left out."""
+    """Show how a turn was made: what was searched and found, why it was answered or refused, and which sentences were dropped."""
     from bythebook.errors import NotFound
 
     _, turns = _read(thread_id, data_dir)
@@ -144,7 +144,7 @@ def _print_turn(console: Console, turn: StoredTurn, *, verbose: bool = False) ->
     print_answer(console, turn.answer, verbose=verbose)
     if turn.stale_since:
         labels = " ".join(f"[{label}]" for label in turn.stale_labels)
-        since = f"  The book has changed since: it no longer says what {labels} quotes ({when(turn.stale_since)})."
+        since = f"  Stale: the book no longer contains what {labels} quotes ({when(turn.stale_since)})."
         console.print(since, style="yellow", markup=False)
 
 

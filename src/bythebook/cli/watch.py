@@ -1,7 +1,7 @@
-"""`bythebook ingest --watch`: the index kept in step with an author who writes.
+"""`bythebook ingest --watch`: keeps the index up to date while an author writes.
 
-The index is opened for each ingestion and let go again, so that the author can ask in another terminal; the embedder stays
-open. Relevance is fitted again only when the author pauses, and broken off when writing goes on: no edit waits for it.
+The index is opened for each ingestion and released again, so that the author can ask in another terminal; the embedder stays
+open. Relevance is calibrated only when the author pauses, and stopped when writing continues: no edit waits for it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bythebook.cli.ingest import stale_answers
 
 if TYPE_CHECKING:
     from bythebook.embedding.embedder import Embedder
+    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.runner import OperationRunner
     from bythebook.settings import Settings
@@ -28,8 +29,8 @@ SETTLED_MILLISECONDS = 150
 PAUSE_MILLISECONDS = 5_000
 
 
-async def watch(settings: Settings, folder: Path, *, book: str | None) -> None:
-    """Until it is stopped. What cannot be read now may be readable after the next change."""
+async def watch(settings: Settings, folder: Path, *, book: str | None, consent: Consent) -> None:
+    """Watches until it is stopped. What cannot be read now may be readable after the next change."""
     from bythebook.errors import BookError
     from bythebook.operations.runner import watching
     from bythebook.wiring.adapters import open_embedder
@@ -37,13 +38,13 @@ async def watch(settings: Settings, folder: Path, *, book: str | None) -> None:
     embedder = open_embedder(settings)
     fitting = DeferredFit(lambda report: _calibrate(settings, embedder, folder, report))
     try:
-        typer.echo(f"Watching {folder}  (Ctrl-C ends it)")
+        typer.echo(f"Watching {folder}  (Ctrl-C stops it)")
         with watching(settings.data_dir.expanduser() / "index"):
             async for changed in _changes(folder):
                 try:
                     if changed:
                         await fitting.break_off()
-                        fitting.wanted = await _ingest(settings, embedder, folder, book) or fitting.wanted
+                        fitting.wanted = await _ingest(settings, embedder, folder, book, consent) or fitting.wanted
                     else:
                         fitting.go_on()
                 except BookError as error:
@@ -54,7 +55,7 @@ async def watch(settings: Settings, folder: Path, *, book: str | None) -> None:
 
 
 class DeferredFit:
-    """Relevance, fitted beside the watching. An edit does not wait for it: it is broken off, and begun again when the author
+    """Calibrates beside the watching. An edit does not wait for it: calibration is stopped, and starts again when the author
     pauses again."""
 
     def __init__(self, fit: Callable[[IngestReport], Coroutine[Any, Any, None]]) -> None:
@@ -100,14 +101,16 @@ async def _changes(folder: Path) -> AsyncIterator[bool]:
         await asyncio.wait({coming})
 
 
-async def _ingest(settings: Settings, embedder: Embedder, folder: Path, book: str | None) -> IngestReport | None:
+async def _ingest(
+    settings: Settings, embedder: Embedder, folder: Path, book: str | None, consent: Consent
+) -> IngestReport | None:
     """The report, where relevance must be fitted again."""
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.author import publish
 
     async with _opened(settings, embedder) as resources:
         async for event in resources.follow(
-            publish, root=folder, book_id=book, mode="incremental", dry_run=False, calibrate=False
+            publish, root=folder, book_id=book, mode="incremental", dry_run=False, calibrate=False, consent=consent
         ):
             if isinstance(event, IngestReport):
                 report = event
@@ -131,8 +134,8 @@ def _opened(settings: Settings, embedder: Embedder) -> AbstractAsyncContextManag
 
 def _print(report: IngestReport) -> None:
     moment = report.completed_at.astimezone().strftime("%H:%M:%S")
-    lessons = f"{report.files_processed:,} lessons ingested, {report.files_deleted:,} gone"
-    typer.echo(f"{moment}  {lessons}; {report.chunks_created:,} chunks new, {report.chunks_deleted:,} gone")
+    lessons = f"{report.files_processed:,} lessons ingested, {report.files_deleted:,} removed"
+    typer.echo(f"{moment}  {lessons}; {report.chunks_created:,} chunks added, {report.chunks_deleted:,} removed")
     if report.stale:
         typer.echo(f"{moment}  {stale_answers(report.stale_answers)}: bythebook threads list --stale")
     for failure in report.failures:

@@ -1,4 +1,4 @@
-"""`bythebook worker`: does the jobs that are queued."""
+"""`bythebook worker`: runs queued jobs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def run(
-    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when there is nothing more to do.")] = False,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="Exit when no job is left.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Do queued jobs until stopped. Start as many as there are cores to spare, on any machine that reaches the same servers."""
+    """Run queued jobs until stopped. Start as many workers as you like, on any machine that reaches the same servers."""
     import asyncio
 
     from bythebook.settings import read_settings
@@ -28,7 +28,7 @@ def run(
 
 
 async def _work(settings: Settings, until_idle: bool) -> None:
-    """Asked to end by the system, it hands its job back first, so that another goes on with it at once."""
+    """On SIGTERM, gives its job back first, so that another worker continues it at once."""
     import asyncio
     import signal
     from contextlib import suppress
@@ -38,7 +38,7 @@ async def _work(settings: Settings, until_idle: bool) -> None:
     asked_to_end = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end.set)
     async with open_resources(settings, embeds=True) as resources:
-        typer.echo("Waiting for jobs  (Ctrl-C ends it)")
+        typer.echo("Waiting for jobs  (Ctrl-C stops it)")
         working = asyncio.create_task(resources.worker(_tell).work(until_idle=until_idle))
         asked = asyncio.create_task(asked_to_end.wait())
         try:
@@ -51,27 +51,27 @@ async def _work(settings: Settings, until_idle: bool) -> None:
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:
-    """A line where something begins or ends."""
+    """Prints a line when something begins or ends."""
     from datetime import datetime
 
     from bythebook.errors import BookError
-    from bythebook.ingestion.progress import IngestReport, Planned
-    from bythebook.ingestion.publisher import CalibrationBegun
+    from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Planned
     from bythebook.jobs.progress import WaitBegun
 
     match event:
         case Planned():
             said = f"{job.mode} ingestion of {job.book_id}: {event.files_total:,} lessons to do"
             if job.attempts > 1:
-                said = f"taken over from a worker that is gone, {said}; what is embedded is not embedded again"
+                said = f"taken over from a dead worker, {said}; finished embeddings are reused"
         case CalibrationBegun():
             said = "all lessons are in; calibrating"
         case WaitBegun():
-            said = f"waits {event.seconds:.0f} s: {event.reason}"
+            said = f"waiting {event.seconds:.0f} s: {event.reason}"
         case IngestReport():
-            said = f"done: {event.files_processed:,} lessons, {event.chunks_created:,} chunks new, {event.chunks_deleted:,} gone"
+            chunks = f"{event.chunks_created:,} chunks added, {event.chunks_deleted:,} removed"
+            said = f"done: {event.files_processed:,} lessons, {chunks}"
         case BookError():
-            said = f"ended: {event}"
+            said = f"failed: {event}"
         case _:
             return
     typer.echo(f"{datetime.now().astimezone():%H:%M:%S}  job {job.job_id}  {said}")

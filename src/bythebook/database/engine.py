@@ -1,4 +1,4 @@
-"""Opening the database: SQLite or PostgreSQL, migrated to what this program expects before anyone uses it."""
+"""Opens the database, SQLite or PostgreSQL, and migrates it to the schema of this program before anyone uses it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from sqlite3 import OperationalError as OperationalFailure
 from typing import Any, TypeVar
@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 
-from bythebook.database.whole import Transaction, whole
 from bythebook.errors import InvalidSettings, StorageFailure, Unavailable, missing_extra
 
 SCHEMA = "0002"
@@ -25,9 +24,10 @@ MIGRATION_LOCK = 7_415_263
 CONNECTIONS = {"sqlite": 4, "postgresql": 15}
 """SQLite writes one thing at a time, whatever their number."""
 WAIT_SECONDS = 30.0
-"""How long one waits for a connection while none is given back."""
+"""How long to wait for a connection while none is returned."""
 PATIENCE = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
-"""With a PostgreSQL that does not answer, in seconds and milliseconds: a statement is not broken off, so it must end."""
+"""Limits for a PostgreSQL that does not answer, in seconds and milliseconds: a statement is never interrupted, so it must end
+by itself."""
 
 WAL_SECONDS = 10.0
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def database_url(url: str | None, data_dir: Path) -> str:
-    """The driver belongs to us: a plain postgresql:// or sqlite:// address is enough."""
+    """Returns the address with its driver, which is ours to choose: a plain postgresql:// or sqlite:// address is enough."""
     if not url:
         return f"sqlite:///{data_dir / 'bythebook.db'}"
     scheme, separator, rest = url.partition("://")
@@ -46,8 +46,8 @@ def database_url(url: str | None, data_dir: Path) -> str:
 
 
 class Database:
-    """An engine whose failures speak to people. It works in threads, as many as it has connections: who waits for one of them
-    waits in the event loop, so that a transaction that has begun always finds a thread to go on in."""
+    """An engine whose errors are sentences for a person. It works in as many threads as it has connections. Waiting for a
+    connection happens in the event loop, so that a transaction that has begun always finds a thread to continue in."""
 
     def __init__(self, engine: Engine, *, wait_seconds: float) -> None:
         self._engine = engine
@@ -80,8 +80,8 @@ class Database:
         return database
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """`work` as one transaction, in one visit to another thread. Once begun it is ended, also when the task that waits for
-        it is cancelled."""
+        """Runs `work` as one transaction, in one visit to another thread. Once begun it is finished, even if the task that
+        waits for it is cancelled."""
 
         def transaction() -> T:
             with self._engine.begin() as connection:
@@ -94,26 +94,11 @@ class Database:
             raise self._failure(error) from error
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
-        """All of it or nothing of it, also when the task is cancelled in the middle. Each statement is a visit of its own."""
-        transaction = Transaction(self._engine, self._visit)
-        try:
-            async with self._connection():
-                try:
-                    await transaction.begin()
-                    yield transaction
-                    await transaction.commit()
-                finally:
-                    await transaction.end()
-        except DBAPIError as error:
-            raise self._failure(error) from error
-
-    @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[None]:
-        """One at a time, of all processes that use this database. For what lies outside it and takes several steps."""
+        """Holds a lock that one process at a time can have, of all that use this database: for work outside it that takes
+        several steps."""
         if self._engine.dialect.name == "postgresql":
-            async with self.transaction() as connection:
-                await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(what))))
+            async with self._advisory_lock(what):
                 yield
             return
         from filelock import AsyncFileLock
@@ -125,12 +110,41 @@ class Database:
         await asyncio.to_thread(self._threads.shutdown)
         self._engine.dispose()
 
+    @asynccontextmanager
+    async def _advisory_lock(self, what: str) -> AsyncIterator[None]:
+        """Held by a connection that does nothing else, until it is given back."""
+        held: list[Connection] = []
+
+        def lock() -> None:
+            held.append(self._engine.connect())
+            held[0].execute(select(func.pg_advisory_xact_lock(func.hashtext(what))))
+
+        try:
+            async with self._connection():
+                try:
+                    await self._visit(lock)
+                    yield
+                finally:
+                    for connection in held:
+                        await self._visit(connection.close)
+        except DBAPIError as error:
+            raise self._failure(error) from error
+
     async def _visit(self, work: Callable[[], T]) -> T:
-        return await whole(asyncio.get_running_loop().run_in_executor(self._threads, work))
+        """In a thread that may wait for the database. Once begun it is ended there; only then is the caller cancelled, if it was
+        to be."""
+        doing = asyncio.ensure_future(asyncio.get_running_loop().run_in_executor(self._threads, work))
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            while not doing.done():  # a cancelled scope of anyio cancels again at every wait
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([doing])
+            raise
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[None]:
-        """One of those there are is ours."""
+        """Takes one of the connections."""
         if self._free.locked():
             await self._wait()
         else:
@@ -142,7 +156,7 @@ class Database:
             self._free.release()
 
     async def _wait(self) -> None:
-        """In turn, however long the queue is, as long as it moves."""
+        """Waits for a connection, in order, however long the queue is, as long as it moves."""
         waiting = asyncio.create_task(self._free.acquire())
         try:
             while True:
@@ -211,7 +225,8 @@ class Database:
         return kind(f"The database {self.where} does not answer as it should ({reason}). Check DATABASE_URL.")
 
     def _is_away(self, error: DBAPIError) -> bool:
-        """A server that cannot be reached now may be reached later; whoever can wait does."""
+        """Turns a driver's error into ours. A server that cannot be reached now may be reached later, so callers that can wait
+        do."""
         return self._engine.dialect.name == "postgresql" and isinstance(error, OperationalError | InterfaceError)
 
 
@@ -238,8 +253,8 @@ def _prepare_sqlite(connection: object, _record: object) -> None:
 
 
 def _use_write_ahead_log(cursor: Any) -> None:
-    """It lets readers read while one writes; a kill loses nothing that was committed. To switch a new file to it takes a lock
-    that SQLite, unlike with every other lock, does not wait for."""
+    """Switches a new file to WAL, which lets readers read while one writes; a kill loses nothing that was committed. Switching
+    takes a lock that SQLite, unlike with every other lock, does not wait for."""
     give_up_at = time.monotonic() + WAL_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Statements that SQLite and PostgreSQL both take."""
+"""SQL statements that SQLite and PostgreSQL both accept."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects import sqlite
 
-from bythebook.database.whole import Transaction
-
 ROWS_AT_ONCE = 400
-"""SQLite takes 32,766 parameters in a statement, older builds 999."""
+"""SQLite accepts 32,766 parameters in a statement, older builds 999."""
 
 
-def upsert_now(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
+def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
     if not rows:
         return
     insert = _insert(connection.dialect.name, table)
@@ -24,12 +22,8 @@ def upsert_now(connection: Connection, table: Table, rows: Sequence[dict[str, An
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes), list(rows))
 
 
-async def upsert(connection: Transaction, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
-    await connection.run_sync(upsert_now, table, rows, keys=keys)
-
-
 def insert_absent(connection: Connection, table: Table, row: dict[str, Any], *, key: str) -> bool:
-    """False where there is a row with this key already; it stays as it is."""
+    """Inserts a row. Returns False if there is a row with this key already, which stays unchanged."""
     return connection.execute(_insert_absent(connection.dialect.name, table, key), row).first() is not None
 
 
@@ -38,25 +32,21 @@ def slices(keys: Sequence[str]) -> list[Sequence[str]]:
 
 
 def now(connection: Connection) -> datetime:
-    """By the clock that every process shares: the server's. Leases are measured by it. SQLite is one machine."""
+    """Returns the time by the clock that all processes share, the database server's; leases use it. SQLite has this machine's."""
     if connection.dialect.name != "postgresql":
         return datetime.now(UTC)
     moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     return moment.astimezone(UTC)
 
 
-async def clock(connection: Transaction) -> datetime:
-    return await connection.run_sync(now)
-
-
 @cache
 def _insert_absent(dialect: str, table: Table, key: str) -> Any:
-    """Made once: to make a statement takes longer than to run it."""
+    """Built once, because building a statement takes longer than running it."""
     return _insert(dialect, table).on_conflict_do_nothing(index_elements=[key]).returning(table.c[key])
 
 
 def _insert(dialect: str, table: Table) -> Any:
-    """One that may meet a row that is there already. Both databases say it alike; the types of the two have nothing in common."""
+    """Returns an insert that may meet an existing row. Both databases write it alike, but their types have nothing in common."""
     if dialect != "postgresql":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # late: most have none, and it is slow to import

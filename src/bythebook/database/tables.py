@@ -1,4 +1,4 @@
-"""All tables. Changes here need a migration beside them."""
+"""All tables. A change here needs a migration."""
 
 from __future__ import annotations
 

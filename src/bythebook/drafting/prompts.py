@@ -142,12 +142,6 @@ def recent(history: Sequence[Exchange], token_budget: int) -> list[Exchange]:
     return kept[::-1]
 
 
-def format_tool_response(evidence: Sequence[Evidence], query: str) -> str:
-    """Document B's tool output."""
-    results = [_result(one, rank) for rank, one in enumerate(evidence, start=1)]
-    return json.dumps({"results": results, "total_results": len(results), "query": query}, indent=2)
-
-
 def labelled_tool_response(evidence: Sequence[Evidence], query: str) -> str:
     """Document B's tool output as the model gets it: each result also has its label and its place in the book."""
     results = [
@@ -166,19 +160,6 @@ def labelled_tool_response(evidence: Sequence[Evidence], query: str) -> str:
 def tool_error(message: str, query: str) -> str:
     """Document B's error response."""
     return json.dumps({"error": message, "query": query}, indent=2, ensure_ascii=False)
-
-
-def format_for_agent(evidence: Sequence[Evidence]) -> str:
-    """Document C's text form."""
-    if not evidence:
-        return "No relevant content found in the book."
-    lines: list[str] = []
-    for one in evidence:
-        lines.append(f"[{one.label}] Source: {one.first.source_url}")
-        lines.append(f"    Score: {one.score:.2f}")
-        lines.append(f"    Content: {_readable_alone(one)}")
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _result(one: Evidence, rank: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Texts embedded batch by batch, each kept as soon as it comes: a kill costs no more than the batches in hand."""
+"""Embeds texts batch by batch and caches each batch at once, so that a kill costs no more than the batches in flight."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.parallel import SpreadEmbedder
 
 BATCH_TEXTS = 32
-"""Embedded between two signs of life, by this process or by a server that is asked."""
+"""Texts embedded between two reports of progress, by this process or by a server."""
 SPREAD_BATCH_TEXTS = 8
-"""Half a second of one core: so little that all workers end at about the same time, so much that sending it is nothing."""
+"""Half a second of one core: small enough for all workers to end at about the same time, large enough to make sending it
+negligible."""
 BATCHES_PER_SLOT = 2
-"""The next one lies with the worker when it has done one: it need not wait for this process."""
+"""Batches per worker: the next one is already there when one is done, so no worker waits for this process."""
 
 Embedded = dict[str, NDArray[np.float32]]
 
@@ -30,7 +31,7 @@ class Batches:
     cache: EmbeddingCache
 
     async def embed(self, texts: Mapping[str, str]) -> AsyncGenerator[Embedded]:
-        """The vectors by the texts' keys, the longest texts first. What comes is in the cache before it is told, also where
+        """Yields vectors by the texts' keys, the longest texts first. Each batch is in the cache before it is yielded, even if
         another batch has failed meanwhile."""
         keys = sorted(texts, key=lambda key: len(texts[key]), reverse=True)
         size, at_once = self._measures()
@@ -50,7 +51,7 @@ class Batches:
             await asyncio.gather(*running, return_exceptions=True)
 
     def _measures(self) -> tuple[int, int]:
-        """Texts in a batch, and batches in hand at once."""
+        """Returns how many texts a batch has, and how many batches are in flight."""
         if isinstance(self.embedder, SpreadEmbedder):
             return SPREAD_BATCH_TEXTS, BATCHES_PER_SLOT * self.embedder.slots
         return BATCH_TEXTS, 1

@@ -1,4 +1,4 @@
-"""Embeddings kept by what was embedded and by whom, so that unchanged text is never embedded again."""
+"""The embedding cache: vectors by embedder and text, so that unchanged text is never embedded again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 
 from bythebook.books.model import sha256
 from bythebook.database.engine import Database
-from bythebook.database.statements import slices, upsert_now
+from bythebook.database.statements import slices, upsert
 from bythebook.database.tables import embeddings
 from bythebook.embedding.embedder import Embedder, Vectors
 
@@ -35,11 +35,18 @@ class EmbeddingCache:
 
     async def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         rows = [{"key": key, "vector": vector.astype(np.float32).tobytes()} for key, vector in vectors.items()]
-        await self._database.run(lambda connection: upsert_now(connection, embeddings, rows, keys=("key",)))
+        await self._database.run(lambda connection: upsert(connection, embeddings, rows, keys=("key",)))
+
+    async def forget(self, keys: Sequence[str]) -> None:
+        def remove(connection: Connection) -> None:
+            for some in slices(keys):
+                connection.execute(delete(embeddings).where(embeddings.c.key.in_(some)))
+
+        await self._database.run(remove)
 
 
 class CachedEmbedder:
-    """An embedder that never embeds the same text twice, also not in another process: for texts that come again and again."""
+    """An embedder that never embeds the same text twice, not even in another process: for texts that recur."""
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
         self._embedder = embedder
@@ -49,9 +56,8 @@ class CachedEmbedder:
     def name(self) -> str:
         return self._embedder.name
 
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
+    async def dimension(self) -> int:
+        return await self._embedder.dimension()
 
     async def load(self) -> None:
         await self._embedder.load()
@@ -75,4 +81,4 @@ class CachedEmbedder:
         return known[key]
 
     async def close(self) -> None:
-        """The embedder is somebody else's."""
+        """Does nothing: the embedder belongs to somebody else."""

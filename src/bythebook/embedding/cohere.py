@@ -1,4 +1,4 @@
-"""Cohere's embeddings by `POST /v2/embed`, which tells lessons from questions."""
+"""Cohere's embeddings, by `POST /v2/embed`, which distinguishes lessons from questions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bythebook.retry import Patience
 COHERE_URL = "https://api.cohere.com"
 COHERE_HOST = "api.cohere.com"
 MODEL = "embed-english-v3.0"
-DIMENSION = 1024
 BATCH_TEXTS = 96
-# Models since v4 have several dimensions to choose from; older ones refuse the question.
+# Models since v4 have several dimensions to choose from and are asked for this one; older ones refuse to be asked.
 CHOOSES_DIMENSION = "embed-v4"
+CHOSEN_DIMENSION = 1024
 
 
 class CohereEmbedder:
-    """An `Embedder`. Texts past the model's limit are cut by the server."""
+    """An `Embedder`. Its dimension is the one of the server's first answer; the server cuts texts past the model's limit."""
 
     def __init__(
         self,
@@ -30,26 +30,27 @@ class CohereEmbedder:
         *,
         base_url: str = COHERE_URL,
         model: str = MODEL,
-        dimension: int = DIMENSION,
         key_variable: str = "COHERE_API_KEY",
         requests_at_once: int = REQUESTS_AT_ONCE,
         patience: Patience | None = None,
     ) -> None:
         self._server = EmbeddingServer(base_url, key=api_key, key_variable=key_variable, patience=patience)
         self._model = model
-        self._dimension = dimension
+        self._dimension: int | None = None
         self._requests_at_once = requests_at_once
 
     @property
     def name(self) -> str:
         return f"{'cohere' if self._server.host == COHERE_HOST else self._server.host}:{self._model}"
 
-    @property
-    def dimension(self) -> int:
+    async def dimension(self) -> int:
+        if self._dimension is None:
+            await self._embed(["dimension"], "search_document")
+        assert self._dimension is not None
         return self._dimension
 
     async def load(self) -> None:
-        """Nothing to do: the dimension is given."""
+        """Nothing is opened ahead: the model runs at Cohere."""
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
         batches = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
@@ -75,10 +76,12 @@ class CohereEmbedder:
             "truncate": "END",
         }
         if self._model.startswith(CHOOSES_DIMENSION):
-            body["output_dimension"] = self._dimension
+            body["output_dimension"] = CHOSEN_DIMENSION
         answer = await self._server.post("v2/embed", body)
         try:
             rows = answer["embeddings"]["float"]
         except (KeyError, TypeError) as error:
             raise self._server.nonsense("no embeddings") from error
-        return self._server.unit_rows(rows, count=len(texts), dimension=self._dimension)
+        vectors = self._server.unit_rows(rows, count=len(texts), dimension=self._dimension)
+        self._dimension = vectors.shape[1]
+        return vectors

@@ -1,4 +1,4 @@
-"""A Dask cluster as an executor. The only file that imports it; it is an extra."""
+"""A Dask cluster as an executor. The only file that imports Dask, which is an extra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONNECT_SECONDS = 10
 
 @asynccontextmanager
 async def open_cluster(scheduler: str) -> AsyncIterator[Spread]:
-    """As many slots as its workers have threads now. Workers need this program installed, in this version."""
+    """Connects to a cluster, with one slot for each of its workers' threads. Workers need this version of this program."""
     try:
         from distributed import Client, KilledWorker
         from distributed.comm.core import CommClosedError

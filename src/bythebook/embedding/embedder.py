@@ -1,4 +1,4 @@
-"""What an embedder is. The embedded one, OpenAI's, Cohere's and any OpenAI-compatible server are all this."""
+"""The protocol of an embedder: the embedded one, OpenAI's, Cohere's and any OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Texts in, L2-normalised float32 rows out."""
+    """Turns texts into L2-normalised float32 rows."""
 
     @property
     def name(self) -> str:
         """Names the weights exactly; two embedders with one name give the same vectors. Part of the cache key and manifest."""
 
-    @property
-    def dimension(self) -> int:
-        """Known once loaded."""
+    async def dimension(self) -> int:
+        """How many numbers a vector has. A remote server is asked once, where none of its answers has told it yet."""
 
     async def load(self) -> None:
-        """Make ready what the first embedding needs. Failing is left to that."""
+        """Prepares what the first embedding needs. What cannot be prepared fails at the first embedding."""
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
-        """Texts of a book, in any number: batching and order of work are the embedder's own affair."""
+        """Embeds texts of a book, in any number; the embedder decides about batches and order."""
 
     async def embed_question(self, text: str) -> NDArray[np.float32]: ...
 

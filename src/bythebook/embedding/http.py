@@ -1,4 +1,4 @@
-"""Speaking JSON with a remote embedding server: what is tried again, what is an error, and what it says to a person.
+"""JSON requests to a remote embedding server: what is retried, what is an error, and what the error says.
 
 A key is sent in a header and nowhere else: no message or log of this module shows it.
 """
@@ -45,7 +45,7 @@ class EmbeddingServer:
         self._client = httpx.AsyncClient(base_url=address, headers=headers, timeout=timeout_seconds)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The answer's JSON. Raises Rejected, RateLimited or Unavailable."""
+        """Sends a request and returns the response's JSON. Raises Rejected, RateLimited or Unavailable."""
         patience = self._patience
         started = patience.clock()
         tries = 0
@@ -63,7 +63,7 @@ class EmbeddingServer:
         await self._client.aclose()
 
     def unit_rows(self, rows: Any, *, count: int, dimension: int | None) -> Vectors:
-        """What the server calls embeddings, checked and L2-normalised."""
+        """Checks the server's embeddings and L2-normalises them."""
         try:
             vectors = np.array(rows, dtype=np.float32)
         except (TypeError, ValueError) as error:
@@ -72,8 +72,8 @@ class EmbeddingServer:
             raise self.nonsense(f"embeddings of shape {vectors.shape} for {count} texts")
         if dimension is not None and vectors.shape[1] != dimension:
             raise Rejected(
-                f"The model at {self.host} gives {vectors.shape[1]} dimensions where {dimension} are configured; "
-                f"configure {vectors.shape[1]}, or another model"
+                f"The model at {self.host} answered with {dimension} dimensions before, and with {vectors.shape[1]} now; "
+                "check that the server keeps to one model, and start again"
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
@@ -124,7 +124,7 @@ class EmbeddingServer:
 
 
 async def in_order(work: Callable[[Item], Awaitable[Result]], items: Sequence[Item], *, at_once: int) -> list[Result]:
-    """Results in the order of `items`, several being worked on; the first error ends all of it."""
+    """Runs `work` on several items at once and returns the results in order; the first error stops all of it."""
     results: dict[int, Result] = {}
     pending = iter(enumerate(items))
 
@@ -143,7 +143,7 @@ async def in_order(work: Callable[[Item], Awaitable[Result]], items: Sequence[It
 
 
 def sendable(text: str) -> str:
-    """Servers refuse a text of nothing but spaces, and a lone surrogate has no UTF-8."""
+    """Makes a text sendable: servers refuse one of only spaces, and a lone surrogate has no UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "-"
 
 
@@ -158,7 +158,7 @@ def checked_address(base_url: str) -> httpx.URL:
 
 
 def said_by_server(response: httpx.Response) -> str:
-    """The message in the error's JSON, wherever servers put it, or the text itself; on one line."""
+    """Returns the message in the error's JSON, wherever the server puts it, or else the text; on one line."""
     try:
         said = response.json()
     except ValueError:
@@ -169,5 +169,6 @@ def said_by_server(response: httpx.Response) -> str:
     return " ".join(str(said).split()) or response.reason_phrase
 
 
-def join(parts: Iterable[Vectors], dimension: int) -> Vectors:
-    return np.concatenate([np.empty((0, dimension), np.float32), *parts])
+def join(parts: Iterable[Vectors], dimension: int | None) -> Vectors:
+    """All rows; of no texts at all the dimension may be unknown."""
+    return np.concatenate([np.empty((0, dimension or 0), np.float32), *parts])

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from bythebook.embedding.embedder import Vectors
 from bythebook.embedding.http import REQUESTS_AT_ONCE, EmbeddingServer, in_order, join, sendable
-from bythebook.errors import InvalidSettings
 from bythebook.retry import Patience
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOST = "api.openai.com"
 MODEL = "text-embedding-3-small"
-DIMENSION = 1536
 BATCH_TEXTS = 256
 # OpenAI's limits are 8,191 tokens a text and 300,000 a request. Its tokenizer never makes more tokens than there are bytes.
 TEXT_BYTES_MAX = 8_191
@@ -23,7 +21,7 @@ BATCH_BYTES_MAX = 250_000
 
 
 class OpenAIEmbedder:
-    """An `Embedder`. Without a `dimension`, the server's first answer tells it: call `load` before asking for it."""
+    """An `Embedder`. Its dimension is the one of the server's first answer."""
 
     def __init__(
         self,
@@ -31,34 +29,31 @@ class OpenAIEmbedder:
         *,
         base_url: str = OPENAI_URL,
         model: str = MODEL,
-        dimension: int | None = DIMENSION,
         key_variable: str = "OPENAI_API_KEY",
         requests_at_once: int = REQUESTS_AT_ONCE,
         patience: Patience | None = None,
     ) -> None:
         self._server = EmbeddingServer(base_url, key=api_key, key_variable=key_variable, patience=patience)
         self._model = model
-        self._dimension = dimension
+        self._dimension: int | None = None
         self._requests_at_once = requests_at_once
 
     @property
     def name(self) -> str:
         return f"{'openai' if self._server.host == OPENAI_HOST else self._server.host}:{self._model}"
 
-    @property
-    def dimension(self) -> int:
+    async def dimension(self) -> int:
         if self._dimension is None:
-            raise InvalidSettings(f"The dimension of {self.name} is known only after its first answer; load it, or configure it")
+            await self._embed(["dimension"])
+        assert self._dimension is not None
         return self._dimension
 
     async def load(self) -> None:
-        if self._dimension is None:
-            await self._embed(["dimension"])
+        """Nothing is opened ahead: the server has its model loaded, or loads it at the first question."""
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
-        await self.load()
         parts = await in_order(self._embed, list(batches(texts)), at_once=self._requests_at_once)
-        return join(parts, self.dimension)
+        return join(parts, self._dimension)
 
     async def embed_question(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = (await self._embed([cut(text)]))[0]
@@ -80,7 +75,7 @@ class OpenAIEmbedder:
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in order, as many at a time as a request may hold."""
+    """Yields the texts in order, as many at a time as a request may have."""
     batch: list[str] = []
     size = 0
     for text in map(cut, texts):

@@ -1,4 +1,4 @@
-"""Work spread over an executor's workers, on this machine or on many: lessons parsed and embedded side by side."""
+"""Spreads work over an executor's workers, on this machine or on many: lessons are parsed and embedded in parallel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeEmbedder = Callable[[], Embedder]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """`slots`: how much can be done side by side. `failures`: what the executor raises when its workers are gone."""
+    """An executor. `slots` is how much it can do in parallel, `failures` what it raises when its workers are gone."""
 
     executor: Executor
     slots: int
@@ -28,7 +28,7 @@ class Spread:
 
     @contextmanager
     def minding(self) -> Iterator[None]:
-        """Workers that go away are a server that is away: whoever can wait does."""
+        """Turns lost workers into Unavailable, so that callers that can wait do."""
         gone: tuple[type[Exception], ...] = (*self.failures, CancelledError)
         try:
             yield
@@ -54,9 +54,8 @@ class SpreadEmbedder:
     def name(self) -> str:
         return self._near.name
 
-    @property
-    def dimension(self) -> int:
-        return self._near.dimension
+    async def dimension(self) -> int:
+        return await self._near.dimension()
 
     async def load(self) -> None:
         await self._near.load()
@@ -66,7 +65,7 @@ class SpreadEmbedder:
         return self._spread.slots
 
     async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
-        """By one worker: whoever has many texts asks several times at once."""
+        """Embeds with one worker; a caller with many texts makes several calls at once."""
         loop = asyncio.get_running_loop()
         with self._spread.minding():
             return await loop.run_in_executor(self._spread.executor, embed_there, self._make, list(texts))

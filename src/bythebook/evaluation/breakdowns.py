@@ -1,4 +1,4 @@
-"""Marks looked at from several sides: by confidence, by ending, by chapter. Pure; the page draws what comes out."""
+"""Marks broken down by confidence, by result and by chapter. Pure; the page draws the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A rate of something, with its interval."""
+    """A rate with its interval."""
 
     label: str
     at: float
@@ -82,7 +82,7 @@ def reliability(marks: Sequence[Mark]) -> list[Share]:
 
 
 def confusion(marks: Sequence[Mark]) -> dict[str, Counter[str]]:
-    """What should have happened → what did, how often."""
+    """Counts what should have happened against what did."""
     table: dict[str, Counter[str]] = {}
     for mark in marks:
         if mark.expected is not None and not mark.failure:
@@ -112,6 +112,6 @@ def by_chapter(marks: Sequence[Mark]) -> list[Share]:
 
 
 def worst(marks: Sequence[Mark]) -> list[Mark]:
-    """What was not handled right; first where the tutor was surest of itself, and then where it was least sure to answer."""
+    """Returns the questions that were not right: first wrong answers, the most confident first, then wrong refusals."""
     wrong = [mark for mark in marks if mark.right is False]
     return sorted(wrong, key=lambda mark: (not mark.answered, -mark.confidence if mark.answered else mark.confidence, mark.id))

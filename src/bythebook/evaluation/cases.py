@@ -1,4 +1,4 @@
-"""A question with what its author expects, and how one is read from a row of any format. Values and checks; no files."""
+"""A question with what its author expects, and how it is read from a row of any format. Values and checks, no files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ YES, NO = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "
 class Case:
     """Everything but the question is optional, and what is not given is not scored.
 
-    `lessons` are those that answer it; `quote` is the sentence that does; every one of `keywords` belongs into the answer, and
+    `lessons` are those that answer it; `quote` is the sentence that does; every one of `keywords` must appear in the answer, and
     at least one of `answers`. `passage` is the text it was asked about, where the format gives that instead of a lesson."""
 
     id: str
@@ -46,7 +46,7 @@ class Case:
     history: tuple[Exchange, ...] = ()
     standalone: str | None = None
     checked: bool = True
-    """Whether its author has looked at it; a drafted question says no."""
+    """Whether its author has checked it; a drafted question is unchecked."""
 
     def scope(self, book_id: str, limit: int) -> Scope:
         """Unfiltered unless the case says so, as a chat is."""
@@ -55,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """Something about the questions their author should know. It stops nothing."""
+    """Something about the questions that their author should know. A remark stops nothing."""
 
     line: int
     id: str
@@ -63,7 +63,7 @@ class Remark:
 
 
 def read_case(row: Mapping[str, Any], *, line: int, number: int) -> Case:
-    """Raises InvalidInput with what is wrong in the row; the caller knows where it stands."""
+    """Reads a case. Raises InvalidInput with what is wrong in the row; the caller adds the line."""
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
         raise InvalidInput("it has no question")

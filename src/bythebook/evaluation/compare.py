@@ -1,5 +1,4 @@
-"""Two reports of the same questions held against each other, question by question. Whether a difference may be chance is said
-with it."""
+"""Compares two reports of the same questions, question by question, and says whether a difference may be chance."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ MEANS: Mapping[str, Callable[[Mark], float | bool | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A question that ends differently now."""
+    """A question with a different result now."""
 
     id: str
     question: str
@@ -59,7 +58,7 @@ class Comparison:
     better: tuple[Change, ...]
     worse: tuple[Change, ...]
     otherwise: tuple[Change, ...]
-    """Neither better nor worse, and yet not the same: another reason, other lessons cited."""
+    """Neither better nor worse, but different: another reason, other lessons cited."""
     only_before: tuple[str, ...]
     only_now: tuple[str, ...]
     shifts: tuple[Shift, ...]

@@ -1,4 +1,4 @@
-"""Marks in, figures with their intervals out. Every figure has a name that `--fail-under` knows. Pure."""
+"""Turns marks into figures with their intervals. Every figure has a name that `--fail-under` knows. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bythebook.evaluation.marks import Mark
 
 Group = Literal["questions", "retrieval", "decisions", "citations", "latency"]
 PLAIN = ("mrr_at_10", "ndcg_at_10")
-"""Figures that are no share of anything, and so no percentage."""
+"""Figures that are not shares, and so not percentages."""
 LABELS = {
     "right": "handled right in every respect",
     "recall_at_1": "right lesson first",
@@ -79,7 +79,7 @@ def percent(share: float) -> str:
 
 
 def figures(marks: Sequence[Mark]) -> tuple[Figure, ...]:
-    """All that these marks tell; what nothing was expected of is not there."""
+    """Returns all figures of these marks, without those that no question expects anything for."""
     found = [*_questions(marks), *_retrieval(marks), *_decisions(marks), *_citations(marks)]
     return tuple(figure for figure in found if figure.count)
 

@@ -1,4 +1,4 @@
-"""Questions out of a file: JSON lines, SQuAD 2.0, CSV. A row that cannot be read is named and the others are taken."""
+"""Reads questions from a file: JSON lines, SQuAD 2.0, CSV. A row that cannot be read is reported, and the others are used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CaseSet:
 
 
 def read_cases(path: Path, *, limit: int | None = None) -> CaseSet:
-    """Every question once, in the file's order; at most the first `limit`."""
+    """Reads every question once, in the file's order, at most the first `limit`."""
     rows = list(_rows(path, _read(path)))
     cases: dict[str, Case] = {}
     remarks: list[Remark] = []

@@ -1,5 +1,5 @@
-"""Gaps as an author takes them away: a spreadsheet, and issues in Markdown. What readers typed is data in both: it starts no
-formula, mentions nobody and marks nothing up."""
+"""Gaps as files: a spreadsheet, and issues in Markdown. What readers typed is data in both: it starts no formula, mentions nobody
+and is not read as markup."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def to_issues(gaps: Sequence[Gap]) -> Iterator[tuple[str, str]]:
 
 
 def _slug(title: str) -> str:
-    """Whole words, as many as fit."""
+    """Returns as many whole words as fit."""
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
     return (slug if len(slug) <= SLUG_LENGTH else slug[: SLUG_LENGTH + 1].rpartition("-")[0] or slug[:SLUG_LENGTH]) or "section"
 

@@ -1,5 +1,5 @@
-"""What readers asked and the book did not answer, or barely: by the section nearest to it, for the author to write. Values from
-kept turns in, gaps out; the texts an author takes away are in `gap_texts`."""
+"""Gaps: what readers asked and the book did not answer, or only barely, grouped by the nearest section. Made from stored
+turns; the files for an author are in `gap_texts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold for a run to pass: the least a figure may be. Pure."""
+"""Gates: the lowest value that a figure may have for a run to pass. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Miss:
 
 
 def read_gates(given: Iterable[str]) -> list[QualityGate]:
-    """From METRIC=VALUE; a value may be a percentage."""
+    """Reads METRIC=VALUE; a value may be a percentage."""
     return [_gate(text) for text in given]
 
 

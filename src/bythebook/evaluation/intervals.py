@@ -1,4 +1,4 @@
-"""How sure a figure is: intervals of 95%, and whether two runs differ. Pure, and the same on every run."""
+"""How certain a figure is: 95% intervals, and whether two runs differ. Pure, and the same on every run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def wilson(right: int, count: int) -> tuple[float, float]:
 
 
 def bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    """The interval of a mean, by drawing the questions again and again."""
+    """Returns the interval of a mean, by a bootstrap over the questions."""
     if not values:
         return 0.0, 0.0
     numbers = np.asarray(values, dtype=np.float64)
@@ -35,7 +35,7 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
 
 
 def mcnemar(better: int, worse: int) -> float:
-    """The exact two-sided probability that so uneven a split of the changed questions is chance."""
+    """Returns the exact two-sided probability that a split of the changed questions as uneven as this is chance."""
     changed = better + worse
     if not changed:
         return 1.0

@@ -1,4 +1,4 @@
-"""The lessons' source text, put together from the index again: what quotes and gold answers are held against."""
+"""The lessons' source text, put together again from the index: quotes and expected answers are compared with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bythebook.index.vectors import Filters, VectorIndex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonText:
-    """All chunks of a lesson in order. Together they are its source file, as the index holds it."""
+    """All chunks of a lesson in order; together they are its source file, as the index has it."""
 
     source_file: str
     chunks: tuple[Chunk, ...]
@@ -59,7 +59,7 @@ class LessonText:
 
 
 class LessonTexts:
-    """Reads each lesson it is asked for once."""
+    """Reads each lesson once, when it is needed."""
 
     def __init__(self, index: VectorIndex, state: IngestionState) -> None:
         self._index = index

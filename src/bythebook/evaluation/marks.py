@@ -1,4 +1,4 @@
-"""What a question's outcome was worth: one flat value per question, which the report stores, shows and compares."""
+"""A mark: the score of one question's outcome, a flat value that the report stores, shows and compares."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """None stands where nothing was expected, so that nothing can be scored."""
+    """How one question was handled. None means that nothing was expected, so nothing is scored."""
 
     id: str
     question: str
     line: int
     kind: str
     fitted: bool
-    """Relevance was fitted by this very question: it is scored apart."""
+    """Whether relevance was fitted on this question: it is then scored separately."""
     filtered: bool
     follow_up: bool
     expected: bool | None
@@ -38,7 +38,7 @@ class Mark:
     chapter: str
     order: tuple[str, int, int]
     quote_stands: bool | None
-    """Whether the expected quote still stands in its lesson."""
+    """Whether the expected quote is still in its lesson."""
     retrieved: tuple[Retrieved, ...]
     passage_rank: int | None
     failure: str
@@ -91,7 +91,7 @@ class Mark:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with it, in words."""
+        """Describes what is wrong with the outcome."""
         found = [f"could not be asked: {self.failure}"] if self.failure else []
         if self.decided_right is False and not self.failure:
             found.append(

@@ -1,4 +1,4 @@
-"""Questions proposed from a book's own text for its author to correct. Each says where it comes from, and that nobody has
+"""Drafts questions from a book's own text for its author to correct. Each says where it comes from, and that nobody has
 checked it."""
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Proposal:
 
 
 async def draft_questions(index: VectorIndex, state: IngestionState, count: int) -> list[QuestionDraft]:
-    """As many as asked for, or as the book's text gives; the same every time."""
+    """Returns as many drafts as asked for, or as the text gives; the same every time."""
     chunks = [held.chunk async for held in index.scan(state.collection_name, Filters(book_id=state.book_id))]
     chunks.sort(key=lambda chunk: (chunk.source_file, chunk.chunk_index))
     foreign = FOREIGN[: round(count * FOREIGN_SHARE)]

@@ -1,5 +1,5 @@
-"""The whole of an evaluation: every question asked, marked and counted, with what was noticed on the way. Reads and writes
-itself as JSON, so that a later one can be held against it."""
+"""A whole evaluation: every question asked, marked and counted, with remarks. It is written and read as JSON, so that a later
+one can be compared with it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Report:
         return tuple(mark for mark in self.marks if not mark.fitted)
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it, with what the marks come to."""
+        """Returns the report as JSON values, with the results of the marks."""
         plain: dict[str, Any] = to_plain(self)
         for mark, written in zip(self.marks, plain["marks"], strict=True):
             written |= {"decided_right": mark.decided_right, "right": mark.right, "faults": list(mark.faults)}
@@ -70,7 +70,7 @@ class CaseDone:
 async def evaluate(
     answerer: Answerer, index: VectorIndex, state: IngestionState, given: CaseSet, manner: Manner, *, name: str
 ) -> AsyncIterator[CaseDone | Report]:
-    """Tells how far it is, then the report."""
+    """Yields progress, then the report."""
     sources = LessonTexts(index, state)
     cases, unknown = await sources.settle(given.cases)
     manifest = (await index.collections())[state.collection_name]
@@ -103,7 +103,7 @@ async def evaluate(
 
 
 def _with_retrieval(marks: Sequence[Mark], outcomes: dict[str, Outcome], depth: int) -> list[Mark]:
-    """Scored where a lesson is right and the reader's filters let it through."""
+    """Adds retrieval figures to questions that expect a lesson which the reader's filters include."""
     gold = {mark.id: mark.gold for mark in marks if mark.gold and mark.expected is not False and not mark.failure}
     found = {id: [result.source_file for result in outcomes[id].results] for id in gold}
     by_id = retrieval_figures(gold, found, depth=depth)
@@ -111,7 +111,7 @@ def _with_retrieval(marks: Sequence[Mark], outcomes: dict[str, Outcome], depth: 
 
 
 def _fitted(cases: Sequence[Case], state: IngestionState, stored: Any) -> frozenset[str]:
-    """The questions that relevance was fitted by."""
+    """Returns the questions that relevance was fitted on."""
     if not stored:
         return frozenset()
     foreign = frozenset(case.id for case in cases if case.question in FOREIGN)
@@ -148,7 +148,7 @@ def _noticed(marks: Sequence[Mark], cases: Sequence[Case]) -> list[Remark]:
 
 
 def read_report(path: Path) -> Report:
-    """One that was written before."""
+    """Reads a report that was written earlier."""
     try:
         return from_plain(Report, json.loads(path.read_text("utf-8")))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whether a question leans on what was said before it, and on which of its words. English, by pattern, without a tagger.
+"""Detects whether a question refers to what was said before it, and by which words. English, by pattern, without a tagger.
 Measured on follow-ups, and on questions that stand alone and must not be taken for one: bench/followups.py."""
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 
 def leans(asked: str) -> bool:
-    """Whether a question cannot be understood without what was said before it."""
+    """Returns whether a question cannot be understood without what was said before it."""
     if LEANING_OPENING.match(asked) or not stems(asked) or open_pronoun(asked):
         return True
     patterns = (CHOICE, ELSE, RELATIONAL, POINTED_NOUN, PLACE)

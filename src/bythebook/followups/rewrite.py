@@ -1,5 +1,5 @@
-"""Follow-ups made standalone by a model, where one is configured and the question leans on the thread. What it writes is checked
-in code; where it writes nothing in time, or something that may not be searched for, the rules of `followup` stand."""
+"""Rewrites follow-ups as standalone questions with a model, if one is configured and the question refers to the thread. The
+rewrite is checked in code; if there is none in time, or it fails the check, `rules` rewrites the question."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _by_rules(
 
 
 def material(question: str, history: Sequence[Exchange]) -> str:
-    """The thread and the question, as a model is shown them."""
+    """Returns the thread and the question as a model sees them."""
     lines = []
     for exchange in recent(history, HISTORY_TOKENS):
         lines += [f"Reader: {_line(exchange.question)}", f"Book: {_line(exchange.answer[:ANSWER_CHARACTERS])}"]

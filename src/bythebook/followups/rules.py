@@ -1,7 +1,7 @@
-"""Follow-ups made standalone: a question that leans on the thread is asked again with what it leans on.
+"""Rewrites follow-ups as standalone questions: a question that refers to the thread is completed with what it refers to.
 
-Offline and by rule, for English; in other languages only what no grammar is needed for is done. A question that stands alone
-comes back as it was. `rewriting` has a model do the same, and falls back on this."""
+Works offline, by rules, for English; in other languages it does only what needs no grammar. A standalone question is returned
+unchanged. `rewrite` does the same with a model, and falls back on this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bythebook.index.lexical import words
 
 LONGEST = 300
 REMEMBERED = 20
-"""Exchanges that are looked at."""
+"""How many exchanges are read."""
 CONTEXT = 3
 """Phrases of the thread that are added where nothing in the question can be replaced by one."""
 

@@ -98,7 +98,7 @@ def small(word: str) -> bool:
 
 @lru_cache(maxsize=CACHED)
 def phrases(text: str) -> tuple[Phrase, ...]:
-    """Every phrase once, in the order of the text."""
+    """Returns every phrase once, in the order of the text."""
     found: dict[frozenset[str], Phrase] = {}
     for definite, run in _runs([match.group() for match in TOKEN.finditer(text)]):
         written = " ".join(run[-LONGEST_PHRASE:])

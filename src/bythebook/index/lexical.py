@@ -1,7 +1,7 @@
-"""Words as BM25 terms: how a text is cut into words, how words become terms, how much each weighs.
+"""BM25 terms: how a text is split into words, how words become terms, and how much each weighs.
 
 Nothing here depends on the other chunks of a book: the rarity of a term (IDF) is the engine's to know, at query time.
-Change anything that changes terms or weights, and LEXICAL_VERSION has to grow: indexes carry it in their manifest.
+A change to terms or weights needs a new LEXICAL_VERSION: indexes carry it in their manifest.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ LEXICAL_VERSION = 1
 K1 = 1.2
 B = 0.6
 AVERAGE_WORDS = 250.0
-FULL_WEIGHT = K1 + 1
-"""What a term's weight in a text tends to as it says nothing else."""
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",

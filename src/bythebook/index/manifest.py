@@ -1,4 +1,4 @@
-"""What made an index. An index and a program that disagree about it must say so, never search nonsense."""
+"""The manifest: what made an index. A program that does not match it must say so, never search nonsense."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from bythebook.books.model import CHUNKER_VERSION
-from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Mismatch
 from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.state import IngestionState
@@ -50,8 +49,10 @@ class Manifest:
         """Whether chunks made under one can stand beside chunks made under the other."""
         return self._made_by == other._made_by
 
-    def require(self, wanted: Manifest, *, book_id: str) -> None:
-        """Raise unless a program that makes chunks as `wanted` says can use this index."""
+    def require(self, embedder: str, *, book_id: str) -> None:
+        """Raise unless this program with the embedder of that name can use this index. The dimension is compared where a vector
+        meets the index (`swap.check_dimension`): a remote embedder would have to be asked for it here."""
+        wanted = wanted_manifest(embedder, self.dimension)
         if self.same_index(wanted):
             return
         raise Mismatch(
@@ -65,11 +66,12 @@ class Manifest:
 
     @property
     def _described(self) -> str:
-        return f"{self.embedder} ({self.dimension} dimensions, chunker {self.chunker_version}, lexical {self.lexical_version})"
+        return f"{self.embedder} (chunker {self.chunker_version}, lexical {self.lexical_version})"
 
 
 def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionState]:
-    """Which book is served from where. A `recreate` killed while it switched may have left two; the newer one is whole."""
+    """Returns the collection that serves each book. A `recreate` killed while it switched may have left two; the newer one is
+    complete."""
     states = [_state(stored) for manifest in collections.values() for stored in manifest.books.values()]
     newest_last = sorted(states, key=lambda state: (state.book_id, state.last_ingested))
     return {state.book_id: state for state in newest_last}
@@ -84,10 +86,11 @@ def _state(stored: Mapping[str, Any]) -> IngestionState:
     return IngestionState(**{**stored, **times})
 
 
-def wanted_manifest(embedder: Embedder) -> Manifest:
+def wanted_manifest(embedder: str, dimension: int) -> Manifest:
+    """What this program would write into a collection that it makes with the embedder of that name."""
     return Manifest(
-        embedder=embedder.name,
-        dimension=embedder.dimension,
+        embedder=embedder,
+        dimension=dimension,
         chunker_version=CHUNKER_VERSION,
         lexical_version=LEXICAL_VERSION,
     )

@@ -4,7 +4,8 @@ Also which fields an engine must index. Knows nothing of any engine; id and vect
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
@@ -15,6 +16,20 @@ from numpy.typing import NDArray
 
 from bythebook.books.model import Chunk, Span
 from bythebook.index.vectors import ChunkText, IndexedChunk, Terms
+
+
+class UnreadableRecord(ValueError):
+    """Something stored does not decode. The engines say where it is stored."""
+
+
+@contextmanager
+def decoding(what: str) -> Iterator[None]:
+    """Only what decodes runs in here: an error of our own must not pass for a damaged index."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise UnreadableRecord(f"{what} in it cannot be read: {reason}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +100,7 @@ def from_payload(
     embedding: NDArray[np.float32] | None = None,
     terms: Terms | None = None,
 ) -> IndexedChunk:
-    """Counts are worked out from the text again. A record that lacks a field raises KeyError: the engines map it."""
+    """Counts are worked out from the text again. Whoever reads a stored record does so within `decoding`."""
     span = Span(
         start=payload["span_start"],
         end=payload["span_end"],

@@ -5,13 +5,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from bythebook.books.model import BookWarning, Place
 
 Mode = Literal["incremental", "full", "recreate"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+RecordStatus = Literal["ingested", "interrupted"]
 NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What whoever orders an ingestion has said yes to: that another source takes the place of the book's own, and that more than
+    a third of its lessons go."""
+
+    replace: bool = False
+    remove: bool = False
+
+
+NO_CONSENT = Consent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +45,11 @@ class IngestionRecord:
     @property
     def chunk_count(self) -> int:
         return len(self.chunk_ids)
+
+    @property
+    def status(self) -> RecordStatus:
+        """One that was about to be replaced when its run ended is done again by the next."""
+        return "ingested" if self.fingerprint else "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +76,10 @@ class Failure:
 
     source_file: str
     reason: str
+
+
+def record_to_plain(record: IngestionRecord) -> dict[str, Any]:
+    """Document D's IngestionRecord, and whether it came to its end."""
+    names = ("source_file", "file_hash", "chunk_ids", "chunk_count", "ingested_at", "book_id", "title", "status")
+    places = {name: getattr(record.place, name) for name in ("module", "chapter", "lesson")}
+    return {**{name: getattr(record, name) for name in names}, **places}

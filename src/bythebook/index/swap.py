@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bythebook.errors import InvalidInput, Mismatch
 from bythebook.index.payload import to_payload
@@ -79,10 +80,15 @@ def _check(indexed: IndexedChunk, book_id: str, source_file: str, dimension: int
         raise ValueError(f"chunk {chunk.id} is of {chunk.book_id}:{chunk.source_file}, not of {book_id}:{source_file}")
     if indexed.embedding is None or indexed.terms is None or not np.isfinite(indexed.embedding).all():
         raise ValueError(f"chunk {chunk.id} of {source_file} has no usable embedding or no terms")
-    if indexed.embedding.shape != (dimension,):
+    check_dimension(indexed.embedding, dimension, book_id)
+
+
+def check_dimension(embedding: NDArray[np.float32], dimension: int, book_id: str) -> None:
+    """A server may have changed its model and kept the name."""
+    if embedding.shape != (dimension,):
         raise Mismatch(
-            f"An embedding of {indexed.embedding.shape[-1]} dimensions does not fit the index of '{book_id}', which has "
-            f"{dimension}. Configure its embedder again, or run: bythebook ingest --mode recreate"
+            f"An embedding of {embedding.shape[-1]} dimensions does not fit the index of '{book_id}', which has {dimension}. "
+            "Configure the embedder that made the index, or build it anew: bythebook ingest FOLDER --mode recreate"
         )
 
 

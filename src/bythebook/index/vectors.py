@@ -1,4 +1,4 @@
-"""The seam to the vector engine: what is stored, what is filtered, what is asked. Two engines speak it:
+"""The protocol of a vector engine: what is stored, filtered and searched. Two engines implement it:
 `qdrant_edge` (in process, the default) and `qdrant_server` (a Qdrant server or cluster)."""
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class VectorIndex(Protocol):
     async def drop(self, collection: str) -> None: ...
 
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
-        """All of it or nothing of it per lesson, whatever kills the process."""
+        """Replaces lessons, each completely or not at all, whatever kills the process."""
 
     async def remove_book(self, collection: str, book_id: str) -> None: ...
 
@@ -122,7 +122,7 @@ class VectorIndex(Protocol):
     async def chunks(
         self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
     ) -> list[IndexedChunk]:
-        """In the order of `ids`; those that are not there, or are another book's, are left out."""
+        """Returns chunks in the order of `ids`, without those that do not exist or belong to another book."""
 
     async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
         """The same, and much less of it."""
@@ -135,12 +135,12 @@ class VectorIndex(Protocol):
         """How rare each term is in the book, as `candidates` weighs it; a term that no chunk has is left out."""
 
     async def source_files(self, collection: str, book_id: str) -> dict[str, int]:
-        """How many chunks of each lesson the index holds."""
+        """Returns how many chunks of each lesson the index has."""
 
     async def settle(self, collection: str) -> None:
-        """After much writing: make it durable, and build what makes search fast."""
+        """Call it after much writing: makes it durable, and builds what makes search fast."""
 
     async def read_ahead(self, collection: str) -> None:
-        """Before many searches: have in memory what they will read."""
+        """Call it before many searches: reads what they need into memory."""
 
     async def close(self) -> None: ...

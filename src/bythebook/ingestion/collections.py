@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bythebook.books.model import Book
+from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StorageFailure
-from bythebook.index.manifest import Manifest
+from bythebook.index.manifest import Manifest, wanted_manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.progress import Mode
@@ -12,37 +13,40 @@ from bythebook.ingestion.records import Records
 
 
 class BookCollections:
-    def __init__(self, index: VectorIndex, records: Records, *, collection_name: str) -> None:
+    def __init__(self, index: VectorIndex, records: Records, embedder: Embedder, *, collection_name: str) -> None:
         self._index = index
         self._records = records
+        self._embedder = embedder
         self._collection_name = collection_name
 
-    async def choose(self, book: Book, state: IngestionState | None, wanted: Manifest, mode: Mode) -> str:
-        """The collection this run writes to. It may not exist yet."""
+    async def choose(self, book: Book, state: IngestionState | None, mode: Mode) -> str:
+        """The collection this run writes to. It may not exist yet. The embedder is asked for its dimension only where the
+        book may move: a vector that does not fit the collection it stays in is refused when it is written."""
         collections = await self._index.collections()
         if state and mode != "recreate":
             if state.collection_name in collections:
-                collections[state.collection_name].require(wanted, book_id=book.book_id)
+                collections[state.collection_name].require(self._embedder.name, book_id=book.book_id)
                 return state.collection_name
             raise StorageFailure(
                 f"The index of '{book.book_id}' (collection {state.collection_name}) is gone. "
-                "Bring it back from a backup, or build it anew: bythebook ingest FOLDER --mode recreate"
+                "Set QDRANT_COLLECTION_NAME back if it was changed, bring the index back from a backup, or build it anew: "
+                "bythebook ingest FOLDER --mode recreate"
             )
-        served = state.collection_name if state else None
+        served, wanted = state.collection_name if state else None, await self._wanted()
         for name, manifest in sorted(collections.items()):
             if name != served and manifest.same_index(wanted):
                 return name
         return self._free_name({*collections, served})
 
-    async def prepare(self, book: Book, state: IngestionState | None, wanted: Manifest, mode: Mode) -> str:
+    async def prepare(self, book: Book, state: IngestionState | None, mode: Mode) -> str:
         """A collection made ready for a book that is not served from it: what an interrupted run left there goes."""
         async with self._records.catalog_lock():
-            collection = await self.choose(book, state, wanted, mode)  # again: another worker may have just made one
+            collection = await self.choose(book, state, mode)  # again: another worker may have just made one
             await self._records.reserve(book.book_id, collection)
             if collection in await self._index.collections():
                 await self._index.remove_book(collection, book.book_id)
             else:
-                await self._index.create(collection, wanted)
+                await self._index.create(collection, await self._wanted())
             return collection
 
     async def serve(self, state: IngestionState, before: IngestionState | None) -> None:
@@ -64,6 +68,9 @@ class BookCollections:
                 if not await self._records.used_by_others(name, state.book_id):
                     await self._index.drop(name)
             await self._records.release(state.book_id, name)
+
+    async def _wanted(self) -> Manifest:
+        return wanted_manifest(self._embedder.name, await self._embedder.dimension())
 
     def _free_name(self, taken: set[str | None]) -> str:
         name, number = self._collection_name, 1

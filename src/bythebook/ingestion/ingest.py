@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.books.booktoml import read_book
 from bythebook.books.chunker import embedded_text
 from bythebook.books.model import Book, Chunk
 from bythebook.books.sandbox import Sandbox
@@ -28,13 +27,13 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
-from bythebook.index.manifest import wanted_manifest
-from bythebook.index.state import IngestionRecord, IngestionState
+from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.collections import BookCollections
+from bythebook.ingestion.identity import check_removal, identify
 from bythebook.ingestion.parser import Parsed, Parser, record_of
-from bythebook.ingestion.plan import Plan, PlannedLesson, make_plan
-from bythebook.ingestion.progress import Filled, IngestionEvent, Mode, Planned, Tally
+from bythebook.ingestion.plan import Plan, make_plan
+from bythebook.ingestion.progress import IngestionRun, IngestReport, Mode, Tally, Tell, nobody
 from bythebook.ingestion.records import Records
 
 WINDOW_CHUNKS = 256
@@ -67,19 +66,33 @@ class Ingestion:
         self._cache = cache
         self._embedder = embedder
         self._batches = Batches(embedder=embedder, cache=cache)
-        self._shelf = BookCollections(index, records, collection_name=collection_name)
+        self._shelf = BookCollections(index, records, embedder, collection_name=collection_name)
         self._max_file_bytes = max_file_bytes
         self._folder = folder
 
     async def run(
-        self, root: Path, *, book_id: str | None = None, mode: Mode = "incremental", dry_run: bool = False
-    ) -> AsyncIterator[IngestionEvent]:
-        """Planned, then Advanced as it goes, Filled where the book is about to move, then the Report."""
-        started, tally = datetime.now(UTC), Tally()
-        book, book_warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
-        state = await self._records.book(book.book_id)
-        wanted = wanted_manifest(self._embedder)
-        collection = await self._shelf.choose(book, state, wanted, mode)
+        self,
+        root: Path,
+        *,
+        book_id: str | None = None,
+        mode: Mode = "incremental",
+        dry_run: bool = False,
+        consent: Consent = NO_CONSENT,
+        tell: Tell = nobody,
+    ) -> IngestReport:
+        """All of it, one step after the other. Tells Planned, then Advanced as it goes."""
+        run = await self.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+        await tell(run.planned)
+        if dry_run:
+            return await self.rehearse(run)
+        return await self.serve(run, await self.write(run, tell))
+
+    async def plan(self, root: Path, *, book_id: str | None, mode: Mode, dry_run: bool, consent: Consent) -> IngestionRun:
+        """What there is to do. A book that comes, or moves to another collection, finds that one made ready."""
+        started = datetime.now(UTC)
+        identified = await identify(self._records, root, book_id=book_id, consent=consent)
+        book, state = identified.book, identified.state
+        collection = await self._shelf.choose(book, state, mode)
         fresh = mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
@@ -87,35 +100,67 @@ class Ingestion:
             root,
             book,
             known,
-            book_warnings=book_warnings,
+            book_warnings=identified.warnings,
             limit_bytes=self._max_file_bytes,
             sandbox=self._sandbox,
         )
         if not plan.pages:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
         if not dry_run:
+            if state and not consent.remove:
+                before = known or await self._records.records(book.book_id, state.collection_name)
+                check_removal(book, before, plan.pages, plan.kept)
             if fresh:
                 require_room(self._folder, TO_CREATE)
-                collection = await self._shelf.prepare(book, state, wanted, mode)
+                collection = await self._shelf.prepare(book, state, mode)
             plan = await self._healed(plan, collection, known)
-        work = plan.changed() if mode == "incremental" else list(plan.pages)
-        tally.failures.extend(plan.failures)
-        tally.warnings.extend(plan.warnings)
-        yield Planned(plan=plan, mode=mode, files_total=len(work), bytes_total=sum(page.size for page in work))
-        if dry_run:
-            await self._rehearse(root, plan, work, known, tally)
-        else:
-            async for _ in self._carry_out(root, plan, work, known, collection, tally):
-                yield tally.advanced()
-            serving = await self._serving(book, state, collection, root, mode)
-            if state is None or state.collection_name != collection:
-                yield Filled(state=serving)
-            await self._shelf.serve(serving, state)
-        total = 0 if dry_run else await self._index.count(collection, Filters(book_id=book.book_id))
-        yield tally.report(plan, mode, collection, dry_run=dry_run, total_chunks=total, started=started)
+        return IngestionRun(
+            root=root,
+            mode=mode,
+            plan=plan,
+            known=known,
+            before=state,
+            collection=collection,
+            started_at=started,
+            tally=Tally(failures=[*plan.failures], warnings=[*plan.warnings]),
+        )
 
-    def _parser(self, root: Path, plan: Plan) -> Parser:
-        return Parser(root=root, book=plan.book, limit_bytes=self._max_file_bytes, spread=self._spread, sandbox=self._sandbox)
+    async def write(self, run: IngestionRun, tell: Tell) -> IngestionState:
+        """The lessons go into the index; the book as it is to be served from there."""
+        await self._carry_out(run, tell)
+        await self._index.settle(run.collection)
+        book, before, now = run.plan.book, run.before, datetime.now(UTC)
+        full = run.mode != "incremental" or before is None
+        return IngestionState(
+            book_id=book.book_id,
+            title=book.title,
+            language=book.language,
+            collection_name=run.collection,
+            source_root=str(await asyncio.to_thread(run.root.resolve)),
+            total_chunks=await self._index.count(run.collection, Filters(book_id=book.book_id)),
+            last_full_ingest=now if full or before is None else before.last_full_ingest,
+            last_incremental_update=(before.last_incremental_update if before else None) if full else now,
+        )
+
+    async def serve(self, run: IngestionRun, state: IngestionState) -> IngestReport:
+        """Readers are answered from what was written."""
+        await self._shelf.serve(state, run.before)
+        return run.report(total_chunks=state.total_chunks)
+
+    async def rehearse(self, run: IngestionRun) -> IngestReport:
+        """A dry run: everything but the embedding and the writing."""
+        parser, pages, tally = self._parser(run), iter(run.work), run.tally
+        tally.count((), run.plan.deleted, run.known)
+        while window := await asyncio.to_thread(parser.window, pages, tally, chunks=WINDOW_CHUNKS):
+            keys = {cache_key(self._embedder.name, embedded_text(chunk)) for _, lesson in window for chunk in lesson.chunks}
+            tally.embedded += len(keys) - len(await self._cache.get(sorted(keys)))
+            tally.count(window, (), run.known)
+        return run.report(total_chunks=0, dry_run=True)
+
+    def _parser(self, run: IngestionRun) -> Parser:
+        return Parser(
+            root=run.root, book=run.plan.book, limit_bytes=self._max_file_bytes, spread=self._spread, sandbox=self._sandbox
+        )
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
         """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""
@@ -129,55 +174,36 @@ class Ingestion:
             deleted=tuple(sorted({*plan.deleted, *orphans})),
         )
 
-    async def _carry_out(
-        self,
-        root: Path,
-        plan: Plan,
-        work: Sequence[PlannedLesson],
-        known: Mapping[str, IngestionRecord],
-        collection: str,
-        tally: Tally,
-    ) -> AsyncIterator[None]:
+    async def _carry_out(self, run: IngestionRun, tell: Tell) -> None:
         """Lessons whose ids came from or go to another lesson are swapped in one step, together with those that go."""
-        parser = self._parser(root, plan)
+        parser, work, known, tally = self._parser(run), run.work, run.known, run.tally
         bases = {record.id_base: path for path, record in known.items()}
         moved = [page for page in work if bases.get(page.id_base, page.path) != page.path]
         moved += [page for page in work if page.path in known and known[page.path].id_base != page.id_base and page not in moved]
-        gone = plan.deleted
-        if moved or gone:
+        if moved or run.plan.deleted:
             lessons = await asyncio.to_thread(parser.parse, moved, tally)
-            async for _ in self._swap(plan.book, collection, lessons, known, tally, gone=gone):
-                yield
+            await self._swap(run, lessons, tell, gone=run.plan.deleted)
         rest = iter([page for page in work if page not in moved] if moved else work)
         while window := await asyncio.to_thread(parser.window, rest, tally, chunks=WINDOW_CHUNKS * self._slots):
-            async for _ in self._swap(plan.book, collection, window, known, tally):
-                yield
+            await self._swap(run, window, tell)
 
-    async def _swap(
-        self,
-        book: Book,
-        collection: str,
-        parsed: Sequence[Parsed],
-        known: Mapping[str, IngestionRecord],
-        tally: Tally,
-        *,
-        gone: Sequence[str] = (),
-    ) -> AsyncIterator[None]:
+    async def _swap(self, run: IngestionRun, parsed: Sequence[Parsed], tell: Tell, *, gone: Sequence[str] = ()) -> None:
         """Embed what is not known, replace the lessons in the index, record them."""
+        book, collection, tally = run.plan.book, run.collection, run.tally
         texts = {chunk.id: embedded_text(chunk) for _, lesson in parsed for chunk in lesson.chunks}
         keys = {id: cache_key(self._embedder.name, text) for id, text in texts.items()}
         vectors = await self._cache.get(list(dict.fromkeys(keys.values())))
         missing = {keys[id]: text for id, text in texts.items() if keys[id] not in vectors}
         before, size, known_already = tally.bytes, sum(page.size for page, _ in parsed), len(vectors)
         tally.lesson, tally.left = parsed[0][0].path if parsed else None, len(missing)
-        yield
+        await tell(tally.advanced())
         async with aclosing(self._batches.embed(missing)) as batches:
             async for embedded in batches:
                 vectors.update(embedded)
                 tally.embedded += len(embedded)
                 tally.left -= len(embedded)
                 tally.bytes = before + size * (len(vectors) - known_already) // (len(missing) + 1)
-                yield
+                await tell(tally.advanced())
         now = datetime.now(UTC)
         old = {held.chunk.id: held for held in await self._index.chunks(collection, book.book_id, list(texts))}
         replacements = [Replacement(source_file=path, chunks=()) for path in gone]
@@ -193,9 +219,9 @@ class Ingestion:
         await self._records.invalidate(book.book_id, collection, (replacement.source_file for replacement in replacements))
         await self._index.replace(collection, book.book_id, replacements)
         await self._records.save_records(book.book_id, collection, [record_of(book, one, now) for one in parsed], gone=gone)
-        tally.count(parsed, gone, known)
+        tally.count(parsed, gone, run.known)
         tally.bytes = before + size
-        yield
+        await tell(tally.advanced())
 
     def _indexed(
         self,
@@ -218,33 +244,6 @@ class Ingestion:
             embedded_at=old.embedded_at if old and not embedded_now else now,
             embedding=vector,
             terms=document_terms(text, book.language),
-        )
-
-    async def _rehearse(
-        self, root: Path, plan: Plan, work: Sequence[PlannedLesson], known: Mapping[str, IngestionRecord], tally: Tally
-    ) -> None:
-        """A dry run: everything but the embedding and the writing."""
-        parser, pages = self._parser(root, plan), iter(work)
-        tally.count((), plan.deleted, known)
-        while window := await asyncio.to_thread(parser.window, pages, tally, chunks=WINDOW_CHUNKS):
-            keys = {cache_key(self._embedder.name, embedded_text(chunk)) for _, lesson in window for chunk in lesson.chunks}
-            tally.embedded += len(keys) - len(await self._cache.get(sorted(keys)))
-            tally.count(window, (), known)
-
-    async def _serving(self, book: Book, state: IngestionState | None, collection: str, root: Path, mode: Mode) -> IngestionState:
-        """The book as it will be served from where this run wrote."""
-        await self._index.settle(collection)
-        now = datetime.now(UTC)
-        full = mode != "incremental" or state is None
-        return IngestionState(
-            book_id=book.book_id,
-            title=book.title,
-            language=book.language,
-            collection_name=collection,
-            source_root=str(await asyncio.to_thread(root.resolve)),
-            total_chunks=await self._index.count(collection, Filters(book_id=book.book_id)),
-            last_full_ingest=now if full or state is None else state.last_full_ingest,
-            last_incremental_update=(state.last_incremental_update if state else None) if full else now,
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from bythebook.books.model import BookWarning, Lesson
 from bythebook.index.state import MODES as MODES
@@ -36,10 +37,8 @@ class Advanced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
-    """All of the book lies where it was not served from before. It is served from there when this event has been seen to."""
-
-    state: IngestionState
+class CalibrationBegun:
+    """The lessons are in the index; relevance is being fitted to them. A book that is served already is so meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ class StaleCitation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:
-    """The last event: document D's IngestionJob counts, and what an author should look at."""
+    """How an ingestion ended: document D's IngestionJob counts, and what an author should look at."""
 
     book_id: str
     title: str
@@ -90,7 +89,13 @@ class IngestReport:
         return (self.completed_at - self.started_at).total_seconds()
 
 
-IngestionEvent = Planned | Advanced | Filled | IngestReport
+IngestionEvent = Planned | Advanced | CalibrationBegun
+Tell = Callable[[IngestionEvent], Awaitable[None]]
+"""Hears what an ingestion tells as it goes, which waits meanwhile."""
+
+
+async def nobody(_: object) -> None:
+    """Hears nothing."""
 
 
 @dataclass(slots=True)
@@ -131,27 +136,55 @@ class Tally:
         self.files += len(parsed)
         self.warnings.extend(warning for _, lesson in parsed for warning in lesson.warnings)
 
-    def report(
-        self, plan: Plan, mode: Mode, collection: str, *, dry_run: bool, total_chunks: int, started: datetime
-    ) -> IngestReport:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionRun:
+    """A run that is planned: what it has to do and has done. `before`: how the book is served so far, `known`: what is recorded
+    of it where this run writes."""
+
+    root: Path
+    mode: Mode
+    plan: Plan
+    known: Mapping[str, IngestionRecord]
+    before: IngestionState | None
+    collection: str
+    started_at: datetime
+    tally: Tally
+
+    @property
+    def work(self) -> Sequence[PlannedLesson]:
+        return self.plan.changed() if self.mode == "incremental" else self.plan.pages
+
+    @property
+    def moves(self) -> bool:
+        """Whether the book will be served from where it was not before."""
+        return self.before is None or self.before.collection_name != self.collection
+
+    @property
+    def planned(self) -> Planned:
+        work = self.work
+        return Planned(plan=self.plan, mode=self.mode, files_total=len(work), bytes_total=sum(page.size for page in work))
+
+    def report(self, *, total_chunks: int, dry_run: bool = False) -> IngestReport:
+        plan, tally = self.plan, self.tally
         return IngestReport(
             book_id=plan.book.book_id,
             title=plan.book.title,
-            mode=mode,
+            mode=self.mode,
             dry_run=dry_run,
-            collection_name=collection,
+            collection_name=self.collection,
             files_discovered=plan.discovered,
-            files_processed=self.files,
-            files_skipped=plan.discovered - self.files - len(self.failures),
+            files_processed=tally.files,
+            files_skipped=plan.discovered - tally.files - len(tally.failures),
             files_new=len(plan.new),
             files_modified=len(plan.modified),
             files_deleted=len(plan.deleted),
-            chunks_created=self.created,
-            chunks_deleted=self.deleted,
-            chunks_embedded=self.embedded,
+            chunks_created=tally.created,
+            chunks_deleted=tally.deleted,
+            chunks_embedded=tally.embedded,
             total_chunks=total_chunks,
-            started_at=started,
+            started_at=self.started_at,
             completed_at=datetime.now(UTC),
-            warnings=tuple(sorted(self.warnings, key=lambda warning: (warning.field, warning.source_file, warning.line))),
-            failures=tuple(self.failures),
+            warnings=tuple(sorted(tally.warnings, key=lambda warning: (warning.field, warning.source_file, warning.line))),
+            failures=tuple(tally.failures),
         )

@@ -7,23 +7,18 @@ changes, so that whoever is stopped in between leaves it to the next run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bythebook.grounding.calibration import METHOD
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.ingest import Ingestion
-from bythebook.ingestion.progress import Filled, IngestionEvent, IngestReport, Mode, Planned
+from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Mode, Tell, nobody
 from bythebook.ingestion.records import Records
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationBegun:
-    """The lessons are in the index; relevance is being fitted to them. A book that is served already is so meanwhile."""
-
 
 Coming = Callable[[], Coroutine[Any, Any, None]]
 """Ends when something comes that must not wait for a calibration."""
@@ -48,26 +43,30 @@ class Publisher:
         mode: Mode = "incremental",
         dry_run: bool = False,
         calibrate: bool = True,
+        consent: Consent = NO_CONSENT,
         coming: Coming = _nothing,
-    ) -> AsyncIterator[IngestionEvent | CalibrationBegun]:
-        """The ingestion's events; before its report the book is calibrated, if what it says changed. A book that comes, or
-        moves to another collection, is served from there only when it is calibrated. `coming`: the next run of the book, to
-        which calibrating one that is served is left."""
-        seen_to, was_fitted = dry_run or not calibrate, False
-        async for event in self.ingestion.run(root, book_id=book_id, mode=mode, dry_run=dry_run):
-            if isinstance(event, Planned) and not dry_run and (event.plan.changed() or event.plan.deleted):
-                was_fitted = await self._outdate(event.plan.book.book_id)
-            elif isinstance(event, Filled) and not seen_to:
-                yield CalibrationBegun()
-                await self.calibrator.calibrate(event.state, root)
-                seen_to = True
-            elif isinstance(event, IngestReport) and was_fitted and not _changed(event):
-                await self._mark(event.book_id, outdated=False)
-            elif isinstance(event, IngestReport) and not seen_to and not await self._fitted(event.book_id):
-                yield CalibrationBegun()
-                await _unless(coming, self.calibrate(event.book_id, root))
-            if not isinstance(event, Filled):
-                yield event
+        tell: Tell = nobody,
+    ) -> IngestReport:
+        """Ingest the book, and calibrate it if what it says changed. A book that comes, or moves to another collection, is
+        served from there only when it is calibrated. `coming`: the next run of the book, to which calibrating one that is
+        served is left."""
+        run = await self.ingestion.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+        await tell(run.planned)
+        if dry_run:
+            return await self.ingestion.rehearse(run)
+        id = run.plan.book.book_id
+        was_fitted = bool(run.plan.changed() or run.plan.deleted) and await self._outdate(id)
+        state = await self.ingestion.write(run, tell)
+        if run.moves and calibrate:
+            await tell(CalibrationBegun())
+            await self.calibrator.calibrate(state, root)
+        report = await self.ingestion.serve(run, state)
+        if was_fitted and not _changed(report):
+            await self._mark(id, outdated=False)
+        elif calibrate and not run.moves and not await self._fitted(id):
+            await tell(CalibrationBegun())
+            await _unless(coming, self.calibrate(id, root))
+        return report
 
     async def calibrate(self, book_id: str, root: Path) -> None:
         """Fit relevance to the book as it now stands in the index."""

@@ -7,13 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, delete, insert, select, update
 
 from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database
 from bythebook.database.statements import slices, upsert
 from bythebook.database.tables import books, ingestion_records, reservations
-from bythebook.database.whole import Transaction
 from bythebook.index.state import IngestionRecord, IngestionState
 
 
@@ -28,79 +27,80 @@ class Records:
         return self._database.alone("shelf")
 
     async def books(self) -> list[IngestionState]:
-        async with self._database.transaction() as connection:
-            rows = await connection.execute(select(books).order_by(books.c.book_id))
-            return [IngestionState(**row._mapping) for row in rows]
+        rows = await self._database.run(lambda connection: connection.execute(select(books).order_by(books.c.book_id)).all())
+        return [IngestionState(**row._mapping) for row in rows]
 
     async def book(self, book_id: str) -> IngestionState | None:
-        async with self._database.transaction() as connection:
-            row = (await connection.execute(select(books).where(books.c.book_id == book_id))).first()
-            return IngestionState(**row._mapping) if row else None
+        wanted = select(books).where(books.c.book_id == book_id)
+        row = await self._database.run(lambda connection: connection.execute(wanted).first())
+        return IngestionState(**row._mapping) if row else None
 
     async def save_book(self, state: IngestionState) -> None:
         """The book is served from `state.collection_name` from here on."""
-        async with self._database.transaction() as connection:
-            await upsert(connection, books, [asdict(state)], keys=("book_id",))
-
-    async def forget_book(self, book_id: str) -> None:
-        async with self._database.transaction() as connection:
-            for table in (ingestion_records, reservations, books):
-                await connection.execute(delete(table).where(table.c.book_id == book_id))
+        await self._database.run(lambda connection: upsert(connection, books, [asdict(state)], keys=("book_id",)))
 
     async def records(self, book_id: str, collection: str) -> dict[str, IngestionRecord]:
-        condition = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
-        async with self._database.transaction() as connection:
-            rows = await connection.execute(select(ingestion_records).where(condition))
-            return {row.source_file: _record(row) for row in rows}
+        wanted = select(ingestion_records).where(_here(ingestion_records, book_id, collection))
+        rows = await self._database.run(lambda connection: connection.execute(wanted).all())
+        return {row.source_file: _record(row) for row in rows}
 
     async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
         """Other collections that may hold some of this book: a run that did not finish."""
         other = (reservations.c.book_id == book_id) & (reservations.c.collection_name != collection)
-        async with self._database.transaction() as connection:
-            rows = await connection.execute(select(reservations.c.collection_name).where(other))
-            return [row.collection_name for row in rows]
+        wanted = select(reservations.c.collection_name).where(other)
+        return list(await self._database.run(lambda connection: connection.execute(wanted).scalars().all()))
 
     async def used_by_others(self, collection: str, book_id: str) -> bool:
         """Whether any other book is, or is being, put into this collection."""
         other = (reservations.c.collection_name == collection) & (reservations.c.book_id != book_id)
-        async with self._database.transaction() as connection:
-            return (await connection.execute(select(reservations).where(other).limit(1))).first() is not None
+        wanted = select(reservations).where(other).limit(1)
+        return await self._database.run(lambda connection: connection.execute(wanted).first()) is not None
 
     async def reserve(self, book_id: str, collection: str) -> None:
         """The book is about to be put into this collection, from its first lesson on."""
-        async with self._database.transaction() as connection:
-            await _release(connection, book_id, collection)
-            await connection.execute(insert(reservations).values(book_id=book_id, collection_name=collection))
+
+        def reserve(connection: Connection) -> None:
+            _release(connection, book_id, collection)
+            connection.execute(insert(reservations).values(book_id=book_id, collection_name=collection))
+
+        await self._database.run(reserve)
 
     async def release(self, book_id: str, collection: str) -> None:
         """Nothing of the book is in this collection any more."""
-        async with self._database.transaction() as connection:
-            await _release(connection, book_id, collection)
+        await self._database.run(lambda connection: _release(connection, book_id, collection))
 
     async def save_records(
         self, book_id: str, collection: str, records: Sequence[IngestionRecord], *, gone: Iterable[str] = ()
     ) -> None:
         """Replace the records of these lessons and forget those of lessons that are gone."""
-        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
-        async with self._database.transaction() as connection:
+        forgotten = delete(ingestion_records).where(_here(ingestion_records, book_id, collection))
+        rows = [_row(record, collection) for record in records]
+
+        def save(connection: Connection) -> None:
             for some in slices(sorted(gone)):
-                await connection.execute(delete(ingestion_records).where(here & ingestion_records.c.source_file.in_(some)))
-            rows = [_row(record, collection) for record in records]
-            await upsert(connection, ingestion_records, rows, keys=("book_id", "collection_name", "source_file"))
+                connection.execute(forgotten.where(ingestion_records.c.source_file.in_(some)))
+            upsert(connection, ingestion_records, rows, keys=("book_id", "collection_name", "source_file"))
+
+        await self._database.run(save)
 
     async def invalidate(self, book_id: str, collection: str, source_files: Iterable[str]) -> None:
         """These lessons are about to be replaced. Until they are recorded again they count as changed, whatever the files say."""
-        here = (ingestion_records.c.book_id == book_id) & (ingestion_records.c.collection_name == collection)
-        async with self._database.transaction() as connection:
+        doubted = update(ingestion_records).where(_here(ingestion_records, book_id, collection)).values(fingerprint="")
+
+        def mark(connection: Connection) -> None:
             for some in slices(sorted(source_files)):
-                doubted = update(ingestion_records).where(here & ingestion_records.c.source_file.in_(some))
-                await connection.execute(doubted.values(fingerprint=""))
+                connection.execute(doubted.where(ingestion_records.c.source_file.in_(some)))
+
+        await self._database.run(mark)
 
 
-async def _release(connection: Transaction, book_id: str, collection: str) -> None:
+def _release(connection: Connection, book_id: str, collection: str) -> None:
     for table in (ingestion_records, reservations):
-        here = (table.c.book_id == book_id) & (table.c.collection_name == collection)
-        await connection.execute(delete(table).where(here))
+        connection.execute(delete(table).where(_here(table, book_id, collection)))
+
+
+def _here(table: Table, book_id: str, collection: str) -> ColumnElement[bool]:
+    return (table.c.book_id == book_id) & (table.c.collection_name == collection)
 
 
 def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:

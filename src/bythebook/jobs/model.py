@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from bythebook.index.state import Failure, Mode
+from bythebook.index.state import NO_CONSENT, Consent, Failure, Mode
 
 JobStatus = Literal["queued", "running", "completed", "failed"]
 STATUSES: tuple[JobStatus, ...] = get_args(JobStatus)
@@ -42,6 +42,7 @@ class Order:
     book_id: str
     source: Source
     mode: Mode = "incremental"
+    consent: Consent = NO_CONSENT
 
     @property
     def host(self) -> str | None:
@@ -109,11 +110,12 @@ class Job:
     cancel_requested: bool
     owner: str | None
     lease_expires_at: datetime | None
+    consent: Consent = NO_CONSENT
     report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def order(self) -> Order:
-        return Order(book_id=self.book_id, source=self.source, mode=self.mode)
+        return Order(book_id=self.book_id, source=self.source, mode=self.mode, consent=self.consent)
 
     @property
     def worker(self) -> str | None:
@@ -137,6 +139,16 @@ def source_to_plain(source: Source) -> dict[str, str]:
     if isinstance(source, Folder):
         return {"folder": str(source.path)}
     return {"git": source.url, "branch": source.branch, "folder": source.folder}
+
+
+def order_to_plain(order: Order) -> dict[str, Any]:
+    """The source, and beside it what was said yes to: an order that says more is another order."""
+    said = {name: True for name, given in asdict(order.consent).items() if given}
+    return {**source_to_plain(order.source), **said}
+
+
+def consent_from_plain(plain: Mapping[str, Any]) -> Consent:
+    return Consent(replace=bool(plain.get("replace")), remove=bool(plain.get("remove")))
 
 
 def source_from_plain(plain: Mapping[str, str], host: str | None) -> Source:

@@ -1,12 +1,14 @@
-"""The course of a running job: the events it tells, and how far they say it has got."""
+"""What a running job tells: its events, how far they say it has got, and who follows them."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
+from typing import Any
 
-from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Planned
-from bythebook.ingestion.publisher import CalibrationBegun
+from bythebook.ingestion.progress import Advanced, CalibrationBegun, IngestionEvent, IngestReport, Planned
 from bythebook.jobs.model import Progress, Stage
 
 
@@ -18,7 +20,30 @@ class WaitBegun:
     seconds: float
 
 
-JobEvent = IngestionEvent | CalibrationBegun | WaitBegun
+JobEvent = IngestionEvent | WaitBegun | IngestReport
+"""The report comes last."""
+TellJob = Callable[[JobEvent], Awaitable[None]]
+
+
+async def follow(work: Callable[[TellJob], Coroutine[Any, Any, IngestReport]]) -> AsyncGenerator[JobEvent, None]:
+    """What the work tells, and its report. Who stops following stops the work, and goes on when it has stopped."""
+    told: asyncio.Queue[JobEvent | None] = asyncio.Queue()
+    task = asyncio.create_task(work(told.put))
+    task.add_done_callback(lambda _: told.put_nowait(None))
+    try:
+        while (event := await told.get()) is not None:
+            yield event
+        yield await task
+    finally:
+        task.cancel()
+        await ended(task)
+
+
+async def ended(task: asyncio.Task[Any]) -> None:
+    """Waits for it. What it raised is known, or no longer of interest."""
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
 
 
 class JobProgress:

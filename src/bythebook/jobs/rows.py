@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row
 
 from bythebook.index.state import Failure
-from bythebook.jobs.model import Job, Order, Progress, source_from_plain, source_to_plain
+from bythebook.jobs.model import Job, Order, Progress, consent_from_plain, order_to_plain, source_from_plain
 
 if TYPE_CHECKING:
     from bythebook.ingestion.progress import IngestReport
@@ -30,7 +30,7 @@ def new_row(order: Order, now: datetime) -> dict[str, Any]:
         "book_id": order.book_id,
         "mode": order.mode,
         "status": "queued",
-        "source": source_to_plain(order.source),
+        "source": order_to_plain(order),
         "host": order.host,
         "queued_at": now,
         "run_after": now,
@@ -44,6 +44,7 @@ def job_of(row: Row[Any]) -> Job:
     return Job(
         **{name: getattr(row, name) for name in KEPT_AS_THEY_ARE},
         source=source_from_plain(row.source, row.host),
+        consent=consent_from_plain(row.source),
         failed_files=tuple(Failure(**failure) for failure in row.failed_files),
         progress=Progress(**row.progress) if row.progress and row.status == "running" else None,
         report=row.report or {},

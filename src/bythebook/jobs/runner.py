@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
-from typing import Any
 from uuid import uuid4
 
 from bythebook.errors import BookError, RateLimited, Rejected, Unavailable
-from bythebook.ingestion.progress import Advanced, IngestReport
+from bythebook.ingestion.progress import Advanced, IngestReport, nobody
 from bythebook.ingestion.publisher import Publisher
 from bythebook.jobs.model import Job
-from bythebook.jobs.progress import JobEvent, JobProgress, WaitBegun
+from bythebook.jobs.progress import JobEvent, JobProgress, TellJob, WaitBegun, ended
 from bythebook.jobs.sources import Sources
 from bythebook.jobs.stale_answers import mark_stale
 from bythebook.jobs.store import Jobs
@@ -69,14 +68,13 @@ class JobRunner:
         if self.alone:
             await self.jobs.hand_back_all(this_host(), unless_of=PROCESS)
 
-    async def run(self, job: Job, *, calibrate: bool = True) -> AsyncIterator[JobEvent]:
-        """The job's events. It is ended in the store before the report is told, or before the error is raised."""
+    async def run(self, job: Job, *, calibrate: bool = True, tell: TellJob = nobody) -> IngestReport:
+        """The job is ended in the store before the report is given, or the error raised."""
         try:
-            async with aclosing(self._watched(job, calibrate)) as events:
-                async for event in events:
-                    if isinstance(event, IngestReport) and not await self.jobs.complete(job, event):
-                        raise _lost(job)
-                    yield event
+            report = await self._watched(job, calibrate, tell)
+            if not await self.jobs.complete(job, report):
+                raise _lost(job)
+            return report
         except Cancelled:
             await self.jobs.fail_cancelled(job)
             raise
@@ -85,45 +83,42 @@ class JobRunner:
         except BookError as error:
             await self.jobs.fail(job, str(error))
             raise
-        except (asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
             await asyncio.shield(self._leave(job))
             raise
 
-    async def _watched(self, job: Job, calibrate: bool) -> AsyncGenerator[JobEvent]:
-        """The work's events, until the watch over the lease says that it must end."""
-        course = JobProgress(died_at=job.progress.place if job.progress else None)
-        work = self._persistent(job, course, calibrate)
+    async def _watched(self, job: Job, calibrate: bool, tell: TellJob) -> IngestReport:
+        """The work, until the watch over the lease says that it must end."""
+        progress = JobProgress(died_at=job.progress.place if job.progress else None)
         over = asyncio.Event()
-        watch = asyncio.create_task(self._keep(job, course, over))
+
+        async def note(event: JobEvent) -> None:
+            if progress.note(event):
+                with suppress(Unavailable):  # the watch over the lease sees to that
+                    await self.jobs.renew(job, progress.progress())
+            await tell(event)
+
+        work = asyncio.create_task(self._persistent(job, progress, calibrate, note))
+        watch = asyncio.create_task(self._keep(job, progress, over))
         try:
-            while True:
-                step = asyncio.create_task(_next(work))
-                try:
-                    await asyncio.wait({step, watch}, return_when=asyncio.FIRST_COMPLETED)
-                    if watch.done():
-                        watch.result()  # raises why
-                    event = await step
-                finally:
-                    await _stopped(step)
-                if event is None:
-                    return
-                if course.note(event):
-                    with suppress(Unavailable):  # the watch over the lease sees to that
-                        await self.jobs.renew(job, course.progress())
-                yield event
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if watch.done():
+                watch.result()  # raises why
+            return await work
         finally:
             over.set()
-            await _ended(watch)
-            await work.aclose()
+            work.cancel()
+            await ended(work)
+            await ended(watch)
 
-    async def _keep(self, job: Job, course: JobProgress, over: asyncio.Event) -> None:
+    async def _keep(self, job: Job, progress: JobProgress, over: asyncio.Event) -> None:
         """Renew the lease until the work is over; raise when it is no longer ours or no longer wanted. A renewal that has
         begun is not broken off: a connection in the middle of a statement would be lost."""
         if job.cancel_requested:
             raise Cancelled(f"Job {job.job_id} was cancelled.")
         while not await _happens(over, RENEWAL_SECONDS):
             try:
-                standing = await self.jobs.renew(job, course.progress())
+                standing = await self.jobs.renew(job, progress.progress())
             except Unavailable:  # the database is away: the lease may run out, and whoever comes first goes on
                 continue
             if standing == "lost":
@@ -131,30 +126,38 @@ class JobRunner:
             if standing == "cancelled":
                 raise Cancelled(f"Job {job.job_id} was cancelled.")
 
-    async def _persistent(self, job: Job, course: JobProgress, calibrate: bool) -> AsyncGenerator[JobEvent]:
+    async def _persistent(self, job: Job, progress: JobProgress, calibrate: bool, tell: TellJob) -> IngestReport:
         """Run it again after an outage: what is done is known, and not done twice. Progress restores all patience."""
         failures = 0
+
+        async def go_on(event: JobEvent) -> None:
+            nonlocal failures
+            if isinstance(event, Advanced) and (event.files_done or event.chunks_embedded):
+                failures = 0
+            await tell(event)
+
         while True:
             try:
-                course.enter("fetching")
-                root = await self.sources.fetch(job.source)
-                course.enter("reading")
-                coming = partial(self._another, job)
-                async for event in self.publisher.run(
-                    root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, coming=coming
-                ):
-                    failures = 0 if isinstance(event, Advanced) else failures
-                    yield await self._with_impact(job, event) if isinstance(event, IngestReport) else event
-                return
+                return await self._once(job, progress, calibrate, go_on)
             except Rejected:
                 raise
             except Unavailable as error:
                 failures += 1
-                if failures > TRIES or (self.attended and not course.planned):
+                if failures > TRIES or (self.attended and not progress.planned):
                     raise
                 pause = _pause_seconds(failures, error)
-                yield WaitBegun(reason=str(error), seconds=pause)
+                await tell(WaitBegun(reason=str(error), seconds=pause))
                 await self.sleep(pause)
+
+    async def _once(self, job: Job, progress: JobProgress, calibrate: bool, tell: TellJob) -> IngestReport:
+        progress.enter("fetching")
+        root = await self.sources.fetch(job.source)
+        progress.enter("reading")
+        coming = partial(self._another, job)
+        report = await self.publisher.run(
+            root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, consent=job.consent, coming=coming, tell=tell
+        )
+        return await self._with_impact(job, report)
 
     async def _another(self, job: Job) -> None:
         """Until another job of the book waits for this one's end."""
@@ -175,10 +178,6 @@ class JobRunner:
             await (self.jobs.fail_cancelled(job) if self.attended else self.jobs.hand_back(job))
 
 
-async def _next(work: AsyncIterator[JobEvent]) -> JobEvent | None:
-    return await anext(work, None)
-
-
 async def _happens(event: asyncio.Event, within_seconds: float) -> bool:
     try:
         async with asyncio.timeout(within_seconds):
@@ -186,18 +185,6 @@ async def _happens(event: asyncio.Event, within_seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-async def _stopped(task: asyncio.Task[Any]) -> None:
-    task.cancel()
-    await _ended(task)
-
-
-async def _ended(task: asyncio.Task[Any]) -> None:
-    """What it raised is known, or no longer of interest."""
-    await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()
 
 
 def _lost(job: Job) -> Lost:

@@ -7,24 +7,24 @@ time. SQLite is one machine.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Text, and_, cast, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Text, and_, cast, func, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from bythebook.database.engine import Database
-from bythebook.database.statements import clock
+from bythebook.database.statements import now as time_of
 from bythebook.database.tables import jobs
-from bythebook.database.whole import Transaction
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.jobs.model import Job, JobStatus, Order, Progress, source_to_plain
+from bythebook.jobs.model import Job, JobStatus, Order, Progress, order_to_plain
 from bythebook.jobs.rows import job_of, new_row, progress_columns, report_columns
 
 if TYPE_CHECKING:
     from bythebook.ingestion.progress import IngestReport
+
+T = TypeVar("T")
 
 LEASE = timedelta(seconds=10)
 ATTEMPTS_MAX = 10
@@ -49,36 +49,45 @@ class Jobs:
 
     async def queue(self, order: Order) -> Job:
         """A queued job that would do the same is the same job."""
-        async with self._alone(order.book_id) as (connection, now):
-            same = await _first(connection, _same(order), jobs.c.status == "queued")
-            return same or await _insert(connection, new_row(order, now))
+
+        def queue(connection: Connection, now: datetime) -> Job:
+            same = _first(connection, _same(order), jobs.c.status == "queued")
+            return same or _insert(connection, new_row(order, now))
+
+        return await self._alone(order.book_id, queue)
 
     async def start(self, order: Order, owner: str) -> Job | None:
         """Begin at once, going on with what a dead worker left of the same. None while another job of the book runs."""
-        async with self._alone(order.book_id) as (connection, now):
-            running = await _first(connection, jobs.c.book_id == order.book_id, jobs.c.status == "running")
+
+        def start(connection: Connection, now: datetime) -> Job | None:
+            running = _first(connection, jobs.c.book_id == order.book_id, jobs.c.status == "running")
             if running and not _lapsed_at(running, now):
                 return None
             if running and running.order == order:
-                return await _lease(connection, jobs.c.job_id == running.job_id, owner, now)
+                return _lease(connection, jobs.c.job_id == running.job_id, owner, now)
             if running:
-                await _end(connection, running, now, error_message=INTERRUPTED.format(job_id=running.job_id))
-            queued = await _first(connection, _same(order), jobs.c.status == "queued")
-            job = queued or await _insert(connection, new_row(order, now))
-            return await _lease(connection, jobs.c.job_id == job.job_id, owner, now)
+                _end(connection, running, now, error_message=INTERRUPTED.format(job_id=running.job_id))
+            queued = _first(connection, _same(order), jobs.c.status == "queued")
+            job = queued or _insert(connection, new_row(order, now))
+            return _lease(connection, jobs.c.job_id == job.job_id, owner, now)
+
+        return await self._alone(order.book_id, start)
 
     async def claim(self, owner: str, host: str) -> Job | None:
         """The job to do next: one whose worker died, else the one that waits longest and whose book has none running."""
+        here = or_(jobs.c.host.is_(None), jobs.c.host == host)
+
+        def claim(connection: Connection, now: datetime) -> Job | None:
+            lapsed = and_(jobs.c.status == "running", _lapsed(now), here)
+            if taken := _lease(connection, _next(lapsed, jobs.c.lease_expires_at), owner, now):
+                return _unless_worn_out(connection, taken, now)
+            busy = jobs.alias("busy")
+            alone = ~select(busy.c.job_id).where(busy.c.book_id == jobs.c.book_id, busy.c.status == "running").exists()
+            waiting = and_(jobs.c.status == "queued", here, alone)  # whenever it was queued: clocks are set back
+            return _lease(connection, _next(waiting, jobs.c.run_after, jobs.c.job_id), owner, now)
+
         try:
-            async with self._timed() as (connection, now):
-                here = or_(jobs.c.host.is_(None), jobs.c.host == host)
-                lapsed = and_(jobs.c.status == "running", _lapsed(now), here)
-                if taken := await _lease(connection, _next(lapsed, jobs.c.lease_expires_at), owner, now):
-                    return await self._unless_worn_out(connection, taken, now)
-                busy = jobs.alias("busy")
-                alone = ~select(busy.c.job_id).where(busy.c.book_id == jobs.c.book_id, busy.c.status == "running").exists()
-                waiting = and_(jobs.c.status == "queued", here, alone)  # whenever it was queued: clocks are set back
-                return await _lease(connection, _next(waiting, jobs.c.run_after, jobs.c.job_id), owner, now)
+            return await self._timed(claim)
         except StorageFailure as failure:
             if isinstance(failure.__cause__, IntegrityError):  # another worker began a job of this book in the same moment
                 return None
@@ -86,47 +95,47 @@ class Jobs:
 
     async def renew(self, job: Job, progress: Progress) -> LeaseState:
         """Tell how far it is, and learn whether to go on."""
-        async with self._timed() as (connection, now):
-            changes = update(jobs).where(_held(job)).values(lease_expires_at=now + LEASE, **progress_columns(progress))
-            row = (await connection.execute(changes.returning(jobs.c.cancel_requested))).first()
+        changes = update(jobs).where(_held(job)).values(**progress_columns(progress)).returning(jobs.c.cancel_requested)
+        row = await self._timed(lambda connection, now: connection.execute(changes.values(lease_expires_at=now + LEASE)).first())
         return "lost" if row is None else "cancelled" if row.cancel_requested else "ours"
 
     async def complete(self, job: Job, report: IngestReport) -> bool:
         """False where the job has become another worker's."""
-        async with self._timed() as (connection, now):
-            return await _end(connection, job, now, status="completed", error_message=None, **report_columns(report))
+        done = report_columns(report)
+        return await self._timed(
+            lambda connection, now: _end(connection, job, now, status="completed", error_message=None, **done)
+        )
 
     async def fail(self, job: Job, message: str) -> bool:
-        async with self._timed() as (connection, now):
-            return await _end(connection, job, now, error_message=message)
+        return await self._timed(lambda connection, now: _end(connection, job, now, error_message=message))
 
     async def fail_cancelled(self, job: Job) -> bool:
-        async with self._timed() as (connection, now):
-            return await _end_cancelled(connection, job, now)
+        return await self._timed(lambda connection, now: _end_cancelled(connection, job, now))
 
     async def hand_back(self, job: Job) -> None:
         """Its worker stops in good order: the next one need not wait for the lease to run out."""
-        async with self._timed() as (connection, now):
-            left = update(jobs).where(_held(job)).values(lease_expires_at=now - LEASE, progress=None)
-            await connection.execute(left)
+        left = update(jobs).where(_held(job)).values(progress=None)
+        await self._timed(lambda connection, now: connection.execute(left.values(lease_expires_at=now - LEASE)))
 
     async def hand_back_all(self, host: str, *, unless_of: str) -> None:
         """For a process that knows that no other of its machine can be running jobs."""
         here = jobs.c.owner.startswith(f"{host}:", autoescape=True)
         mine = jobs.c.owner.startswith(f"{host}:{unless_of}:", autoescape=True)
-        async with self._timed() as (connection, now):
-            dead = update(jobs).where(jobs.c.status == "running", here, ~mine)
-            await connection.execute(dead.values(lease_expires_at=now - LEASE))
+        dead = update(jobs).where(jobs.c.status == "running", here, ~mine)
+        await self._timed(lambda connection, now: connection.execute(dead.values(lease_expires_at=now - LEASE)))
 
     async def cancel(self, job_id: int) -> Job:
         """A queued job ends now; a running one when its worker next renews; one that has ended stays as it is."""
-        async with self._timed() as (connection, now):
+
+        def cancel(connection: Connection, now: datetime) -> Job:
             asked = update(jobs).where(jobs.c.job_id == job_id, jobs.c.status.in_(("queued", "running")))
-            await connection.execute(asked.values(cancel_requested=True))
-            job = await _get(connection, job_id)
+            connection.execute(asked.values(cancel_requested=True))
+            job = _get(connection, job_id)
             if job.status == "queued" or (job.status == "running" and _lapsed_at(job, now)):
-                await _end_cancelled(connection, job, now)
-            return await _get(connection, job_id)
+                _end_cancelled(connection, job, now)
+            return _get(connection, job_id)
+
+        return await self._timed(cancel)
 
     async def retry(self, job_id: int) -> Job:
         """A new job that does the same: document D knows no way out of `failed`."""
@@ -136,8 +145,7 @@ class Jobs:
         return await self.queue(job.order)
 
     async def get(self, job_id: int) -> Job:
-        async with self._database.transaction() as connection:
-            return await _get(connection, job_id)
+        return await self._database.run(lambda connection: _get(connection, job_id))
 
     async def list(
         self,
@@ -152,44 +160,44 @@ class Jobs:
         for column, value in ((jobs.c.book_id, book_id), (jobs.c.status, status)):
             wanted = wanted if value is None else wanted.where(column == value)
         wanted = wanted if before is None else wanted.where(jobs.c.job_id < before)
-        async with self._database.transaction() as connection:
-            return [job_of(row) for row in await connection.execute(wanted)]
+        return [job_of(row) for row in await self._database.run(lambda connection: connection.execute(wanted).all())]
 
     async def counts(self) -> dict[str, int]:
         """How many jobs there are in each status that has any."""
-        async with self._database.transaction() as connection:
-            rows = await connection.execute(select(jobs.c.status, func.count()).group_by(jobs.c.status))
-            return {row[0]: row[1] for row in rows}
+        counted = select(jobs.c.status, func.count()).group_by(jobs.c.status)
+        return {row[0]: row[1] for row in await self._database.run(lambda connection: connection.execute(counted).all())}
 
-    async def _unless_worn_out(self, connection: Transaction, job: Job, now: datetime) -> Job | None:
-        """A job that kills every worker must not go on killing them."""
-        last = job.progress
-        if last and last.place and last.place == last.died_at:
-            await _end(connection, job, now, error_message=DEADLY.format(lesson=last.lesson, job_id=job.job_id))
-        elif job.attempts > ATTEMPTS_MAX:
-            await _end(connection, job, now, error_message=WORN_OUT.format(attempts=ATTEMPTS_MAX, job_id=job.job_id))
-        else:
-            return job
-        return None
+    async def _timed(self, work: Callable[[Connection, datetime], T]) -> T:
+        """One transaction that knows the time."""
+        return await self._database.run(lambda connection: work(connection, time_of(connection)))
 
-    @asynccontextmanager
-    async def _timed(self) -> AsyncIterator[tuple[Transaction, datetime]]:
-        async with self._database.transaction() as connection:
-            yield connection, await clock(connection)
-
-    @asynccontextmanager
-    async def _alone(self, book_id: str) -> AsyncIterator[tuple[Transaction, datetime]]:
+    async def _alone(self, book_id: str, work: Callable[[Connection, datetime], T]) -> T:
         """Nobody else orders or begins jobs of this book meanwhile."""
-        async with self._database.transaction() as connection:
+
+        def locked(connection: Connection) -> T:
             if connection.dialect.name == "postgresql":
-                await connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"jobs of {book_id}"))))
+                connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"jobs of {book_id}"))))
             else:
-                await connection.execute(text("BEGIN IMMEDIATE"))
-            yield connection, await clock(connection)
+                connection.execute(text("BEGIN IMMEDIATE"))
+            return work(connection, time_of(connection))
+
+        return await self._database.run(locked)
+
+
+def _unless_worn_out(connection: Connection, job: Job, now: datetime) -> Job | None:
+    """A job that kills every worker must not go on killing them."""
+    last = job.progress
+    if last and last.place and last.place == last.died_at:
+        _end(connection, job, now, error_message=DEADLY.format(lesson=last.lesson, job_id=job.job_id))
+    elif job.attempts > ATTEMPTS_MAX:
+        _end(connection, job, now, error_message=WORN_OUT.format(attempts=ATTEMPTS_MAX, job_id=job.job_id))
+    else:
+        return job
+    return None
 
 
 def _same(order: Order) -> ColumnElement[bool]:
-    source = cast(jobs.c.source, Text) == json.dumps(source_to_plain(order.source))
+    source = cast(jobs.c.source, Text) == json.dumps(order_to_plain(order))
     return and_(jobs.c.book_id == order.book_id, jobs.c.mode == order.mode, source, ~jobs.c.cancel_requested)
 
 
@@ -211,7 +219,7 @@ def _next(condition: ColumnElement[bool], *order: ColumnElement[Any]) -> ColumnE
     return jobs.c.job_id == found.scalar_subquery()
 
 
-async def _lease(connection: Transaction, which: ColumnElement[bool], owner: str, now: datetime) -> Job | None:
+def _lease(connection: Connection, which: ColumnElement[bool], owner: str, now: datetime) -> Job | None:
     begun = (
         update(jobs)
         .where(which)
@@ -223,30 +231,30 @@ async def _lease(connection: Transaction, which: ColumnElement[bool], owner: str
             attempts=jobs.c.attempts + 1,
         )
     )
-    row = (await connection.execute(begun.returning(jobs))).first()
+    row = connection.execute(begun.returning(jobs)).first()
     return job_of(row) if row else None
 
 
-async def _insert(connection: Transaction, row: dict[str, Any]) -> Job:
-    return job_of((await connection.execute(insert(jobs).values(**row).returning(jobs))).one())
+def _insert(connection: Connection, row: dict[str, Any]) -> Job:
+    return job_of(connection.execute(insert(jobs).values(**row).returning(jobs)).one())
 
 
-async def _first(connection: Transaction, *conditions: ColumnElement[bool]) -> Job | None:
-    row = (await connection.execute(select(jobs).where(*conditions).order_by(jobs.c.job_id).limit(1))).first()
+def _first(connection: Connection, *conditions: ColumnElement[bool]) -> Job | None:
+    row = connection.execute(select(jobs).where(*conditions).order_by(jobs.c.job_id).limit(1)).first()
     return job_of(row) if row else None
 
 
-async def _get(connection: Transaction, job_id: int) -> Job:
-    if found := await _first(connection, jobs.c.job_id == job_id):
+def _get(connection: Connection, job_id: int) -> Job:
+    if found := _first(connection, jobs.c.job_id == job_id):
         return found
     raise NotFound(f"There is no job {job_id}. 'bythebook jobs list' shows those there are.")
 
 
-async def _end_cancelled(connection: Transaction, job: Job, now: datetime) -> bool:
-    return await _end(connection, job, now, error_message=CANCELLED.format(job_id=job.job_id), cancel_requested=True)
+def _end_cancelled(connection: Connection, job: Job, now: datetime) -> bool:
+    return _end(connection, job, now, error_message=CANCELLED.format(job_id=job.job_id), cancel_requested=True)
 
 
-async def _end(connection: Transaction, job: Job, now: datetime, *, status: JobStatus = "failed", **columns: Any) -> bool:
+def _end(connection: Connection, job: Job, now: datetime, *, status: JobStatus = "failed", **columns: Any) -> bool:
     """Only if the job is still as `job` has it: another worker's is left alone."""
     as_it_was = and_(jobs.c.job_id == job.job_id, jobs.c.status == job.status, jobs.c.owner.is_not_distinct_from(job.owner))
     seconds = round((now - job.started_at).total_seconds()) if job.started_at else None
@@ -255,5 +263,5 @@ async def _end(connection: Transaction, job: Job, now: datetime, *, status: JobS
         .where(as_it_was)
         .values(status=status, completed_at=now, duration_seconds=max(0, seconds) if seconds is not None else None, **columns)
     )
-    rows = await connection.execute(ended.values(owner=None, lease_expires_at=None).returning(jobs.c.job_id))
+    rows = connection.execute(ended.values(owner=None, lease_expires_at=None).returning(jobs.c.job_id))
     return rows.first() is not None

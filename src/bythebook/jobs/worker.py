@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -50,19 +49,10 @@ class Worker:
             return None
 
     async def _run(self, job: Job) -> None:
+        async def tell(event: JobEvent) -> None:
+            self.listener(job, event)
+
         try:
-            async for event in self.runner.run(job):
-                self.listener(job, event)
+            self.listener(job, await self.runner.run(job, tell=tell))
         except BookError as error:
             self.listener(job, error)
-
-
-@asynccontextmanager
-async def working(worker: Worker) -> AsyncIterator[None]:
-    """A worker beside whatever else this process does; stopped at the end, its job handed back."""
-    task = asyncio.create_task(worker.work(), name="worker")
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})

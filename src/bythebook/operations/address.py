@@ -33,7 +33,7 @@ class ServerAddress:
 
 @contextmanager
 def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
-    """While this holds, commands that want this index come to the server."""
+    """While this is held, commands that need this index go to the server."""
     address = ServerAddress(
         host=REACHED_BY.get(host, host), port=port, pid=os.getpid(), version=__version__, token=secrets.token_urlsafe(32)
     )
@@ -48,7 +48,7 @@ def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
 
 
 def read_address(index_folder: Path) -> ServerAddress | None:
-    """None where no server left one that can be read. One that did may be gone all the same."""
+    """Reads the address that a server left, or None. That server may be gone all the same."""
     try:
         return from_plain(ServerAddress, json.loads((index_folder / SERVER_FILE).read_text("utf-8")))
     except (OSError, ValueError):
@@ -56,12 +56,12 @@ def read_address(index_folder: Path) -> ServerAddress | None:
 
 
 def proof(address: ServerAddress, nonce: str) -> str:
-    """What only who knows the token can say, so that nothing is told to a stranger on a port that was ours."""
+    """Returns what only a holder of the token can compute, so that nothing is told to a stranger on a port that was ours."""
     return hmac.digest(address.token.encode(), nonce.encode(), "sha256").hex()
 
 
 def _write(file: Path, text: str) -> None:
-    """Whole, and never readable by others, not for a moment."""
+    """Writes the file in one step, and never readable by others, not even for a moment."""
     fresh = file.with_name(f".{SERVER_FILE}-{os.getpid()}")
     try:
         fresh.unlink(missing_ok=True)

@@ -1,30 +1,31 @@
-"""Operations of an author: whether the books on the shelf are sound, and one that goes in."""
+"""An author's operations: checking books, ingesting one, and calibrating it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from bythebook.answering.answerer import close_fit
 from bythebook.errors import NotFound
 from bythebook.grounding.calibration import Calibration
-from bythebook.index.manifest import wanted_manifest
+from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
-from bythebook.jobs.progress import JobEvent
+from bythebook.jobs.progress import JobEvent, follow
 from bythebook.operations.book_choice import NO_BOOK
 from bythebook.wiring.author import Resources
 from bythebook.wiring.reader import Library
 
 
 async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspection]:
-    """Of one book, or of all."""
+    """Checks the invariants of one book, or of all."""
     ids = [book_id] if book_id else [state.book_id for state in await resources.records.books()]
     if not ids:
         raise NotFound(NO_BOOK)
     states = [await resources.search.book(id) for id in ids]
-    manifest = wanted_manifest(resources.embedder)
-    return [await inspect_book(resources.index, resources.records, state, manifest) for state in states]
+    return [await inspect_book(resources.index, resources.records, state) for state in states]
 
 
 async def list_books(resources: Resources) -> list[str]:
@@ -32,16 +33,23 @@ async def list_books(resources: Resources) -> list[str]:
     return [state.book_id for state in await resources.records.books()]
 
 
-async def publish(
-    resources: Resources, *, root: Path, book_id: str | None, mode: Mode, dry_run: bool, calibrate: bool = True
+def publish(
+    resources: Resources,
+    *,
+    root: Path,
+    book_id: str | None,
+    mode: Mode,
+    dry_run: bool,
+    calibrate: bool = True,
+    consent: Consent = NO_CONSENT,
 ) -> AsyncIterator[JobEvent]:
-    """A job of its own, run at once; a rehearsal is none."""
-    async for event in resources.foreground_job.run(root, book_id=book_id, mode=mode, dry_run=dry_run, calibrate=calibrate):
-        yield event
+    """Ingests a book as a job that runs at once; a dry run is not a job."""
+    job = partial(resources.foreground_job.run, root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+    return follow(lambda tell: job(calibrate=calibrate, tell=tell))
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
-    """Made up for, where `publish` was told to leave it."""
+    """Calibrates a book for which `publish` was told to leave that out."""
     await resources.publisher.calibrate(book_id, root)
 
 
@@ -54,8 +62,8 @@ class Fitted:
 
 
 async def read_calibration(library: Library, *, book_id: str) -> Fitted:
-    state = await library.search.book(book_id)
-    stored = (await library.index.collections())[state.collection_name].calibration.get(state.book_id)
-    if not stored:
+    state, manifest = await library.search.served(book_id)
+    fit = close_fit(manifest, state)
+    if fit is None:
         raise NotFound(f"The book '{state.book_id}' is not calibrated; it may be too small. Run: bythebook ingest FOLDER")
-    return Fitted(title=state.title, calibration=Calibration.from_dict(stored["close"]))
+    return Fitted(title=state.title, calibration=fit)

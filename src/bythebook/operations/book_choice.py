@@ -1,4 +1,4 @@
-"""Which book is meant when several commands and requests may leave it out. The command line and HTTP choose alike."""
+"""Chooses the book when a command or request names none. The command line and HTTP choose alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from bythebook.errors import NotFound, SeveralBooks
 from bythebook.index.state import IngestionState
 
-NO_BOOK = "There is no book yet. Bring one in with 'bythebook ingest FOLDER', or try 'bythebook demo'."
+NO_BOOK = "There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'."
 
 
 def choose_among(there: Iterable[IngestionState], *, wanted: str | None, configured: str | None = None, named_by: str) -> str:

@@ -35,11 +35,11 @@ GREETING_SECONDS = 10.0
 """A server that is alive answers a greeting in milliseconds, unless the machine is swamped."""
 LONGEST_GREETING = 4096
 DONE: dict[str, Any] = {"done": True}
-"""The last line. One that ends without it was broken off."""
+"""The last line of a response. A response without it was cut off."""
 
 
 def find_server(index_folder: Path) -> ServerAddress | None:
-    """The living server that holds this index; None where there is none, or something else has its port now."""
+    """Finds the running server that holds this index; None if there is none, or if something else has its port now."""
     address = read_address(index_folder)
     if address is None or not _greets(address):
         return None
@@ -52,7 +52,7 @@ def find_server(index_folder: Path) -> ServerAddress | None:
 
 
 def _greets(address: ServerAddress) -> bool:
-    """Whether who answers there knows the token. It is not told the token, nor anything else, before that is sure."""
+    """Returns whether the server there knows the token. It is told nothing, not even the token, before that is certain."""
     nonce = secrets.token_urlsafe(16)
     connection = HTTPConnection(address.host, address.port, timeout=GREETING_SECONDS)
     try:
@@ -66,7 +66,7 @@ def _greets(address: ServerAddress) -> bool:
 
 
 class ServerRunner(Generic[L]):
-    """A `Runner`."""
+    """An `OperationRunner` that sends operations to the server."""
 
     def __init__(self, address: ServerAddress, settings: Settings) -> None:
         self._address = address

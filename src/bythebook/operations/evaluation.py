@@ -1,4 +1,4 @@
-"""Operations of an author who wants to know how good the book's tutor is."""
+"""Operations of `evaluate` and `questions draft`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bythebook.wiring.reader import Library
 async def evaluate(
     library: Library, *, book_id: str, given: CaseSet, manner: Manner, name: str
 ) -> AsyncIterator[CaseDone | Report]:
-    """`name` is the questions' file, for the report to tell."""
+    """Evaluates a book. `name` is the questions' file, as the report shows it."""
     state = await library.search.book(book_id)
     async for event in run_evaluation(library.answerer, library.index, state, given, manner, name=name):
         yield event

@@ -1,4 +1,4 @@
-"""What a reader asks for without a question: which book, what it is called, where it says something, a passage, a lesson."""
+"""A reader's operations besides asking: choosing the book, its state, a search, a chunk's context, a lesson."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ async def read_state(library: Library, *, book_id: str) -> IngestionState:
 async def search(library: Library, *, query: SearchQuery) -> Searched:
     from bythebook.index.vectors import Filters
 
-    response = await library.book_search.search(query)
-    state = await library.search.book(query.book_id)
+    state, manifest = await library.search.served(query.book_id)
+    response = await library.book_search.search_served(query, state, manifest)
     total = await library.index.count(state.collection_name, Filters(book_id=query.book_id))
     return Searched(response=response, language=state.language, total_chunks=total)
 
@@ -47,6 +47,6 @@ async def fetch_context(library: Library, *, book_id: str, chunk_id: str) -> Con
 
 
 async def fetch_lesson(library: Library, *, book_id: str, name: str) -> list[Chunk]:
-    """`name` is the lesson's path or its parent_doc_id."""
+    """Returns the chunks of a lesson. `name` is its path or its parent_doc_id."""
     state = await library.search.book(book_id)
     return await read_lesson_chunks(library.index, state, await find_lesson(library.index, state, name))

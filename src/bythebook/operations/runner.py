@@ -1,4 +1,4 @@
-"""Who runs an operation: this process, which then opens the index; or the server that has it open already.
+"""Decides who runs an operation: this process, which then opens the index, or the server that already has it open.
 
 An operation is an async function whose first argument is the library and whose others, and result, are values. It is written
 once and does not know where it runs; nor does the command that sends it, which prints what comes back.
@@ -33,17 +33,18 @@ L_co = TypeVar("L_co", bound="Library", covariant=True)
 class OperationRunner(Protocol[L_co]):
     @property
     def settings(self) -> Settings:
-        """The command's own, whoever runs its operations."""
+        """The command's own settings, whoever runs its operations."""
 
     async def run(
         self, operation: Callable[Concatenate[L_co, P], Coroutine[Any, Any, T]], *given: P.args, **named: P.kwargs
     ) -> T:
-        """An operation with one result."""
+        """Runs an operation with one result."""
 
     def follow(
         self, operation: Callable[Concatenate[L_co, P], AsyncIterator[T]], *given: P.args, **named: P.kwargs
     ) -> AsyncIterator[T]:
-        """An operation that tells as it goes. Follow it to its end: what it has open it closes there, while the library is."""
+        """Runs an operation that yields events. Follow it to its end, where it closes what it opened, while the library is
+        still open."""
 
 
 class InProcess(Generic[L]):
@@ -67,7 +68,7 @@ class InProcess(Generic[L]):
 async def open_runner(
     settings: Settings, opening: Callable[[Settings], AbstractAsyncContextManager[L]]
 ) -> AsyncIterator[OperationRunner[L]]:
-    """The server where one holds this index and answers; else whatever `opening` opens, which says so if it cannot."""
+    """Opens a runner: the server that holds this index, if one answers; otherwise this process, with what `opening` opens."""
     folder = settings.data_dir.expanduser() / "index"
     if not settings.qdrant_url and (folder / SERVER_FILE).exists():
         from bythebook.operations.client import ServerRunner, find_server
@@ -82,7 +83,8 @@ async def open_runner(
 async def _enter(
     stack: AsyncExitStack, opening: Callable[[Settings], AbstractAsyncContextManager[L]], settings: Settings, folder: Path
 ) -> L:
-    """A command that watches lets the index go after each change, so whoever wants it waits a moment, that command too."""
+    """Opens the index. `ingest --watch` releases it after each change, so other commands wait a moment for it, and so does
+    `--watch` itself."""
     deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
     while True:
         try:
@@ -95,7 +97,7 @@ async def _enter(
 
 @contextmanager
 def watching(folder: Path) -> Iterator[None]:
-    """While this holds, commands know that who holds the index in `folder` will let it go. It ends with the process."""
+    """While this is held, commands know that the holder of the index in `folder` will release it. It ends with the process."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)

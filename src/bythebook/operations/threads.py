@@ -1,4 +1,5 @@
-"""Operations of a reader whose questions are kept: a thread taken up again, and its next turn, event by event."""
+"""Operations on threads: resuming one, and its next turn, event by event. They are apart from `turns`, because a question outside
+any thread need not import the database."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from bythebook.wiring.author import Resources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """A stored thread, its book, and the answer it stopped at."""
+    """A stored thread, its book, and its last answer."""
 
     thread_id: str
     book_id: str

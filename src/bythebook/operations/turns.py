@@ -1,4 +1,4 @@
-"""One turn outside any thread, event by event. Apart from `reader`, because a search need not import what answers."""
+"""One turn outside any thread, event by event. Separate from `reader`, so that a search need not import what answers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from bythebook.books.model import Chunk
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import NotFound, StorageFailure
 from bythebook.index.lexical import query_terms
-from bythebook.index.manifest import Manifest, served_books, wanted_manifest
+from bythebook.index.manifest import Manifest, served_books
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate, ChunkText, VectorIndex
 from bythebook.retrieval.fusion import CLOSENESS_WEIGHT, Closeness, fuse
@@ -115,7 +115,7 @@ class Search:
             raise NotFound(f"There is no book '{book_id}'. {there}")
         state = served[book_id]
         manifest = collections[state.collection_name]
-        manifest.require(wanted_manifest(self._embedder), book_id=book_id)
+        manifest.require(self._embedder.name, book_id=book_id)
         return state, manifest
 
 

@@ -1,4 +1,5 @@
-"""A turn of a thread: its lease, its history, the answer, and the whole of it stored before its reader is told that it ended.
+"""One turn of a thread: takes the lease, reads the history, answers, and stores the whole turn before the reader is told that it
+ended.
 
 Closing the generator stops the work, stores nothing and opens the thread to the next turn.
 """
@@ -36,16 +37,17 @@ WAIT_SECONDS = 60.0
 """How long a turn waits for the one before it."""
 CHANCE = Random()  # of our own: the shared one is for who seeds it
 LOOK_SECONDS = (0.02, 0.25)
-"""How long between two looks whether the thread is free: soon at first, then seldom."""
+"""How long to wait between two checks whether the thread is free: briefly at first, then longer."""
 
 BEGIN_AT_ONCE = 4
-"""Turns that take their lease: in a crowd, one that is to be stored must not wait until all others have begun."""
+"""How many turns take their lease at once: among many, one that is ready to be stored must not wait until all others have
+begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question put to a thread. Without `thread_id` a thread begins, and so it does with one that is not there yet.
-    `metadata` is kept with the thread."""
+    """A question put to a thread. Without a `thread_id`, or with a new one, a thread begins. `metadata` is stored with the
+    thread."""
 
     text: str
     scope: Scope
@@ -70,7 +72,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The first event: in which thread the turn runs, and which of its turns it is."""
+    """The first event: the turn's thread and number."""
 
     thread_id: str
     turn: int
@@ -101,8 +103,8 @@ class Conversation:
         self._beginning = asyncio.Semaphore(BEGIN_AT_ONCE)
 
     async def turn(self, asked: Asked) -> AsyncGenerator[ThreadEvent, None]:
-        """Opened, then the turn's own events. What cannot be asked, and a thread that is not there, is full or stays busy, is
-        an error before the first event."""
+        """Yields Opened, then the turn's own events. An invalid question, and a thread that does not exist, is full or stays
+        busy, is an error before the first event."""
         with self._tracing() as steps:
             steps.attributes |= {"book_id": asked.scope.book_id, "asked": asked.text}
             async with aclosing(self._run(asked, steps)) as events:

@@ -1,5 +1,5 @@
-"""A thread to take along: Markdown, each answer with the words of the book it rests on. What a book or a reader wrote brings no
-tag, and no address but of the web, into the program that shows it."""
+"""Exports a thread as Markdown, each answer with its quotes. What a book or a reader wrote adds no tags, and only web
+addresses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 from bythebook.answering.answer import Answer, sources_footer
 from bythebook.threads.model import StoredTurn, Thread
+from bythebook.threads.store import ANY_KEY, Threads
 
+MOST_THREADS = 1_000_000
 CODE = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^`\n]*\n.*?(?:^(?P=fence)[ \t]*$|\Z)"  # a block
     r"|(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)",  # or a part of a line
@@ -24,12 +26,18 @@ def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
         parts += _told(turn.answer)
         if turn.stale_since:
             labels = " ".join(f"[{label}]" for label in turn.stale_labels)
-            parts.append(f"*The book has changed since: it no longer says what {labels} quotes.*")
+            parts.append(f"*Stale: the book no longer contains what {labels} quotes.*")
     return harmless("\n\n".join(parts)) + "\n"
 
 
+async def book_to_markdown(threads: Threads, book_id: str) -> str:
+    """Returns every thread of a book, of all keys, the latest first."""
+    listed = await threads.list(ANY_KEY, book_id=book_id, limit=MOST_THREADS)
+    return "\n".join([to_markdown(thread, await threads.turns(thread.thread_id)) for thread in listed])
+
+
 def harmless(markdown: str) -> str:
-    """Tags as text, and links that lead nowhere outside the book. What is code stays as it is."""
+    """Writes tags as text and disables links that are not web addresses. Code is left as it is."""
     made, at = [], 0
     for code in CODE.finditer(markdown):
         made += [_escaped(markdown[at : code.start()]), code.group()]
@@ -38,7 +46,7 @@ def harmless(markdown: str) -> str:
 
 
 def _escaped(prose: str) -> str:
-    """By entities: a backslash could stand behind another."""
+    """Escapes by entities, because a backslash could follow another one."""
     return ADDRESS.sub(lambda sign: f"&#{ord(sign[0])};", TAG.sub("&lt;", prose))
 
 

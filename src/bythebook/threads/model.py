@@ -17,9 +17,9 @@ from bythebook.grounding.citations import Citation
 Role = Literal["system", "user", "assistant", "tool"]
 
 IDLE = timedelta(hours=1)
-"""After this long without a turn a thread is archived. The next turn brings it back."""
+"""How long without a turn until a thread is archived. The next turn restores it."""
 SHOWN_MESSAGES = 50
-"""Of a reader's and the book's messages; older ones are archived."""
+"""How many user and assistant messages are shown; older ones are archived."""
 MAX_TITLE = 120
 MAX_SUMMARY = 200
 _UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -91,7 +91,7 @@ class StoredTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTurn:
-    """A turn that has ended and is not kept yet."""
+    """A turn that has ended and is not stored yet."""
 
     answer: Answer
     messages: tuple[Message, ...]
@@ -102,7 +102,7 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedChunk:
-    """A chunk that a kept answer rests on."""
+    """A chunk that a stored answer cites."""
 
     thread_id: str
     turn: int
@@ -113,7 +113,7 @@ class CitedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredQuote:
-    """What a kept answer quotes from a chunk, and the question it answers."""
+    """What a stored answer quotes from a chunk, and the question it answers."""
 
     cited: CitedChunk
     question: str
@@ -122,7 +122,8 @@ class StoredQuote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to run the next turn of a thread, and what that turn may lean on. `turn_count`: how many it has had."""
+    """The right to run the next turn of a thread, with the history that turn may refer to. `turn_count` is how many turns it
+    has had."""
 
     thread_id: str
     token: str
@@ -131,7 +132,7 @@ class Lease:
 
 
 def read_thread_id(text: str) -> str:
-    """As it is kept. Document E: a UUID of version 4."""
+    """Checks a thread's id and returns it as it is stored. Document E requires a UUID of version 4."""
     if not _UUID4.fullmatch(text):
         raise InvalidInput("A thread's id is a UUID of version 4, such as 550e8400-e29b-41d4-a716-446655440000.")
     return text.lower()
@@ -142,7 +143,7 @@ def archived_at(updated_at: datetime, now: datetime) -> datetime | None:
 
 
 def title_of(question: str) -> str:
-    """A thread is called by its first question until its reader names it."""
+    """Returns a thread's first title: its first question, until its reader renames it."""
     line = " ".join(question.split())
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
 

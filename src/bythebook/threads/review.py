@@ -1,4 +1,4 @@
-"""What an author learns from everyone's threads about one book: what was refused, and which answers an edit touches."""
+"""What all threads tell an author about one book: which questions were refused, and which answers an edit affects."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Review:
         self._database = database
 
     async def refused(self, book_id: str, *, since: datetime | None = None) -> tuple[StoredTurn, ...]:
-        """Turns that ended in a refusal, oldest first."""
+        """Returns turns that ended in a refusal, oldest first."""
         return await self._turns(book_id, turns.c.refused, since)
 
     async def low_confidence(self, book_id: str, *, since: datetime | None = None) -> tuple[StoredTurn, ...]:
-        """Turns that were answered with a disclaimer."""
+        """Returns turns that were answered with a disclaimer."""
         return await self._turns(book_id, ~turns.c.refused & (turns.c.confidence_level == "low"), since)
 
     async def cited(self, book_id: str) -> tuple[CitedChunk, ...]:
-        """Every chunk of the book that a kept answer rests on."""
+        """Returns every chunk of the book that a stored answer cites."""
         place = (cited.c.thread_id, cited.c.turn, cited.c.label, cited.c.chunk_id)
         wanted = select(*place, cited.c.stale_since).where(cited.c.book_id == book_id).order_by(*place)
         rows = await self._database.run(lambda connection: connection.execute(wanted).all())
@@ -42,7 +42,7 @@ class Review:
         return {row.chunk_id: bool(row.stale) for row in rows}
 
     async def quoted(self, book_id: str, chunk_ids: Collection[str]) -> tuple[StoredQuote, ...]:
-        """What kept answers quote from these chunks."""
+        """Returns what stored answers quote from these chunks."""
         same = (cited.c.thread_id == turns.c.thread_id) & (cited.c.turn == turns.c.number)
         wanted = select(cited, turns.c.answer).join(turns, same).where(cited.c.book_id == book_id)
         in_order = wanted.order_by(cited.c.thread_id, cited.c.turn, cited.c.label, cited.c.chunk_id)
@@ -54,7 +54,7 @@ class Review:
         return tuple(await self._database.run(read))
 
     async def mark(self, chunks: Collection[CitedChunk], *, stale_since: datetime | None) -> None:
-        """The book no longer says what these citations quote, or, with None, says it again."""
+        """Marks citations whose quotes the book no longer contains; None clears the mark."""
         names = ("thread_id", "turn", "label", "chunk_id")
         here = and_(*(cited.c[name] == bindparam(f"its_{name}") for name in names))
         rows = [{f"its_{name}": getattr(one, name) for name in names} for one in chunks]

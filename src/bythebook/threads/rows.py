@@ -89,7 +89,7 @@ def quoted_of(row: Row[Any]) -> StoredQuote:
 
 
 def exchange_of(answer: dict[str, Any]) -> Exchange:
-    """What a follow-up may lean on, straight from what is stored: this is read before every turn."""
+    """Reads what a follow-up may refer to from the stored columns: this runs before every turn."""
     places = ((one["page_title"], one["section"]) for one in answer["citations"])
     sources = tuple(" › ".join(filter(None, place)) for place in places)
     return Exchange(question=answer["query"], answer=answer["answer"], sources=sources)

@@ -1,6 +1,6 @@
 """Threads in SQL. A turn is stored whole or not at all; one runs at a time in a thread, whichever process runs it.
 
-A thread is there from its first stored turn on. To any key but the one that made it, and for any other book, it is not there.
+A thread exists from its first stored turn on. For any key but its own, and for any other book, it does not exist.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from bythebook.threads.rows import message_of, thread_of, turn_of
 from bythebook.threads.turn_statements import no_thread, store, take
 
 ANY_KEY: Final = "*"
-"""In place of a key's id: the look of the one who runs the program, over everyone's threads."""
+"""Stands for a key's id: the operator sees the threads of all keys."""
 LEASE = timedelta(seconds=30)
 STORED = threads.c.turn_count > 0
 
 
 class Threads:
-    """`lease`: how long a thread stays closed after the process that ran its turn died. A living one renews well before."""
+    """`lease` is how long a thread stays locked after the process that ran its turn died. A live process renews well before."""
 
     def __init__(self, database: Database, *, lease: timedelta = LEASE) -> None:
         self._database = database
@@ -79,11 +79,11 @@ class Threads:
         await self._change(thread_id, update(threads).where(_own(thread_id, key_id)).values(title=checked_title(title)))
 
     async def delete(self, thread_id: str, key_id: str | None) -> None:
-        """For good, with all that was said in it. A turn that is running in it ends in nothing."""
+        """Deletes a thread for good. A turn that is running in it is not stored."""
         await self._change(thread_id, delete(threads).where(_own(thread_id, key_id)))
 
     async def messages(self, thread_id: str, *, archived: bool = False) -> tuple[Message, ...]:
-        """The transcript in order; with `archived`, from its very beginning."""
+        """Returns the transcript in order, with `archived` from its very beginning."""
         wanted = messages.c.thread_id == thread_id
         if not archived:
             wanted &= ~messages.c.archived
@@ -92,7 +92,7 @@ class Threads:
         return tuple(message_of(row) for row in rows)
 
     async def turns(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> tuple[StoredTurn, ...]:
-        """The last ones, or all; oldest first. `before`: of those with a lower number."""
+        """Returns the last turns, or all, oldest first. `before` limits them to lower numbers."""
         wanted = turns.c.thread_id == thread_id
         if before is not None:
             wanted &= turns.c.number < before
@@ -108,8 +108,8 @@ class Threads:
         return turn_of(row)
 
     async def lease(self, thread_id: str, token: str, *, book_id: str, key_id: str | None, history: int = 0) -> Lease | None:
-        """The right to run the thread's next turn, with what was said in its last ones; or None while another turn has it. A
-        thread that is not there begins."""
+        """Takes the lease for the thread's next turn, with the history of its last ones; None while another turn has it. A
+        thread that does not exist begins."""
         return await self._database.run(
             lambda connection: take(
                 connection, thread_id, token, book_id=book_id, key_id=key_id, lasts=self.lease_for, history=history
@@ -117,7 +117,7 @@ class Threads:
         )
 
     async def renew(self, thread_id: str, token: str) -> None:
-        """The turn still runs. Where its lease is lost, storing it will say so."""
+        """Renews the lease of a running turn. A lost lease is reported when the turn is stored."""
 
         def extend(connection: Connection) -> None:
             end = now(connection) + self.lease_for
@@ -126,7 +126,8 @@ class Threads:
         await self._database.run(extend)
 
     async def release(self, thread_id: str, token: str) -> None:
-        """The turn ends in nothing. A thread that has had none is forgotten, and so are those whose process died in the first."""
+        """Gives the lease back without storing a turn. A thread without a turn is deleted, and so are those whose process died
+        in the first."""
 
         def give_back(connection: Connection) -> None:
             dead = threads.c.turn_expires_at < now(connection)
@@ -137,7 +138,7 @@ class Threads:
         await self._database.run(give_back)
 
     async def append(self, lease: Lease, turn: NewTurn) -> int:
-        """The whole turn in one transaction, and the lease given back with it. The turn's number."""
+        """Stores the whole turn and gives the lease back, in one transaction. Returns the turn's number."""
         await self._database.run(lambda connection: store(connection, lease, turn))
         return lease.turn_count + 1
 

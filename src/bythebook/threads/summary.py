@@ -15,7 +15,7 @@ from bythebook.followups.topics import stems
 from bythebook.threads.model import MAX_SUMMARY
 
 FROM_EXCHANGES = 5
-"""Document E: from here on a thread has a summary."""
+"""From this many exchanges on, a thread has a summary (document E)."""
 INSTRUCTIONS = f"""\
 Say in one line what this conversation with a book is about, for its reader to find it again in a list.
 - Name its topics, as in "Spring tides, how high they are, and harbours". Do not answer, judge or advise.

@@ -1,4 +1,4 @@
-"""A turn as messages: what was asked, what was searched for and found, what was answered. Document B's state transitions."""
+"""A turn as messages: the question, the searches and their results, the answer. Document B's state transitions."""
 
 from __future__ import annotations
 

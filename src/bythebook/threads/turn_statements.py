@@ -1,7 +1,6 @@
-"""A turn in SQL: its lease, its history, and the whole of it stored.
+"""The SQL of a turn: its lease, its history, and storing it whole.
 
-The statements are made once, when this is imported: to make them anew for every turn takes longer than the database takes to do
-what they say.
+The statements are built once, when this is imported: building them for every turn takes longer than running them.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def take(
 
 
 def store(connection: Connection, lease: Lease, turn: NewTurn) -> None:
-    """All of the turn, and the lease given back. Raises Busy or NotFound where the lease is lost."""
+    """Stores all of the turn and gives the lease back. Raises Busy or NotFound if the lease is lost."""
     held = {"of_thread": lease.thread_id, "of_token": lease.token, "of_turns": lease.turn_count}
     if not connection.execute(END, {**held, **_changes(lease, turn)}).rowcount:
         raise _lost(connection, lease)

@@ -14,8 +14,8 @@ from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
 from bythebook.operations.book_choice import choose_among
 from bythebook.web.keys import Keys
-from bythebook.web.limits import exceeded
 from bythebook.web.problems import KeyRequired, NotAllowed
+from bythebook.web.rate_limit import exceeded
 from bythebook.web.state import Current, State
 
 Scope = Literal["chat", "ingest", "admin"]

@@ -19,10 +19,10 @@ from bythebook.settings import Settings
 from bythebook.web import problems
 from bythebook.web.access import Doorkeeper
 from bythebook.web.keys import Keys
-from bythebook.web.limits import Limiter
 from bythebook.web.metrics import Metrics
 from bythebook.web.middleware.body import WholeBody
 from bythebook.web.middleware.observer import Observer
+from bythebook.web.rate_limit import RateLimiter
 from bythebook.web.routes import books, chat, gaps, jobs, local, operations, page, search, threads, webhooks
 from bythebook.web.state import State
 from bythebook.web.worker import worker_beside
@@ -90,7 +90,7 @@ async def _opened(
     async with AsyncExitStack() as stack:
         resources = await stack.enter_async_context(opening)
         redis_url = resources.settings.redis_url
-        limiter = Limiter(redis_url.value if redis_url else None)
+        limiter = RateLimiter(redis_url.value if redis_url else None)
         stack.push_async_callback(limiter.close)
         keys = Keys(resources.database)
         if limiter.shared or await keys.any():

@@ -1,70 +1,59 @@
-"""How many requests a key has left in a minute.
-
-Without Redis at hand, where it is configured, nobody is let in uncounted: the answer is 503, until it is back.
-"""
+"""Moving windows of a minute, counted by `limits`: in this process, or in Redis for all of them."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import asyncio
 
-from bythebook.web.problems import TooManyRequests
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+from limits.errors import StorageError
 
-if TYPE_CHECKING:
-    from bythebook.web.rate_limit import Windows
+from bythebook.errors import Unavailable
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaState:
-    """Where a key stands after a request."""
-
-    limit: int
-    remaining: int
-    reset_seconds: int
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {
-            "RateLimit-Limit": str(self.limit),
-            "RateLimit-Remaining": str(self.remaining),
-            "RateLimit-Reset": str(self.reset_seconds),
-        }
+REDIS_SECONDS = 2.0
 
 
-class Limiter:
-    """Counts from the first key on: what counts is slow to import, and a server without keys has nothing to count."""
+class MovingWindows:
+    """One for each key. Raises Unavailable where the count cannot be kept."""
 
-    def __init__(self, redis_url: str | None = None) -> None:
-        self._redis_url = redis_url
-        self._made: Windows | None = None
-        self.shared = redis_url is not None
+    def __init__(self, redis_url: str | None) -> None:
+        self._storage: MemoryStorage | RedisStorage = MemoryStorage()
+        if redis_url is not None:
+            self._storage = RedisStorage(
+                f"async+{redis_url}",
+                wrap_exceptions=True,
+                implementation="redispy",
+                key_prefix="bythebook",
+                socket_timeout=REDIS_SECONDS,
+                socket_connect_timeout=REDIS_SECONDS,
+            )
+        self._strategy = MovingWindowRateLimiter(self._storage)
 
-    def prepare(self) -> Windows:
-        """So that the first request need not wait for it."""
-        if self._made is None:
-            from bythebook.web.rate_limit import Windows
-
-            self._made = Windows(self._redis_url)
-        return self._made
-
-    async def count(self, key_id: str, per_minute: int) -> tuple[QuotaState, bool]:
-        """One request more. Whether it may pass, and where the key stands then."""
-        passes, remaining, reset_time = await self.prepare().hit(key_id, per_minute)
-        reset = max(1, round(reset_time - time.time() + 0.5))
-        return QuotaState(limit=per_minute, remaining=max(0, remaining), reset_seconds=reset), passes
+    async def hit(self, key_id: str, per_minute: int) -> tuple[bool, int, float]:
+        """Whether one more fits, how many do then, and when the oldest is forgotten, in seconds of the clock."""
+        allowed = RateLimitItemPerMinute(per_minute)
+        try:
+            async with asyncio.timeout(2 * REDIS_SECONDS):
+                passes = await self._strategy.hit(allowed, key_id)
+                window = await self._strategy.get_window_stats(allowed, key_id)
+        except (StorageError, TimeoutError) as error:
+            raise _gone() from error
+        return passes, window.remaining, window.reset_time
 
     async def check(self) -> None:
-        """Raises Unavailable where the count cannot be kept."""
-        await self.prepare().check()
+        try:
+            async with asyncio.timeout(REDIS_SECONDS):
+                there = await self._storage.check()
+        except (StorageError, TimeoutError) as error:
+            raise _gone() from error
+        if not there:
+            raise _gone()
 
     async def close(self) -> None:
-        if self._made:
-            await self._made.close()
+        if isinstance(self._storage, RedisStorage):
+            await self._storage.bridge.get_connection().aclose()  # type: ignore[attr-defined]
 
 
-def exceeded(standing: QuotaState) -> TooManyRequests:
-    return TooManyRequests(
-        f"This key may make {standing.limit} requests a minute and has made them. Wait {standing.reset_seconds} s.",
-        retry_after_seconds=standing.reset_seconds,
-    )
+def _gone() -> Unavailable:
+    return Unavailable("Redis, which counts the requests of each key, does not answer. Start it again, or check REDIS_URL.")

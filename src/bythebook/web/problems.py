@@ -21,6 +21,7 @@ from bythebook.errors import (
     InvalidInput,
     Locked,
     Mismatch,
+    NeedsConsent,
     NotFound,
     RateLimited,
     SeveralBooks,
@@ -48,6 +49,10 @@ class BodyTooLarge(BookError):
 
 class TooSlow(BookError):
     """The request did not arrive in time."""
+
+
+class ShuttingDown(BookError):
+    """The server is shutting down, and what was asked for would outlast it."""
 
 
 class TooManyRequests(BookError):
@@ -90,10 +95,12 @@ KINDS: tuple[tuple[type[BookError], int, str], ...] = (
     (Mismatch, 409, "mismatch"),
     (BodyTooLarge, 413, "body_too_large"),
     (SeveralBooks, 422, "book_required"),
+    (NeedsConsent, 422, "needs_consent"),
     (InvalidInput, 422, "invalid_input"),
     (InvalidBook, 422, "invalid_book"),
     (TooManyRequests, 429, "too_many_requests"),
     (Locked, 503, "locked"),
+    (ShuttingDown, 503, "stopping"),
     (StorageFailure, 503, "storage_failure"),
     (Unavailable, 503, "unavailable"),
 )
@@ -117,7 +124,7 @@ def problem_schemas() -> dict[str, Any]:
     return {**schema.pop("$defs"), "Problem": schema}
 
 
-def describe(error: BookError, request_id: str, *, trusted: bool) -> Problem:
+def describe(error: BookError, request_id: str, *, trusted: bool = False) -> Problem:
     """`trusted`: the reader may see what is meant for whoever runs the server."""
     status, code = next(((status, code) for kind, status, code in KINDS if isinstance(error, kind)), (500, "failure"))
     detail = str(error) if trusted or code not in OPERATORS else HIDDEN
@@ -141,7 +148,7 @@ def headers_of(error: BookError) -> dict[str, str]:
             return {"WWW-Authenticate": "Bearer"}
         case TooManyRequests() | RateLimited(retry_after_seconds=float()):
             return {"Retry-After": str(math.ceil(error.retry_after_seconds or RETRY_SECONDS))}
-        case Locked() | StorageFailure() | Unavailable() | Busy():
+        case Locked() | ShuttingDown() | StorageFailure() | Unavailable() | Busy():
             return {"Retry-After": str(RETRY_SECONDS)}
     return {}
 
@@ -172,9 +179,13 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
+    return respond(failure(request_id(request)))
+
+
+def failure(request_id: str) -> Problem:
     """A fault of the program. Its log has the rest."""
     detail = "The server met an error of its own. Try again; if it stays, report it with this request_id."
-    return respond(problem(500, "internal", detail, request_id(request)))
+    return problem(500, "internal", detail, request_id)
 
 
 def request_id(request: Request) -> str:

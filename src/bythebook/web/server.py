@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import os
 import signal
 import socket
@@ -18,17 +19,18 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import Multiprocess
 
-from bythebook.settings import read_settings
+from bythebook.settings import Settings, read_settings
 from bythebook.web.app import build_app, create_app
 from bythebook.web.logs import configure_logs
 from bythebook.web.metrics import SHARED_FOLDER
 from bythebook.web.sockets import BACKLOG, is_loopback
 from bythebook.web.state import State
+from bythebook.wiring.adapters import turn_seconds
 from bythebook.wiring.author import Resources, open_resources
 
 NEXT_REQUEST_SECONDS = 15
-LONGEST_END_SECONDS = 100
-"""A turn takes at most 90 seconds; then nobody waits any longer."""
+AFTER_A_TURN_SECONDS = 5
+"""For what is left to do when the longest turn has ended; then nobody waits any longer."""
 LONGEST_HEAD_BYTES = 16_384
 ON_LOOPBACK = "BYTHEBOOK_ON_LOOPBACK"
 """From the first process to its workers, which cannot be given anything else."""
@@ -71,8 +73,8 @@ class Patient(H11Protocol):
 class Server(uvicorn.Server):
     """Says when it can be reached."""
 
-    def __init__(self, app: FastAPI, *, ready: Callable[[], None]) -> None:
-        super().__init__(_configured(app))
+    def __init__(self, app: FastAPI, settings: Settings, *, ready: Callable[[], None]) -> None:
+        super().__init__(_configured(app, settings))
         self._ready = ready
 
     @contextmanager
@@ -99,7 +101,7 @@ async def serve(resources: Resources, listening: socket.socket, *, ready: Callab
     configure_logs()
     app = create_app(resources, loopback=is_loopback(listening))
     gc.freeze()  # what is there now stays: to look through it again and again costs a turn now and then 0.1 s
-    await Server(app, ready=ready).serve([listening])
+    await Server(app, resources.settings, ready=ready).serve([listening])
 
 
 def serve_with_workers(listening: socket.socket, count: int) -> None:
@@ -108,7 +110,8 @@ def serve_with_workers(listening: socket.socket, count: int) -> None:
     with TemporaryDirectory(prefix="bythebook-metrics-") as folder:
         os.environ[SHARED_FOLDER] = folder
         os.environ[ON_LOOPBACK] = "yes" if is_loopback(listening) else ""
-        Multiprocess(_configured("bythebook.web.server:worker_app", workers=count, factory=True), [listening]).run()
+        config = _configured("bythebook.web.server:worker_app", read_settings(), workers=count, factory=True)
+        Multiprocess(config, [listening]).run()
 
 
 def worker_app() -> FastAPI:
@@ -119,7 +122,7 @@ def worker_app() -> FastAPI:
     return build_app(settings, open_resources(settings, embeds=True), loopback=bool(os.environ.get(ON_LOOPBACK)), works=False)
 
 
-def _configured(app: FastAPI | str, **more: Any) -> uvicorn.Config:
+def _configured(app: FastAPI | str, settings: Settings, **more: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Patient,
@@ -130,7 +133,7 @@ def _configured(app: FastAPI | str, **more: Any) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=NEXT_REQUEST_SECONDS,
-        timeout_graceful_shutdown=LONGEST_END_SECONDS,
+        timeout_graceful_shutdown=math.ceil(turn_seconds(settings)) + AFTER_A_TURN_SECONDS,
         backlog=BACKLOG,
         h11_max_incomplete_event_size=LONGEST_HEAD_BYTES,
         **more,

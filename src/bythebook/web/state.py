@@ -13,8 +13,8 @@ from bythebook.settings import Settings
 from bythebook.threads.conversation import Conversation
 from bythebook.threads.store import Threads
 from bythebook.web.keys import Keys
-from bythebook.web.limits import Limiter
 from bythebook.web.metrics import Metrics
+from bythebook.web.rate_limit import RateLimiter
 from bythebook.wiring.author import Resources
 
 
@@ -28,7 +28,7 @@ class State:
     conversation: Conversation
     threads: Threads
     keys: Keys
-    limiter: Limiter
+    limiter: RateLimiter
     metrics: Metrics
     settings: Settings
     loopback: bool

@@ -1,4 +1,4 @@
-"""Server-sent events: a turn's events as they come, a sign of life in between, and an end that is always said.
+"""Server-sent events: a turn's events as they come, a sign of life in between, and an end that is always said, `done` or `error`.
 
 The work runs in the task of its request. When the reader goes away it is cancelled at once, and its generator closed.
 """
@@ -12,8 +12,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from fastapi import Request
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
+
+from bythebook.errors import BookError
+from bythebook.web.logs import log
+from bythebook.web.problems import Problem, ShuttingDown, describe, failure, request_id, trusted
+from bythebook.web.responses import write
 
 KEEP_ALIVE_SECONDS = 15.0
 SEND_SECONDS = 30.0
@@ -26,7 +32,8 @@ class ReaderGone(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event as it is sent. `body` is JSON. `held`: sent with the next one, or with the end, which comes at once."""
+    """One event as it is sent. `id` ends with its number in the stream; `body` is JSON. `held`: sent with the next one, or with
+    the end, which comes at once."""
 
     name: str
     id: str
@@ -91,9 +98,13 @@ class EventStream(EventSourceResponse):
         self._keep_alive_seconds = keep_alive_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whatever ends the work is said as the last event."""
+        reading = WhileRead(receive)
+        telling = _EventSender(send, reading, self._keep_alive_seconds)
+        request = Request(scope)
         try:
             async with aclosing(self._events) as events:
-                with WhileRead(receive) as reading, _EventSender(send, reading, self._keep_alive_seconds) as telling:
+                with reading, telling:
                     await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                     await telling.tell(self._first)
                     async for event in events:
@@ -101,6 +112,15 @@ class EventStream(EventSourceResponse):
                     await telling.end()
         except ReaderGone:
             return
+        except BookError as error:
+            log.warning("failed", reason=str(error))
+            await telling.fail(describe(error, request_id(request), trusted=trusted(request)))
+        except asyncio.CancelledError:  # by the server, which waits no longer
+            await telling.fail(describe(ShuttingDown("The server is shutting down. Ask again in a moment."), request_id(request)))
+            raise
+        except Exception:
+            await telling.fail(failure(request_id(request)))
+            raise
 
 
 class _EventSender:
@@ -112,6 +132,7 @@ class _EventSender:
         self._reading = reading
         self._keep_alive_seconds = keep_alive_seconds
         self._held = b""
+        self._last_id = ""
         self._under_way = 0
         self._sign: asyncio.Task[None] | None = None
 
@@ -128,12 +149,19 @@ class _EventSender:
 
     async def tell(self, event: Event) -> None:
         self._held += event.wire
+        self._last_id = event.id
         if not event.held:
             part, self._held = self._held, b""
             await self._send_part(part)
 
     async def end(self) -> None:
         await self._send_part(self._held, more=False)
+
+    async def fail(self, told: Problem) -> None:
+        """The end of a stream that did not come to its own."""
+        begun, _, number = self._last_id.rpartition("/")
+        await self.tell(Event(name="error", id=f"{begun}/{int(number) + 1}", body=write(told), held=True))
+        await self.end()
 
     async def _send_part(self, part: bytes, *, more: bool = True) -> None:
         self._under_way += 1

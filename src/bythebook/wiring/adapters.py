@@ -1,5 +1,5 @@
-"""Settings in, adapters out: which embedder, which drafter, which index, which collector. What is imported here is imported late,
-because most of it is not wanted."""
+"""Turns settings into adapters: the embedder, the drafter, the index, the collector. Imports are late, because most of them
+are not needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bythebook.errors import InvalidSettings, StorageFailure, missing_extra
-from bythebook.settings import Settings
+from bythebook.settings import Secret, Settings
 
 if TYPE_CHECKING:
     from bythebook.answering.opentelemetry import SpanRecorder
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bythebook.index.vectors import VectorIndex
     from bythebook.retrieval.sentence_reader import SentenceReader
 
+EMBEDDER_KEY = "BYTHEBOOK_EMBEDDER_API_KEY"
+
 
 def open_embedder(settings: Settings) -> Embedder:
     match settings.embedder:
@@ -30,26 +32,38 @@ def open_embedder(settings: Settings) -> Embedder:
 
             return GraniteEmbedder()
         case "cohere":
-            from bythebook.embedding.cohere import CohereEmbedder
+            from bythebook.embedding.cohere import COHERE_URL, CohereEmbedder
 
-            key = _secret(settings.embedder_api_key or settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder")
-            return CohereEmbedder(key, model=settings.embedder_model or settings.cohere_model)
+            return CohereEmbedder(
+                _key(settings, settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder"),
+                base_url=settings.embedder_url or COHERE_URL,
+                model=settings.embedder_model or settings.cohere_model,
+                key_variable=_key_variable(settings, "COHERE_API_KEY"),
+            )
         case "openai":
-            from bythebook.embedding.openai import OpenAIEmbedder
+            from bythebook.embedding.openai import MODEL, OPENAI_URL, OpenAIEmbedder
 
-            key = _secret(settings.embedder_api_key or settings.openai_api_key, "OPENAI_API_KEY", "the OpenAI embedder")
-            return OpenAIEmbedder(key, model=settings.embedder_model or "text-embedding-3-small")
+            return OpenAIEmbedder(
+                _key(settings, settings.openai_api_key, "OPENAI_API_KEY", "the OpenAI embedder"),
+                base_url=settings.embedder_url or OPENAI_URL,
+                model=settings.embedder_model or MODEL,
+                key_variable=_key_variable(settings, "OPENAI_API_KEY"),
+            )
         case "compatible":
             from bythebook.embedding.openai import OpenAIEmbedder
 
             if not settings.embedder_url or not settings.embedder_model:
                 raise InvalidSettings("The compatible embedder needs BYTHEBOOK_EMBEDDER_URL and BYTHEBOOK_EMBEDDER_MODEL.")
-            key = settings.embedder_api_key.value if settings.embedder_api_key else ""
-            return OpenAIEmbedder(key, base_url=settings.embedder_url, model=settings.embedder_model)
+            return OpenAIEmbedder(
+                settings.embedder_api_key.value if settings.embedder_api_key else "",
+                base_url=settings.embedder_url,
+                model=settings.embedder_model,
+                key_variable=EMBEDDER_KEY,
+            )
 
 
 def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> Embedder:
-    """A remote embedder is a server's work already; there is nothing to spread."""
+    """Spreads the embedder over workers. A remote embedder already runs on a server and stays as it is."""
     if settings.embedder != "granite":
         return embedder
     from bythebook.embedding.granite import open_lone_granite
@@ -59,8 +73,8 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
 
 
 def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, WriteLine | None, Judge | None]:
-    """The model's, when one is configured, who writes a line, and who judges meaning; else the one that answers in the book's own
-    sentences."""
+    """Opens the model's drafter, its line writer and its judge if a model is configured, or else the drafter that uses the book's
+    own sentences."""
     if not settings.openai_api_key and not settings.openai_base_url:
         from bythebook.drafting.extractive import ExtractiveDrafter
 
@@ -88,7 +102,7 @@ def open_model(settings: Settings) -> AgentDrafter:
             tool_choice=settings.tool_choice,
             call_seconds=settings.model_seconds,
             total_seconds=answer_seconds(settings),
-            line_seconds=settings.model_seconds / 4,
+            line_seconds=line_seconds(settings),
             check_model=settings.check_model or "",
             check_seconds=settings.model_seconds / 4,
         )
@@ -96,12 +110,23 @@ def open_model(settings: Settings) -> AgentDrafter:
 
 
 def answer_seconds(settings: Settings) -> float:
-    """All that is drafted of an answer takes half as long again as one call of the model may."""
+    """Returns how long a whole draft may take: half as long again as one call of the model."""
     return 1.5 * settings.model_seconds
 
 
+def turn_seconds(settings: Settings) -> float:
+    """No turn takes longer: a follow-up made standalone, a look at the book and one beyond the reader's filters, the draft."""
+    from bythebook.answering.answerer import EMBED_SECONDS, SEARCH_SECONDS
+
+    return line_seconds(settings) + EMBED_SECONDS + 2 * SEARCH_SECONDS + answer_seconds(settings)
+
+
+def line_seconds(settings: Settings) -> float:
+    return settings.model_seconds / 4
+
+
 def open_spans(settings: Settings) -> SpanRecorder | None:
-    """To the collector that is configured."""
+    """Opens tracing to the configured collector, if any."""
     if settings.otlp_endpoint is None:
         return None
     with _extra("tracing", "OTEL_EXPORTER_OTLP_ENDPOINT", "OpenTelemetry"):
@@ -118,6 +143,7 @@ async def open_index(settings: Settings, data_dir: Path) -> VectorIndex:
         return await ServerIndex.open(
             settings.qdrant_url,
             key,
+            collection_name=settings.qdrant_collection_name,
             shard_number=settings.qdrant_shard_number,
             replication_factor=settings.qdrant_replication_factor,
             write_consistency_factor=settings.qdrant_write_consistency_factor,
@@ -147,8 +173,14 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def _secret(key: object, variable: str, user: str) -> str:
-    value = getattr(key, "value", "")
-    if not value:
+def _key(settings: Settings, vendors: Secret | None, variable: str, user: str) -> str:
+    """The key for the embedder alone, or the vendor's."""
+    key = settings.embedder_api_key or vendors
+    if key is None or not key.value:
         raise InvalidSettings(f"{variable} is not set, and {user} needs it. Set it, or unset BYTHEBOOK_EMBEDDER.")
-    return str(value)
+    return key.value
+
+
+def _key_variable(settings: Settings, vendors: str) -> str:
+    """What a person changes when the server does not accept the key."""
+    return EMBEDDER_KEY if settings.embedder_api_key else vendors

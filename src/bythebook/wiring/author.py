@@ -1,4 +1,4 @@
-"""What an author needs besides, and a reader whose questions are kept: the database and what works with it.
+"""What an author needs, and a reader whose threads are stored: the database and what works with it.
 
 Each part is built once, at its first use, and is a plain attribute from then on.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bythebook.ingestion.ingest import Ingestion
     from bythebook.ingestion.publisher import Publisher
     from bythebook.ingestion.records import Records
+    from bythebook.ingestion.shelf import Shelf
     from bythebook.jobs.foreground import ForegroundJob
     from bythebook.jobs.runner import JobRunner
     from bythebook.jobs.store import Jobs
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Resources(Library):
-    """The library and its database. `spread`: who parses and embeds lessons, when others do."""
+    """The library and its database. `spread` is the executor that parses and embeds lessons, if there is one."""
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class Resources(Library):
 
     @cached_property
     def calibrator(self) -> Calibrator:
-        """It asks the same questions after every edit, and reads the same sentences: those come from the cache."""
+        """Its embedder is cached, because it asks the same questions and reads the same sentences after every edit."""
         from bythebook.answering.look import Assessor
         from bythebook.embedding.cache import CachedEmbedder, EmbeddingCache
         from bythebook.ingestion.calibrator import Calibrator
@@ -127,6 +128,13 @@ class Resources(Library):
         return Publisher(ingestion=self.ingestion, calibrator=self.calibrator, records=self.records, index=self.index)
 
     @cached_property
+    def shelf(self) -> Shelf:
+        from bythebook.embedding.cache import EmbeddingCache
+        from bythebook.ingestion.shelf import Shelf
+
+        return Shelf(index=self.index, records=self.records, cache=EmbeddingCache(self.database), database=self.database)
+
+    @cached_property
     def jobs(self) -> Jobs:
         from bythebook.jobs.store import Jobs
 
@@ -134,13 +142,13 @@ class Resources(Library):
 
     @cached_property
     def foreground_job(self) -> ForegroundJob:
-        """Ingestion while a person waits for it."""
+        """Runs an ingestion while a person waits."""
         from bythebook.jobs.foreground import ForegroundJob
 
         return ForegroundJob(runner=self._runner(attended=True))
 
     def worker(self, listener: Listener | None = None) -> Worker:
-        """Ingestion in the background; `listener` hears how it goes."""
+        """Runs ingestions in the background; `listener` gets their events."""
         from bythebook.jobs.worker import Worker
 
         runner = self._runner(attended=False)
@@ -170,7 +178,7 @@ class Resources(Library):
 async def open_resources(
     settings: Settings, *, rehearsal: bool = False, embeds: bool = False, embedder: Embedder | None = None
 ) -> AsyncIterator[Resources]:
-    """Open index, embedder and database; close them in any case."""
+    """Opens the index, embedder and database, and closes them in any case."""
     async with AsyncExitStack() as stack:
         index, embedder, data_dir = await open_parts(stack, settings, rehearsal=rehearsal, embeds=embeds, embedder=embedder)
         database = await stack.enter_async_context(open_database(settings, data_dir))
@@ -188,7 +196,7 @@ async def open_resources(
 
 @asynccontextmanager
 async def open_database(settings: Settings, data_dir: Path | None = None) -> AsyncIterator[Database]:
-    """The database alone: any number of processes may have it open, also while a server holds the index."""
+    """Opens only the database: any number of processes may have it open, even while a server holds the index."""
     from bythebook.database.engine import Database, database_url
 
     folder = data_dir or settings.data_dir.expanduser()

@@ -1,7 +1,7 @@
-"""What a reader needs: the index, the embedder and what answers from them. No SQL is imported for it.
+"""What a reader needs: the index, the embedder and what answers from them, without importing SQL.
 
-What is imported here is imported late, because a person waits: the embedded model is opened on another thread while the engine
-is still being imported. Each part is built once, at its first use, and is a plain attribute from then on.
+Imports are late, because a person waits: the embedded model is opened on another thread while the engine is still being
+imported. Each part is built once, at its first use, and is a plain attribute from then on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Library:
-    """The opened index and embedder, and what reads with them."""
+    """The open index and embedder, and what reads with them."""
 
     def __init__(self, *, settings: Settings, index: VectorIndex, embedder: Embedder, data_dir: Path) -> None:
         self.settings = settings
@@ -56,7 +56,7 @@ class Library:
 
     @cached_property
     def sentence_reader(self) -> SentenceReader:
-        """What a look at the book has read, the drafter need not read again."""
+        """Shared, so that the drafter need not read again what a look at the book has read."""
         from bythebook.retrieval.sentence_reader import SentenceReader
 
         return SentenceReader(self.embedder)
@@ -89,14 +89,14 @@ class Library:
         )
 
     async def read_ahead(self) -> None:
-        """Bring into memory what searches read, for a process that will search often."""
+        """Reads into memory what searches need, for a process that will search often."""
         for collection in await self.index.collections():
             await self.index.read_ahead(collection)
         gc.freeze()  # what was read stays: to look through it again and again costs a search now and then a tenth of a second
 
     @asynccontextmanager
     async def reading_ahead(self) -> AsyncIterator[None]:
-        """Read ahead beside other work. What cannot be read is for the first search to report."""
+        """Reads ahead beside other work. What cannot be read is reported by the first search."""
         reading = asyncio.create_task(self.read_ahead())
         try:
             yield
@@ -105,7 +105,7 @@ class Library:
             await asyncio.gather(reading, return_exceptions=True)
 
     async def close(self) -> None:
-        """Close what was opened at its first use."""
+        """Closes what was opened at its first use."""
         if "_model" in self.__dict__:
             await self._model[0].close()
         if self.__dict__.get("_spans"):
@@ -121,7 +121,7 @@ class Library:
 
     @property
     def _tracing(self) -> Tracing:
-        """Spans, where a collector is configured."""
+        """Returns spans if a collector is configured."""
         from bythebook.answering.steps import untraced
 
         return self._spans or untraced
@@ -131,7 +131,7 @@ class Library:
 async def open_library(
     settings: Settings, *, rehearsal: bool = False, embeds: bool = False, embedder: Embedder | None = None
 ) -> AsyncIterator[Library]:
-    """Open index and embedder; close them in any case."""
+    """Opens the index and embedder, and closes them in any case."""
     async with AsyncExitStack() as stack:
         index, embedder, data_dir = await open_parts(stack, settings, rehearsal=rehearsal, embeds=embeds, embedder=embedder)
         library = Library(settings=settings, index=index, embedder=embedder, data_dir=data_dir)
@@ -150,9 +150,7 @@ async def open_parts(
     if embedder is None:
         embedder = open_embedder(settings)
         stack.push_async_callback(embedder.close)
-    if settings.embedder == "compatible":  # only its answer tells the dimension
-        await embedder.load()
-    elif embeds:
+    if embeds:
         loading = asyncio.create_task(embedder.load())
         stack.push_async_callback(asyncio.wait, [loading])
         await asyncio.sleep(0)  # lets it begin before the imports to come hold the interpreter

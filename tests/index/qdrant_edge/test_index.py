@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import qdrant_edge as edge
 
 from bythebook.errors import InvalidInput, Locked, StorageFailure
 from bythebook.index.qdrant_edge import shard as qdrant_edge_shard
 from bythebook.index.qdrant_edge.index import EdgeIndex
+from bythebook.index.qdrant_edge.values import storage
 from bythebook.index.vectors import Filters, Replacement
 from tests.index.qdrant_edge.edge_child import STEPS, WHOLLY_OLD, replacements, texts
 from tests.support.made_chunks import COLLECTION, MANIFEST, chunk, fast_folder, indexed, lesson
@@ -229,6 +231,25 @@ async def test_a_damaged_index_says_what_to_run(index: EdgeIndex, folder: Path, 
     opened = await EdgeIndex.open(folder)
     with pytest.raises(StorageFailure, match=f"{collection} .*bythebook ingest --mode recreate"):
         await opened.count(COLLECTION, ROBOTS)
+    await opened.close()
+
+
+@pytest.mark.parametrize("ours", [KeyError("a bug"), ValueError("a bug"), TypeError("a bug")])
+def test_an_error_of_our_own_is_no_damage(folder: Path, ours: Exception) -> None:
+    with pytest.raises(type(ours), match="a bug"), storage(folder):
+        raise ours
+
+
+async def test_a_record_that_does_not_decode_is_damage(index: EdgeIndex, folder: Path) -> None:
+    (first, *_) = [one async for one in index.scan(COLLECTION, ROBOTS)]
+    await index.close()
+    shard = edge.EdgeShard.load(str(folder / COLLECTION / "shard"))
+    shard.update(edge.UpdateOperation.delete_payload([first.chunk.id], ["heading_path"]))
+    shard.close()
+    opened = await EdgeIndex.open(folder)
+    for reading in (opened.texts, opened.chunks):
+        with pytest.raises(StorageFailure, match=r"a record in it cannot be read: it lacks 'heading_path'.*--mode recreate"):
+            await reading(COLLECTION, "robots", [first.chunk.id])
     await opened.close()
 
 

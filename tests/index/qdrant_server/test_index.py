@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bythebook.errors import InvalidInput, InvalidSettings, NotFound, Rejected, Unavailable
+from bythebook.errors import InvalidInput, InvalidSettings, NotFound, Rejected, StorageFailure, Unavailable
 from bythebook.index.qdrant_server.index import ServerIndex
 from bythebook.index.vectors import Filters, Replacement
 from tests.support.fakes.qdrant_rest import QdrantServer, qdrant_server
@@ -16,6 +17,7 @@ from tests.support.made_chunks import COLLECTION, MANIFEST, fast_folder, lesson
 pytestmark = pytest.mark.anyio
 
 ROBOTS = Filters(book_id="robots")
+SECOND = f"{COLLECTION}_2"
 KEY = "a-key-nobody-may-see"
 
 
@@ -84,9 +86,9 @@ async def test_an_answer_lost_while_creating_is_no_trouble(index: ServerIndex, s
     """One request lists the collections, one creates, twelve index, and the last saves the manifest."""
     server.requests.clear()
     server.troubles = [*["fine"] * lost_at, "lost"]
-    await index.create("second", MANIFEST)
+    await index.create(SECOND, MANIFEST)
     assert (len(server.requests), server.troubles) == (16, [])
-    assert set(await index.collections()) == {COLLECTION, "second"}
+    assert set(await index.collections()) == {COLLECTION, SECOND}
 
 
 async def test_an_answer_lost_while_dropping_is_no_trouble(index: ServerIndex, server: QdrantServer) -> None:
@@ -134,6 +136,21 @@ async def test_what_the_server_refuses_is_told_in_its_words(
     assert pauses == []
 
 
+async def test_a_record_that_is_not_ours_is_a_damaged_index(index: ServerIndex, server: QdrantServer) -> None:
+    await index.replace(COLLECTION, "robots", [lesson("a.md", ["one"])])
+    (there,) = [one async for one in index.scan(COLLECTION, ROBOTS)]
+    server.collections[COLLECTION].forget(there.chunk.id, "heading_path")
+    for reading in (index.texts, index.chunks):
+        with pytest.raises(StorageFailure, match=r"at http://127.*a record in it cannot be read: it lacks 'heading_path'"):
+            await reading(COLLECTION, "robots", [there.chunk.id])
+
+
+async def test_a_manifest_of_another_version_is_a_damaged_index(index: ServerIndex, server: QdrantServer) -> None:
+    server.collections[COLLECTION].metadata = {"bythebook": '{"embedder": "small@1"}'}
+    with pytest.raises(StorageFailure, match=r"a manifest in it cannot be read: .*--mode recreate"):
+        await index.collections()
+
+
 async def test_an_address_that_is_none() -> None:
     with pytest.raises(InvalidSettings, match="QDRANT_URL"):
         await ServerIndex.open("ftp://somewhere")
@@ -162,6 +179,22 @@ async def test_the_layout_is_asked_for(server: QdrantServer) -> None:
     await index.close()
 
 
+async def test_manifests_of_our_collections_are_read_at_once_and_of_no_others(index: ServerIndex, server: QdrantServer) -> None:
+    for name in (SECOND, f"{COLLECTION}_10", "theirs", f"{COLLECTION}_of_somebody", f"old_{COLLECTION}"):
+        await index.create(name, MANIFEST)
+    server.requests.clear()
+    server.together = threading.Barrier(3, timeout=10)  # one that is asked for alone waits in vain
+    assert list(await index.collections()) == [COLLECTION, f"{COLLECTION}_10", SECOND]
+    listed, *read = server.requests
+    assert listed == "GET /collections"
+    assert sorted(read) == [f"GET /collections/{name}" for name in (COLLECTION, f"{COLLECTION}_10", SECOND)]
+
+
+async def test_a_collection_that_is_dropped_while_they_are_listed_is_left_out(index: ServerIndex, server: QdrantServer) -> None:
+    server.dropped = {SECOND}
+    assert list(await index.collections()) == [COLLECTION]
+
+
 async def test_collections_of_others_are_left_alone(index: ServerIndex, server: QdrantServer) -> None:
     await index.create("theirs", MANIFEST)
     server.collections["theirs"].metadata = {"owner": "somebody"}
@@ -184,11 +217,11 @@ async def test_collections_of_others_are_left_alone(index: ServerIndex, server: 
 async def test_a_creation_that_was_cut_short_is_made_anew(index: ServerIndex, server: QdrantServer) -> None:
     server.troubles = ["fine", "fine", "fine", *[503] * 4]
     with pytest.raises(Unavailable):
-        await index.create("second", MANIFEST)
-    assert "second" in server.collections
+        await index.create(SECOND, MANIFEST)
+    assert SECOND in server.collections
     assert set(await index.collections()) == {COLLECTION}
-    await index.create("second", MANIFEST)
-    assert set(await index.collections()) == {COLLECTION, "second"}
+    await index.create(SECOND, MANIFEST)
+    assert set(await index.collections()) == {COLLECTION, SECOND}
 
 
 async def test_two_processes_share_one_server(index: ServerIndex, server: QdrantServer) -> None:

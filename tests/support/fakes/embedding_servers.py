@@ -55,8 +55,9 @@ class EmbeddingServer:
     path: str
     model: str
 
-    def __init__(self, *, key: str, dimension: int) -> None:
+    def __init__(self, *, key: str, dimension: int, model: str = "") -> None:
         self.key = key
+        self.model = model or self.model
         self.dimension = dimension
         self.answers: deque[Answer] = deque()
         self.bodies: list[Json] = []

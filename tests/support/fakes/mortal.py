@@ -10,7 +10,7 @@ from bythebook.index.vectors import VectorIndex
 from tests.support.library import Library
 
 INDEX_WRITES = frozenset({"create", "save_manifest", "drop", "replace", "remove_book", "settle"})
-RECORD_WRITES = frozenset({"save_book", "forget_book", "save_records", "doubt", "reserve", "release"})
+RECORD_WRITES = frozenset({"save_book", "save_records", "invalidate", "reserve", "release"})
 
 
 class Killed(BaseException):

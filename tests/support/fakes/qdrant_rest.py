@@ -78,6 +78,10 @@ class Collection:
     def delete(self, body: Json) -> Json:
         return self._updated(edge.UpdateOperation.delete_points_by_filter(filter_of(fields(body, "filter")["filter"])))
 
+    def forget(self, point_id: str, key: str) -> None:
+        """Not asked by anybody: a field of a record is lost."""
+        self._updated(edge.UpdateOperation.delete_payload([point_id], [key]))
+
     def _updated(self, operation: edge.UpdateOperation) -> Json:
         with self.lock:
             self.shard.update(operation)
@@ -134,6 +138,10 @@ class QdrantServer:
         self.collections: dict[str, Collection] = {}
         self.troubles: list[int | str] = []
         self.requests: list[str] = []
+        self.together: threading.Barrier | None = None
+        """Who asks for a collection waits here for others who do."""
+        self.dropped: set[str] = set()
+        """Gone, but listed once more."""
 
     def answer(self, method: str, address: str, key: str | None, body: Json) -> Json:
         parts = urlsplit(address)
@@ -141,7 +149,7 @@ class QdrantServer:
         if self.api_key and key != self.api_key:
             raise RefusalError(401, "Must provide an API key or an Authorization bearer token")
         if (method, parts.path) == ("GET", "/collections"):
-            return {"collections": [{"name": name} for name in self.collections]}
+            return {"collections": [{"name": name} for name in (*self.collections, *self.dropped)]}
         found = re.fullmatch(r"/collections/([^/]+)(/.*)?", parts.path)
         if not found:
             raise RefusalError(404, "Not Found")
@@ -166,6 +174,8 @@ class QdrantServer:
 
     def _whole(self, method: str, name: str, collection: Collection, body: Json) -> Json:
         if method == "GET":
+            if self.together:
+                self.together.wait()
             return collection.info()
         if method == "PATCH":
             collection.metadata |= fields(body, "metadata")["metadata"]

@@ -19,9 +19,12 @@ class SmallEmbedder:
         self, name: str = "small@1", *, dimension: int = 32, before_batch: Callable[[Sequence[str]], None] | None = None
     ) -> None:
         self.name = name
-        self.dimension = dimension
+        self._dimension = dimension
         self.embedded: list[str] = []
         self._before_batch = before_batch
+
+    async def dimension(self) -> int:
+        return self._dimension
 
     async def load(self) -> None:
         pass
@@ -39,7 +42,7 @@ class SmallEmbedder:
         pass
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        vector = np.full(self.dimension, 1e-3, np.float32)
+        vector = np.full(self._dimension, 1e-3, np.float32)
         for word in re.findall(r"\w+", text.lower()):
-            vector[zlib.crc32(f"{self.name} {word}".encode()) % self.dimension] += 1
+            vector[zlib.crc32(f"{self.name} {word}".encode()) % self._dimension] += 1
         return vector / np.float32(np.linalg.norm(vector))

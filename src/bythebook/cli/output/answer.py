@@ -1,4 +1,4 @@
-"""How an answer and a refusal look in a terminal: each sentence with its marker, each marker with the words of the book."""
+"""Answers and refusals in a terminal: each sentence with its marker, each marker with the book's words."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ HEADLINES = {
     "nothing_found": "Nothing found",
     "off_topic": "Not what this book is about",
     "not_in_book": "Not in the book",
-    "outside_filters": "Beyond your filters",
-    "unsupported": "Could not be backed by the book",
+    "outside_filters": "Outside your filters",
+    "unsupported": "Not supported by the book",
 }
 QUOTE_LENGTH = 220
 
 
 def print_sentence(console: Console, sentence: Sentence, *, first: bool) -> None:
-    """One checked sentence, as soon as it is there."""
+    """Prints one checked sentence."""
     text = Text()
     block = sentence.kind in {"code", "table", "maths"}
     if sentence.kind == "item":
@@ -38,7 +38,7 @@ def print_sentence(console: Console, sentence: Sentence, *, first: bool) -> None
 
 
 def print_answer(console: Console, answer: Answer, *, verbose: bool = False) -> None:
-    """What follows the sentences: the sources, the confidence; or the refusal whole."""
+    """Prints what follows the sentences, sources and confidence; or the whole refusal."""
     if answer.refused:
         _print_refusal(console, answer)
     else:
@@ -100,7 +100,7 @@ def _indented(text: Text, indent: int = 2) -> Padding:
 
 
 def _print_link(console: Console, url: str, indent: int) -> None:
-    """Whole, on one line of its own: a link that is broken in two cannot be followed."""
+    """Prints a link whole, on one line: a link that is broken in two cannot be followed."""
     console.print(Text(" " * indent + url, style="blue"), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""How a passage of the book looks in a terminal: where it stands, the words that matched, the link to it."""
+"""A passage of the book in a terminal: its place, the words that matched, its link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an evaluation looks in a terminal: the figures with their intervals, what was noticed, and what has changed."""
+"""An evaluation in a terminal: figures with their intervals, remarks, and changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORST_SHOWN = 5
 def print_report(console: Console, report: Report) -> None:
     held_out, fitted = len(report.scored), len(report.marks) - len(report.scored)
     console.print(f"\n[bold]{escape(report.title)}[/]  [dim]{report.book_id} · {report.model} · {report.embedder}[/]")
-    apart = f"; {fitted:,} more that relevance was fitted by are scored apart" if fitted else ""
+    apart = f"; {fitted:,} more were used to fit relevance and are scored separately" if fitted else ""
     console.print(f"[dim]{held_out:,} questions of {escape(report.questions_file)}{apart}[/]\n", soft_wrap=True)
     known = {figure.name: figure for figure in (*report.fitted, *report.times.fitted)}
     with_bars = console.width >= ROOM_FOR_BARS
@@ -44,7 +44,7 @@ def print_report(console: Console, report: Report) -> None:
             table.add_row(*_cells(figure, with_bars), *([other.shown if other else ""] if fitted else []))
     console.print(table)
     if report.times.at_once > 1:
-        console.print(f"  [dim]latency with {report.times.at_once} questions at once; --at-once 1 gives a lone reader's[/]")
+        console.print(f"  [dim]latency with {report.times.at_once} questions at once; --at-once 1 measures a single reader[/]")
     _print_wrong(console, report)
     _print_remarks(console, report)
 
@@ -66,7 +66,7 @@ def _print_wrong(console: Console, report: Report) -> None:
     wrong = [mark for mark in report.scored if mark.right is False]
     if not wrong:
         return
-    console.print(f"\n  [bold]{len(wrong):,} not handled right[/]")
+    console.print(f"\n  [bold]{len(wrong):,} not right[/]")
     for mark in wrong[:WORST_SHOWN]:
         console.print(f"    {escape(mark.id)}  {escape(mark.question)}", soft_wrap=True)
         console.print(f"    [dim]{escape('; '.join(mark.faults))}[/]", soft_wrap=True)

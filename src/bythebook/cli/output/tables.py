@@ -1,4 +1,4 @@
-"""A table as the commands print it: no lines, only columns."""
+"""Tables as the commands print them: columns without lines."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def plain_table(*headings: str, whole: str | None = None) -> Table:
 def when(moment: datetime | None) -> str:
     """In the time of this machine."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "never"
+
+
+def counted(number: int, one: str) -> str:
+    """A number and what it counts, in the singular or the plural."""
+    return f"{number:,} {one if number == 1 else one + 's'}"

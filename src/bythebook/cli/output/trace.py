@@ -1,4 +1,4 @@
-"""How a turn came about, in a terminal: what was found, what decided, what was drafted and what became of it."""
+"""A turn's trace in a terminal: what was found, why it was answered or refused, what was drafted and what was dropped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def print_trace(console: Console, trace: Trace) -> None:
 
 
 def _print_follow_up(console: Console, follow_up: FollowUp) -> None:
-    made = f"made standalone by the {follow_up.by}" if follow_up.by else "left as it was asked"
+    made = f"rewritten by the {follow_up.by}" if follow_up.by else "not rewritten"
     note = f" ({follow_up.note})" if follow_up.note else ""
     console.print(f"  follow-up: {made}{note}", style="dim", markup=False)
 

@@ -35,7 +35,6 @@ URL_VARIABLE = "OPENAI_BASE_URL"
 MODEL_VARIABLE = "OPENAI_MODEL"
 KEY_START = "sk-"
 KEY_LENGTH = 40
-CONNECT_SECONDS = 10.0
 NO_KEY = "none"
 """The SDK wants one. It is not sent."""
 NO_QUOTA = "insufficient_quota"

@@ -1,4 +1,4 @@
-"""What was read lately and may well be read again, kept in memory."""
+"""A bounded cache of what was read recently."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class BoundedCache(Generic[Key, Value]):
 
 
 class ReadCache:
-    """What readers of one collection ask for again and again. Whoever writes clears it."""
+    """What readers of one collection need again and again. A write clears it."""
 
     def __init__(self) -> None:
         self.alone: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)

@@ -55,7 +55,7 @@ class Compaction:
 
 
 def recover(folder: Path) -> None:
-    """Undo or clear away what a process left that died while it compacted."""
+    """Repairs what a process left behind that died while it compacted."""
     if (folder / OLD).exists() and not (folder / SHARD).exists():
         (folder / OLD).rename(folder / SHARD)
     for leftover in (*folder.glob(OLD), *folder.glob(f"{NEW}*")):

@@ -1,4 +1,4 @@
-"""The redo journal: what a swap of lessons is about to do, written down whole before any of it is done.
+"""The redo journal: what a swap of lessons is about to do, written completely before any of it is done.
 
 A process that dies half-way leaves the journal behind, and the next one does all of it again; doing it twice is doing it
 once. A journal that was not written whole was never renamed into place, and nothing of it was done.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bythebook.index.payload import decoding
 from bythebook.index.swap import StoredPoint, Swap
 
 
@@ -32,13 +33,13 @@ def write_journal(path: Path, planned: Swap) -> None:
 
 
 def read_journal(path: Path) -> Swap:
-    """Raises ValueError or KeyError for a file that is no journal."""
-    fields = json.loads(path.read_text(encoding="utf-8"))
-    points = []
-    for point in fields["points"]:
-        dense = np.frombuffer(base64.b64decode(point.pop("dense")), dtype="<f4").tolist()
-        points.append(StoredPoint(dense=dense, **point))
-    return Swap(book_id=fields["book_id"], source_files=fields["source_files"], points=points)
+    with decoding("the journal"):
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        points = []
+        for point in fields["points"]:
+            dense = np.frombuffer(base64.b64decode(point.pop("dense")), dtype="<f4").tolist()
+            points.append(StoredPoint(dense=dense, **point))
+        return Swap(book_id=fields["book_id"], source_files=fields["source_files"], points=points)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Readers together, a writer alone: what keeps a reader of this process from seeing a lesson half replaced."""
+"""A read-write lock: it keeps a reader of this process from seeing a half-replaced lesson."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ReadWriteLock:
-    """Between threads. A waiting writer goes before readers that come after it, so that readers cannot starve it."""
+    """Lets many threads read, or one write. A waiting writer goes before later readers, so that readers cannot starve it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

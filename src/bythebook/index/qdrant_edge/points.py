@@ -1,4 +1,4 @@
-"""Reading points of the embedded engine: some by id, those of whole lessons, or all of them, page by page."""
+"""Reads points of the embedded engine: by id, by whole lessons, or all of them page by page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import qdrant_edge as edge
 
-from bythebook.index.payload import TEXT_FIELDS, text_from_payload
+from bythebook.index.payload import TEXT_FIELDS, decoding, text_from_payload
 from bythebook.index.qdrant_edge.values import condition, indexed_chunk, is_any, is_value
 from bythebook.index.swap import is_point_id
 from bythebook.index.vectors import ChunkText, Filters, IndexedChunk
@@ -41,7 +41,7 @@ def read_lessons(
         records, offset = shard.scroll(
             edge.ScrollRequest(offset=offset, limit=POINTS_PER_PAGE, filter=wanted, with_payload=True, with_vector=with_vectors)
         )
-        yield from map(indexed_chunk, records)
+        yield from as_chunks(records).values()
         if offset is None:
             return
 
@@ -55,8 +55,10 @@ def read_page(
 
 
 def as_texts(records: Sequence[edge.Record]) -> dict[str, ChunkText]:
-    return {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
+    with decoding("a record"):
+        return {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
 
 
 def as_chunks(records: Sequence[edge.Record]) -> dict[str, IndexedChunk]:
-    return {str(record.id): indexed_chunk(record) for record in records}
+    with decoding("a record"):
+        return {str(record.id): indexed_chunk(record) for record in records}

@@ -1,4 +1,4 @@
-"""Hybrid candidates out of one shard of the embedded engine."""
+"""Hybrid search for candidates in one shard of the embedded engine."""
 
 from __future__ import annotations
 

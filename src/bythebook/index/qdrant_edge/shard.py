@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bythebook.errors import StorageFailure
 from bythebook.index.manifest import Manifest
-from bythebook.index.payload import INDEXES
+from bythebook.index.payload import INDEXES, decoding
 from bythebook.index.qdrant_edge.cache import CHUNKS_KEPT, TEXTS_KEPT, ReadCache
 from bythebook.index.qdrant_edge.compaction import SHARD, Compaction, recover
 from bythebook.index.qdrant_edge.journal import read_journal, remove_whole, write_journal, write_whole
@@ -32,7 +32,7 @@ from bythebook.index.qdrant_edge.points import (
 )
 from bythebook.index.qdrant_edge.search import counts_deleted, find_candidates, find_idf
 from bythebook.index.qdrant_edge.values import condition, has_id, index_params, is_any, is_value, point, storage
-from bythebook.index.swap import Swap, swap
+from bythebook.index.swap import Swap, check_dimension, swap
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "manifest.json"
@@ -111,6 +111,8 @@ class EdgeShard:
     def candidates(
         self, *, embedding: NDArray[np.float32] | None, terms: Terms | None, filters: Filters, depth: int, exact: bool
     ) -> list[Candidate]:
+        if embedding is not None:
+            check_dimension(embedding, self.manifest.dimension, filters.book_id)
         with self._reading():
             return find_candidates(
                 self._shard,
@@ -256,11 +258,8 @@ class EdgeShard:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    with storage(folder):
-        try:
-            return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
-        except TypeError as error:  # fields of another version
-            raise ValueError(f"{MANIFEST} is not one of this version") from error
+    with storage(folder), decoding(MANIFEST):  # which may also be one of another version
+        return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
 
 
 def _load(folder: Path, manifest: Manifest) -> edge.EdgeShard:

@@ -1,4 +1,4 @@
-"""Our values as the embedded engine's, and back; and its errors as ours."""
+"""Converts our values to the embedded engine's and back, and its errors to ours."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ import qdrant_edge as edge
 
 from bythebook.books.model import HARDWARE_TIERS
 from bythebook.errors import InvalidInput, StorageFailure
-from bythebook.index.payload import FieldIndex, from_payload
+from bythebook.index.payload import FieldIndex, UnreadableRecord, from_payload
 from bythebook.index.swap import StoredPoint
 from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
 
 
 @contextmanager
 def storage(folder: Path) -> Iterator[None]:
-    """Whatever goes wrong on disk or in the engine becomes one sentence that names the folder."""
+    """What goes wrong on disk or in the engine, or does not decode, becomes one sentence that names the folder. An error of our
+    own stays what it is."""
     try:
         yield
     except OSError as error:
         raise StorageFailure(_sentence(folder, error.strerror or str(error), full=error.errno == errno.ENOSPC)) from error
-    except (KeyError, ValueError) as error:
-        raise StorageFailure(_sentence(folder, f"a record in it cannot be read: {error}")) from error
+    except UnreadableRecord as error:
+        raise StorageFailure(_sentence(folder, str(error))) from error
     except Exception as error:
         if type(error) is not Exception:  # the engine raises the bare class, and nothing else does
             raise

@@ -1,4 +1,4 @@
-"""How a Qdrant server is called: again where that may help, and one clear sentence where it does not.
+"""Calls a Qdrant server: retries where that may help, and raises one clear sentence where it does not.
 
 Everything asked of it may be asked twice: writes name their ids and lessons, so that doing them twice is doing them once.
 """
@@ -6,14 +6,16 @@ Everything asked of it may be asked twice: writes name their ids and lessons, so
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from bythebook.errors import BookError, NotFound, RateLimited, Rejected, Unavailable
+from bythebook.errors import BookError, NotFound, RateLimited, Rejected, StorageFailure, Unavailable
+from bythebook.index.payload import UnreadableRecord, decoding
 
 TRIES = 4
 FIRST_PAUSE_SECONDS = 0.25
@@ -48,6 +50,19 @@ async def call(url: str, ask: Callable[[], Awaitable[Answer]], *, sleep: Sleep) 
                 ) from error
         await sleep(min(pause, LONGEST_PAUSE_SECONDS))
     raise AssertionError("the last try returns or raises")
+
+
+@contextmanager
+def reading(url: str, what: str) -> Iterator[None]:
+    """What was stored and does not decode becomes one sentence that names the server."""
+    try:
+        with decoding(what):
+            yield
+    except UnreadableRecord as error:
+        raise StorageFailure(
+            f"The index at {shown(url)} cannot be used ({str(error)[:300]}). "
+            "If it is damaged, run: bythebook ingest --mode recreate"
+        ) from error
 
 
 def shown(url: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,7 +17,7 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from bythebook.errors import InvalidInput, InvalidSettings, NotFound
 from bythebook.index.manifest import Manifest
 from bythebook.index.payload import INDEXES, TEXT_FIELDS, text_from_payload
-from bythebook.index.qdrant_server.calls import Sleep, call, shown
+from bythebook.index.qdrant_server.calls import Sleep, call, reading, shown
 from bythebook.index.qdrant_server.values import (
     condition,
     has_id,
@@ -27,7 +29,7 @@ from bythebook.index.qdrant_server.values import (
     record_terms,
     requests,
 )
-from bythebook.index.swap import check_name, is_point_id, pages, swap
+from bythebook.index.swap import check_dimension, check_name, is_point_id, pages, swap
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "bythebook"
@@ -44,11 +46,15 @@ Search = tuple[models.QueryRequest, models.Filter, int]
 
 
 class ServerIndex:
-    """A `VectorIndex`. Collections that carry no manifest of ours belong to others, and are never touched."""
+    """A `VectorIndex`. Collections that bear another name than ours, or carry no manifest of ours, belong to others: the former
+    are never looked at, the latter never touched."""
 
-    def __init__(self, client: AsyncQdrantClient, url: str, *, layout: Mapping[str, Any], sleep: Sleep) -> None:
+    def __init__(
+        self, client: AsyncQdrantClient, url: str, *, collection_name: str, layout: Mapping[str, Any], sleep: Sleep
+    ) -> None:
         self._client = client
         self._url = url
+        self._own_name = re.compile(rf"{re.escape(collection_name)}(_\d+)?")
         self._layout = layout
         self._sleep = sleep
         self._manifests: dict[str, Manifest] = {}
@@ -59,13 +65,15 @@ class ServerIndex:
         url: str,
         api_key: str = "",
         *,
+        collection_name: str = "textbook_chunks",
         shard_number: int | None = None,
         replication_factor: int | None = None,
         write_consistency_factor: int | None = None,
         timeout_seconds: int = 30,
         sleep: Sleep = asyncio.sleep,
     ) -> ServerIndex:
-        """Asks nothing of the server yet. The three numbers are for collections to be created; None: as the server likes."""
+        """Asks nothing of the server yet. `collection_name`: of the first of our collections; others have a number after it. The
+        three numbers are for collections to be created; None: as the server likes."""
         try:
             # As a header: given as `api_key`, the client would ask for https by itself and warn without it.
             client = AsyncQdrantClient(
@@ -76,17 +84,19 @@ class ServerIndex:
             )
         except ValueError as error:
             raise InvalidSettings(f"QDRANT_URL cannot be {shown(url)!r}: {error}. Give it as http://host:6333") from error
-        layout = {
-            "shard_number": shard_number,
-            "replication_factor": replication_factor,
-            "write_consistency_factor": write_consistency_factor,
-        }
-        return cls(client, url, layout=layout, sleep=sleep)
+        copies = {"replication_factor": replication_factor, "write_consistency_factor": write_consistency_factor}
+        layout = {"shard_number": shard_number, **copies}
+        return cls(client, url, collection_name=collection_name, layout=layout, sleep=sleep)
 
     async def collections(self) -> Mapping[str, Manifest]:
+        """One request lists their names, and one for each of ours, all at once, reads its manifest."""
         listed = await self._call(self._client.get_collections)
-        stored = {one.name: await self._stored_manifest(one.name) for one in listed.collections}
-        return {name: Manifest.from_json(text) for name, text in sorted(stored.items()) if text and text != UNFINISHED}
+        names = sorted(one.name for one in listed.collections if self._own_name.fullmatch(one.name))
+        stored = zip(names, await asyncio.gather(*map(self._listed_manifest, names)), strict=True)
+        with reading(self._url, "a manifest"):
+            found = {name: Manifest.from_json(text) for name, text in stored if text and text != UNFINISHED}
+        self._manifests |= found
+        return found
 
     async def create(self, collection: str, manifest: Manifest) -> None:
         """The manifest comes last: a collection without it was never finished, and is made anew."""
@@ -137,7 +147,9 @@ class ServerIndex:
         exact: bool = False,
     ) -> list[Candidate]:
         """Two searches, then each one's score for what only the other found: both scores are exact for all."""
-        await self._manifest(collection)
+        manifest = await self._manifest(collection)
+        if embedding is not None:
+            check_dimension(embedding, manifest.dimension, filters.book_id)
         ask = requests(embedding, terms, filters.book_id, exact=exact)
         found = await self._search(collection, {name: (one, condition(filters), depth) for name, one in ask.items()})
         union = {point_id for scores in found.values() for point_id in scores}
@@ -153,19 +165,23 @@ class ServerIndex:
         self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False
     ) -> list[IndexedChunk]:
         records = await self._records(collection, ids, with_payload=True, with_vectors=with_vectors)
-        found = {str(record.id): indexed_chunk(record) for record in records}
+        with reading(self._url, "a record"):
+            found = {str(record.id): indexed_chunk(record) for record in records}
         return [found[name] for name in ids if name in found and found[name].chunk.book_id == book_id]
 
     async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
         records = await self._records(collection, ids, with_payload=TEXT_FIELDS)
-        found = {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
+        with reading(self._url, "a record"):
+            found = {str(record.id): text_from_payload(str(record.id), record.payload or {}) for record in records}
         return [found[name] for name in ids if name in found and found[name].book_id == book_id]
 
     async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
         """Lesson by lesson, in order of path."""
         for page in pages(await self._source_files(collection, filters)):
             wanted = models.Filter(must=[condition(filters), is_any("source_file", page)])
-            found = [indexed_chunk(record) for record in await self._scroll(collection, wanted, with_vectors)]
+            records = await self._scroll(collection, wanted, with_vectors)
+            with reading(self._url, "a record"):
+                found = [indexed_chunk(record) for record in records]
             for indexed in sorted(found, key=lambda one: (one.chunk.source_file, one.chunk.chunk_index)):
                 yield indexed
 
@@ -229,13 +245,20 @@ class ServerIndex:
         text = (info.config.metadata or {}).get(MANIFEST)
         return text if isinstance(text, str) else None
 
+    async def _listed_manifest(self, collection: str) -> str | None:
+        """None too for one that was dropped since it was listed."""
+        with suppress(NotFound):
+            return await self._stored_manifest(collection)
+        return None
+
     async def _manifest(self, collection: str) -> Manifest:
         """Read once: what never changes of it, the dimension, is all that is needed here."""
         if collection not in self._manifests:
             text = await self._stored_manifest(check_name(collection))
             if text is None or text == UNFINISHED:
                 raise NotFound(f"The collection '{collection}' at {shown(self._url)} holds no books. Run: bythebook ingest")
-            self._manifests[collection] = Manifest.from_json(text)
+            with reading(self._url, "a manifest"):
+                self._manifests[collection] = Manifest.from_json(text)
         return self._manifests[collection]
 
     async def _search(self, collection: str, asked: Mapping[Name, Search]) -> dict[Name, dict[str, float]]:

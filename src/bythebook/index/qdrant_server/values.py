@@ -1,4 +1,4 @@
-"""Our values as the Qdrant client's, and back."""
+"""Converts our values to the Qdrant client's and back."""
 
 from __future__ import annotations
 

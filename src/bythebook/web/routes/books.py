@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from bythebook.books.model import BookWarning, Chunk, parent_id
-from bythebook.errors import NotFound
-from bythebook.index.state import IngestionRecord, IngestionState
-from bythebook.web.access import Principal, Reader
+from bythebook.errors import NeedsConsent, NotFound
+from bythebook.index.state import IngestionRecord, IngestionState, RecordStatus, record_to_plain
+from bythebook.ingestion.shelf import BookHoldings
+from bythebook.operations.books import read_holdings, remove_book
+from bythebook.threads.export import book_to_markdown
+from bythebook.web.access import Administrator, Author, Principal, Reader
 from bythebook.web.problems import ERRORS
 from bythebook.web.requests import BookId
 from bythebook.web.responses import json_response
@@ -98,6 +101,28 @@ class BookList:
     books: tuple[BookSummary, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordView:
+    """Document D's IngestionRecord."""
+
+    source_file: str
+    file_hash: str
+    chunk_ids: tuple[str, ...]
+    chunk_count: int
+    ingested_at: datetime
+    book_id: str
+    module: str
+    chapter: int
+    lesson: int
+    title: str | None
+    status: RecordStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordList(BookSummary):
+    records: tuple[RecordView, ...]
+
+
 @router.get("", response_model=BookList, summary="List the books that this key opens")
 async def list_books(who: Reader, current: Current) -> Response:
     states = [state for state in await current.resources.records.books() if who.book_id in (None, state.book_id)]
@@ -126,6 +151,42 @@ async def read_book(book_id: Wanted, who: Reader, current: Current) -> Response:
         ),
     )
     return json_response(view)
+
+
+@router.get("/{book_id}/records", response_model=RecordList, summary="A book's files as they were ingested")
+async def list_records(book_id: Wanted, who: Author, current: Current) -> Response:
+    state = await _state(book_id, who, current)
+    found = await current.resources.records.records(book_id, state.collection_name)
+    records = tuple(RecordView(**record_to_plain(found[path])) for path in sorted(found))
+    return json_response(RecordList(records=records, **_summary(state, who)))
+
+
+@router.get(
+    "/{book_id}/export",
+    response_class=Response,
+    responses={200: {"description": "Every thread.", "content": {"text/markdown": {"schema": {"type": "string"}}}}},
+    summary="Take all threads of a book along as Markdown",
+)
+async def export_threads(book_id: Wanted, who: Administrator, current: Current) -> Response:
+    await _state(book_id, who, current)
+    text = await book_to_markdown(current.threads, book_id)
+    headers = {"Content-Disposition": f'attachment; filename="threads-of-{book_id}.md"'}
+    return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+
+@router.delete("/{book_id}", response_model=BookHoldings, summary="Remove a book for good, with its threads and jobs")
+async def delete_book(
+    book_id: Wanted, who: Administrator, current: Current, yes: Annotated[bool, Query(description="It is meant.")] = False
+) -> Response:
+    await _state(book_id, who, current)
+    if not yes:
+        held = await read_holdings(current.resources, book_id=book_id)
+        what = f"{held.lessons:,} lessons, {held.chunks:,} chunks, {held.threads:,} threads and {held.jobs:,} jobs"
+        raise NeedsConsent(
+            f"This would remove '{book_id}' for good: {what}. Take the threads along from /books/{book_id}/export, then send it "
+            "again with ?yes=true."
+        )
+    return json_response(await remove_book(current.resources, book_id=book_id))
 
 
 @router.get("/{book_id}/calibration", response_model=dict[str, Any], summary="How relevance was fitted to the book")

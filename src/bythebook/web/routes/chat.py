@@ -9,12 +9,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent
-from bythebook.errors import BookError
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
 from bythebook.web.access import Principal, Reader, choose_book
 from bythebook.web.logs import log
-from bythebook.web.problems import ERRORS, Problem, describe, request_id, trusted
+from bythebook.web.problems import ERRORS
 from bythebook.web.requests import ChatRequest
 from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
@@ -43,7 +42,7 @@ EVENTS = (
     summary="Ask, and get the whole answer or refusal",
 )
 async def run(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
-    turn = await _turn(body, request, who, current)
+    turn = await _turn(body, who, current)
     try:
         if body.stream:
             return await begin(request.receive, turn.stream())
@@ -61,26 +60,25 @@ async def run(body: ChatRequest, request: Request, who: Reader, current: Current
 )
 async def stream(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
     try:
-        return await begin(request.receive, (await _turn(body, request, who, current)).stream())
+        return await begin(request.receive, (await _turn(body, who, current)).stream())
     except ReaderGone:
         return Response(status_code=499)
 
 
-async def _turn(body: ChatRequest, request: Request, who: Principal, current: State) -> ChatTurn:
+async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
     book_id = await choose_book(current, who, str(body.book_id) if body.book_id else None)
     if current.settings.log_questions:
         log.info("asked", book_id=book_id, message=body.message)
     asked = body.asked(book_id, who.key_id, current.settings)
-    return ChatTurn(current, asked, request, whole=who.may("ingest"), render=body.render)
+    return ChatTurn(current, asked, whole=who.may("ingest"), render=body.render)
 
 
 class ChatTurn:
     """One turn as HTTP tells it."""
 
-    def __init__(self, current: State, asked: Asked, request: Request, *, whole: bool, render: bool) -> None:
+    def __init__(self, current: State, asked: Asked, *, whole: bool, render: bool) -> None:
         self._current = current
         self._asked = asked
-        self._request = request
         self._whole = whole
         self._render = render
         self._found: Sequence[SearchResult] = ()
@@ -99,29 +97,21 @@ class ChatTurn:
         raise AssertionError("a turn ends with an answer or a refusal")
 
     async def stream(self) -> AsyncGenerator[Event]:
-        """Tells of a failure as its last event. Before the turn has begun to search, it fails itself: `opened` is held back
-        until then, so that a book that is not there is an HTTP error too."""
+        """`opened` is held back until the turn has begun to search, so that a book that is not there is an HTTP error."""
         opened: Opened | None = None
         number = 0
-        try:
-            async with aclosing(self._current.conversation.turn(self._asked)) as events:
-                async for event in events:
-                    if isinstance(event, Opened):
-                        opened = event
-                        continue
-                    assert opened
-                    if number == 0:
-                        yield event_of("opened", opened, opened, number, held=True)
-                    number += 1
-                    yield await self._event(event, opened, number)
-            if opened:
-                yield event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, number + 1, held=True)
-        except BookError as error:
-            if opened is None or number == 0:
-                raise
-            log.warning("failed", reason=str(error))
-            told = describe(error, request_id(self._request), trusted=trusted(self._request))
-            yield event_of("error", told, opened, number + 1)
+        async with aclosing(self._current.conversation.turn(self._asked)) as events:
+            async for event in events:
+                if isinstance(event, Opened):
+                    opened = event
+                    continue
+                assert opened
+                if number == 0:
+                    yield event_of("opened", opened, opened, number, held=True)
+                number += 1
+                yield await self._event(event, opened, number)
+        assert opened
+        yield event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, number + 1, held=True)
 
     async def _event(self, event: TurnEvent, opened: Opened, number: int) -> Event:
         match event:
@@ -148,5 +138,5 @@ def sentence_view(sentence: Sentence, *, render: bool) -> SentenceView:
     return SentenceView(text=sentence.text, kind=sentence.kind, citations=sentence.citations, html=html)
 
 
-def event_of(name: str, value: StreamedValue | Problem, opened: Opened, number: int, *, held: bool = False) -> Event:
+def event_of(name: str, value: StreamedValue, opened: Opened, number: int, *, held: bool = False) -> Event:
     return Event(name=name, id=f"{opened.thread_id}/{opened.turn}/{number}", body=write(value), held=held)

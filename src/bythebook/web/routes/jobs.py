@@ -12,13 +12,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.index.state import Failure, Mode
+from bythebook.index.state import Consent, Failure, Mode
 from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source
 from bythebook.jobs.sources import same_repository, under_roots
 from bythebook.jobs.view import job_to_plain
 from bythebook.settings import GitSource
 from bythebook.web.access import Author, Principal
-from bythebook.web.problems import ERRORS
+from bythebook.web.problems import ERRORS, ShuttingDown
 from bythebook.web.requests import BookId
 from bythebook.web.responses import json_response, write
 from bythebook.web.state import Current, State
@@ -28,7 +28,10 @@ router = APIRouter(tags=["jobs"], responses=ERRORS)
 
 LARGEST_ID = 2**31 - 1
 LOOKED_AT_SECONDS = 0.5
-EVENTS = "`job` whenever something about it has changed, then `done` when it has ended. Each carries the whole job."
+EVENTS = (
+    "`job` whenever something about it has changed, then `done` when it has ended. Each carries the whole job."
+    " What keeps it from being followed further is `error` with a Problem, and the last event."
+)
 JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The job's number.")]
 
 
@@ -45,6 +48,8 @@ class JobRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     mode: Mode = "incremental"
     source: SourceRequest | None = Field(None, description="Default: the book's configured repository, or where it came from.")
+    replace: bool = Field(False, description="Put this source in the place of the one that the book came from.")
+    yes: bool = Field(False, description="Let more than a third of the book's lessons go.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +88,8 @@ class JobList:
 @router.post("/books/{book_id}/jobs", status_code=202, response_model=JobView, summary="Have a book ingested")
 async def order_job(book_id: Annotated[BookId, Path()], body: JobRequest, who: Author, current: Current) -> Response:
     source = await _source(who.book(book_id), body.source, current)
-    job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode))
+    consent = Consent(replace=body.replace, remove=body.yes)
+    job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode, consent=consent))
     return _accepted(job)
 
 
@@ -146,6 +152,7 @@ async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
             yield Event(name="done", id=f"{job_id}/{number}", body=body)
             return
         await asyncio.sleep(LOOKED_AT_SECONDS)
+    raise ShuttingDown(f"The server is shutting down; the job {job_id} is kept. Follow it again in a moment.")
 
 
 async def _source(book_id: str, asked: SourceRequest | None, current: State) -> Source:

@@ -1,0 +1,52 @@
+"""All that the tables hold of one book: counted, removed, or given another id, each in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from bythebook.database.tables import books, cited, ingestion_records, jobs, keys, reservations, threads, turns
+
+OWN_TABLES = (threads, jobs, ingestion_records, reservations, books)
+"""What goes with the book. Messages, turns and citations go with their threads; a key stays, and opens nothing."""
+
+
+def count_rows(connection: Connection, book_id: str) -> dict[str, int]:
+    """How many threads, jobs and keys the book has."""
+    counted = {"threads": threads, "jobs": jobs, "keys": keys}
+    found = {name: select(func.count()).select_from(table).where(table.c.book_id == book_id) for name, table in counted.items()}
+    return {name: int(connection.execute(statement).scalar_one()) for name, statement in found.items()}
+
+
+def delete_rows(connection: Connection, book_id: str) -> None:
+    for table in OWN_TABLES:
+        connection.execute(delete(table).where(table.c.book_id == book_id))
+
+
+def rename_rows(connection: Connection, old: str, new: str, ids: Mapping[str, str]) -> None:
+    """`ids`: of chunks and lessons, which depend on the book's id. Stored answers name them too."""
+    for table in (threads, jobs, keys, books):
+        connection.execute(update(table).where(table.c.book_id == old).values(book_id=new))
+    for row in connection.execute(select(cited).where(cited.c.book_id == old)).all():
+        this = [cited.c[name] == getattr(row, name) for name in ("thread_id", "turn", "label", "chunk_id")]
+        renamed = {"book_id": new, "chunk_id": ids.get(row.chunk_id, row.chunk_id)}
+        connection.execute(update(cited).where(*this).values(renamed))
+    of_book = select(turns.c.thread_id, turns.c.number, turns.c.answer, turns.c.trace).where(turns.c.book_id == old)
+    for row in connection.execute(of_book).all():
+        told = {name: _renamed(getattr(row, name), old, new, ids) for name in ("answer", "trace")}
+        here = (turns.c.thread_id == row.thread_id) & (turns.c.number == row.number)
+        connection.execute(update(turns).where(here).values(book_id=new, **told))
+    for table in (ingestion_records, reservations):  # the new ones are there already
+        connection.execute(delete(table).where(table.c.book_id == old))
+
+
+def _renamed(value: Any, old: str, new: str, ids: Mapping[str, str]) -> Any:
+    """A stored value with the new ids in it. An id stands alone, never inside a text."""
+    if isinstance(value, dict):
+        named = {name: _renamed(held, old, new, ids) for name, held in value.items()}
+        return {**named, "book_id": new} if named.get("book_id") == old else named
+    if isinstance(value, list):
+        return [_renamed(held, old, new, ids) for held in value]
+    return ids.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,94 @@
+"""Which book a folder is. A book is tied to where it came from: no other folder takes its place unless that is said, and no run
+takes away much of it unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
+from bythebook.books.model import Book, BookWarning
+from bythebook.errors import InvalidInput, NeedsConsent
+from bythebook.index.state import Consent, IngestionRecord, IngestionState
+from bythebook.ingestion.plan import PlannedLesson
+from bythebook.ingestion.records import Records
+
+CHECKOUT = re.compile(r".*/checkouts/(?=[0-9a-f]{16}(?:/|$))")
+"""A repository is checked out below the data folder, which may move, and may be another on each machine."""
+LARGEST_SHARE = 1 / 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentifiedBook:
+    """A folder's book, what is known of it, and what an author should look at."""
+
+    book: Book
+    state: IngestionState | None
+    warnings: tuple[BookWarning, ...]
+
+
+async def identify(records: Records, root: Path, *, book_id: str | None, consent: Consent) -> IdentifiedBook:
+    """The book in `root`: under the id given, the one it declares, the one this folder was ingested under, or its own name."""
+    book, warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
+    source, states = str(await asyncio.to_thread(root.resolve)), await records.books()
+    as_others = [state.book_id for state in states if _same(state.source_root, source) and state.book_id != book.book_id]
+    state = next((state for state in states if state.book_id == book.book_id), None)
+    at_home = state is not None and _same(state.source_root, source)
+    if as_others and book_id is None and not at_home:
+        book = replace(book, book_id=await _earlier_id(root, book, as_others))
+        state = next(state for state in states if state.book_id == book.book_id)
+    elif as_others and not at_home:
+        warnings = (*warnings, _twice(book, as_others))
+    if state and not _same(state.source_root, source) and not consent.replace:
+        raise InvalidInput(_another(book, state, source))
+    return IdentifiedBook(book=book, state=state, warnings=warnings)
+
+
+def check_removal(
+    book: Book, before: Mapping[str, IngestionRecord], pages: Iterable[PlannedLesson], kept: Collection[str]
+) -> None:
+    """Raise where more than a third of the lessons would go. One that only moved, or keeps its number, does not go."""
+    there = list(pages)
+    paths, hashes = {page.path for page in there}, {page.file_hash for page in there}
+    bases = {page.id_base for page in there}
+    gone = [
+        path
+        for path, record in before.items()
+        if path not in paths and path not in kept and record.file_hash not in hashes and record.id_base not in bases
+    ]
+    if len(gone) > LARGEST_SHARE * len(before):
+        raise NeedsConsent(
+            f"This would remove {len(gone):,} of the {len(before):,} lessons of '{book.book_id}', {gone[0]} among them. "
+            'Nothing was changed. If that is meant, say so with --yes ("yes": true in a job).'
+        )
+
+
+def _same(one: str, other: str) -> bool:
+    return CHECKOUT.sub("", one) == CHECKOUT.sub("", other)
+
+
+async def _earlier_id(root: Path, book: Book, ids: list[str]) -> str:
+    """Where nobody says another, a folder stays the book that it is."""
+    if await asyncio.to_thread(declares_id, root):
+        raise InvalidInput(
+            f"{root / FILE_NAME} calls this book '{book.book_id}', and the folder is in the library as '{ids[0]}'. Rename that "
+            f"with 'bythebook books rename {ids[0]} {book.book_id}', or name the one you mean with --book."
+        )
+    if len(ids) > 1:
+        raise InvalidInput(f"{root} is in the library as {' and '.join(ids)}. Say which you mean with --book.")
+    return ids[0]
+
+
+def _twice(book: Book, ids: list[str]) -> BookWarning:
+    message = f"this folder is in the library as '{ids[0]}' too: remove one of them with 'bythebook books remove'"
+    return BookWarning(source_file="", line=0, field="book", message=f"'{book.book_id}': {message}")
+
+
+def _another(book: Book, state: IngestionState, source: str) -> str:
+    return (
+        f"The book '{book.book_id}' comes from {state.source_root}, and this is {source}. Give this one an id of its own with "
+        f"--book NEW, or say --replace (\"replace\": true in a job) to put it in the place of '{book.book_id}'."
+    )

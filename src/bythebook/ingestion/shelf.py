@@ -1,0 +1,167 @@
+"""A book taken from the shelf, or put back under another id: the index, the database and the cache together.
+
+Whatever stops it in the middle, the book's row goes last: the same command does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from bythebook.books.booktoml import BOOK_ID
+from bythebook.books.chunker import embedded_text
+from bythebook.books.model import Chunk, chunk_id, parent_id
+from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
+from bythebook.database.engine import Database
+from bythebook.embedding.cache import EmbeddingCache, cache_key
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.index.state import IngestionRecord, IngestionState
+from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
+from bythebook.ingestion.records import Records
+
+LESSONS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookHoldings:
+    """What goes when a book goes."""
+
+    book_id: str
+    title: str
+    lessons: int
+    chunks: int
+    threads: int
+    jobs: int
+    keys: int
+    """They stay, and open nothing until the book is back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    index: VectorIndex
+    records: Records
+    cache: EmbeddingCache
+    database: Database
+
+    async def holdings(self, book_id: str) -> BookHoldings:
+        state = await self.state(book_id)
+        rows = await self.database.run(lambda connection: count_rows(connection, book_id))
+        lessons = len(await self.records.records(book_id, state.collection_name))
+        return BookHoldings(book_id=book_id, title=state.title, lessons=lessons, chunks=state.total_chunks, **rows)
+
+    async def state(self, book_id: str) -> IngestionState:
+        if state := await self.records.book(book_id):
+            return state
+        there = ", ".join(state.book_id for state in await self.records.books())
+        raise NotFound(f"There is no book '{book_id}'. There is: {there}." if there else f"There is no book '{book_id}'.")
+
+    async def remove(self, book_id: str) -> BookHoldings:
+        """For good: its chunks, its fit, its embeddings, its threads and its jobs."""
+        held = await self.holdings(book_id)
+        await self._forget_embeddings(await self.state(book_id))
+        async with self.records.catalog_lock():
+            await self._clear(book_id)
+            await self.database.run(lambda connection: delete_rows(connection, book_id))
+        return held
+
+    async def rename(self, old: str, new: str) -> IngestionState:
+        """Chunk ids are made from the book's id, so every chunk gets another; nothing is embedded again."""
+        state = await self._renamable(old, new)
+        async with self.records.catalog_lock():
+            collection = state.collection_name
+            ids = await self._copy(state, new)
+            manifest = (await self.index.collections())[collection]
+            renamed = replace(state, book_id=new)
+            fit = manifest.calibration.get(old)
+            serving = manifest.serving(renamed).without(old)
+            await self.index.save_manifest(collection, serving.fitted(new, fit) if fit else serving)
+            await self.database.run(lambda connection: rename_rows(connection, old, new, ids))
+            await self._clear(old)
+        return renamed
+
+    async def _renamable(self, old: str, new: str) -> IngestionState:
+        if not BOOK_ID.fullmatch(new):
+            raise InvalidInput(
+                f"'{new}' cannot be a book's id: it takes 1 to 100 of a-z, 0-9, '.', '_' and '-', a letter or digit first."
+            )
+        state = await self.state(old)
+        if await self.records.book(new):
+            raise InvalidInput(f"There is a book '{new}' already. Choose another id, or remove that one first.")
+        return state
+
+    async def _clear(self, book_id: str) -> None:
+        """Nothing of the book is in any collection after this, and one that nobody else uses is gone."""
+        for name, manifest in (await self.index.collections()).items():
+            if book_id in manifest.books or book_id in manifest.calibration:
+                await self.index.save_manifest(name, manifest.without(book_id))
+            if await self.index.source_files(name, book_id):
+                await self.index.remove_book(name, book_id)
+            if not manifest.without(book_id).books and not await self.records.used_by_others(name, book_id):
+                await self.index.drop(name)
+
+    async def _forget_embeddings(self, state: IngestionState) -> None:
+        """Another book with the same words has them embedded in the index; they are not wanted here."""
+        collections = await self.index.collections()
+        if state.collection_name not in collections:
+            return
+        embedder, keys = collections[state.collection_name].embedder, []
+        async for held in self.index.scan(state.collection_name, Filters(book_id=state.book_id)):
+            keys.append(cache_key(embedder, embedded_text(held.chunk)))
+        await self.cache.forget(keys)
+
+    async def _copy(self, state: IngestionState, new: str) -> dict[str, str]:
+        """Every lesson again under the new id, beside the old. The ids of chunks and lessons, old to new."""
+        old, collection = state.book_id, state.collection_name
+        records = await self.records.records(old, collection)
+        ids = _new_ids(records, [held async for held in self.index.scan(collection, Filters(book_id=old))], new)
+        await self.records.reserve(new, collection)
+        async for lessons in self._lessons(state):
+            replacements = [Replacement(source_file=path, chunks=_copied(held, new, ids)) for path, held in lessons]
+            await self.index.replace(collection, new, replacements)
+        copied = [_record(record, new, ids) for record in records.values()]
+        await self.records.save_records(new, collection, copied)
+        return ids
+
+    async def _lessons(self, state: IngestionState) -> AsyncIterator[list[tuple[str, list[IndexedChunk]]]]:
+        """Whole lessons with their vectors, some at a time."""
+        paths = sorted(await self.index.source_files(state.collection_name, state.book_id))
+        for start in range(0, len(paths), LESSONS_AT_ONCE):
+            lessons = []
+            for path in paths[start : start + LESSONS_AT_ONCE]:
+                filters = Filters(book_id=state.book_id, source_file=path)
+                scanned = self.index.scan(state.collection_name, filters, with_vectors=True)
+                lessons.append((path, [held async for held in scanned]))
+            yield lessons
+
+
+def _new_ids(records: dict[str, IngestionRecord], held: list[IndexedChunk], new: str) -> dict[str, str]:
+    """By document D's formulas, as an ingestion under the new id would give them."""
+    ids: dict[str, str] = {}
+    in_order = sorted((one.chunk for one in held), key=lambda chunk: (chunk.source_file, chunk.chunk_index))
+    for path, chunks in groupby(in_order, key=lambda chunk: chunk.source_file):
+        base, seen = records[path].id_base, dict[str, int]()
+        for chunk in chunks:
+            seen[chunk.content_hash] = seen.get(chunk.content_hash, 0) + 1
+            ids[chunk.id] = chunk_id(new, base, chunk.content_hash, seen[chunk.content_hash])
+            ids[chunk.parent_doc_id] = parent_id(new, base)
+    return ids
+
+
+def _copied(held: list[IndexedChunk], new: str, ids: dict[str, str]) -> tuple[IndexedChunk, ...]:
+    return tuple(replace(one, chunk=_chunk(one.chunk, new, ids)) for one in held)
+
+
+def _chunk(chunk: Chunk, new: str, ids: dict[str, str]) -> Chunk:
+    return replace(
+        chunk,
+        id=ids[chunk.id],
+        book_id=new,
+        parent_doc_id=ids[chunk.parent_doc_id],
+        prev_chunk_id=ids[chunk.prev_chunk_id] if chunk.prev_chunk_id else None,
+        next_chunk_id=ids[chunk.next_chunk_id] if chunk.next_chunk_id else None,
+    )
+
+
+def _record(record: IngestionRecord, new: str, ids: dict[str, str]) -> IngestionRecord:
+    return replace(record, book_id=new, chunk_ids=tuple(ids[id] for id in record.chunk_ids))

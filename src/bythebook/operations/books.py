@@ -1,0 +1,30 @@
+"""Operations of whoever keeps the library: what a book holds, a book removed, a book under another id."""
+
+from __future__ import annotations
+
+from bythebook.errors import Busy
+from bythebook.index.state import IngestionState
+from bythebook.ingestion.shelf import BookHoldings
+from bythebook.wiring.author import Resources
+
+
+async def read_holdings(resources: Resources, *, book_id: str) -> BookHoldings:
+    return await resources.shelf.holdings(book_id)
+
+
+async def remove_book(resources: Resources, *, book_id: str) -> BookHoldings:
+    await _check_idle(resources, book_id)
+    return await resources.shelf.remove(book_id)
+
+
+async def rename_book(resources: Resources, *, book_id: str, new_id: str) -> IngestionState:
+    await _check_idle(resources, book_id)
+    return await resources.shelf.rename(book_id, new_id)
+
+
+async def _check_idle(resources: Resources, book_id: str) -> None:
+    """What a job is bringing in cannot be taken away under its hands."""
+    for job in await resources.jobs.list(book_id=book_id, status="running", limit=1):
+        raise Busy(
+            f"Job {job.job_id} of '{book_id}' is running. Wait for its end, or cancel it: bythebook jobs cancel {job.job_id}"
+        )

@@ -1,0 +1,128 @@
+"""A book taken from the shelf, or put back under another id: nothing of it stays where it was, and no other book is touched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from bythebook.database.tables import cited, embeddings, ingestion_records, jobs, messages, reservations, threads, turns
+from bythebook.embedding.cache import EmbeddingCache
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.index.vectors import Filters
+from bythebook.ingestion.shelf import Shelf
+from bythebook.jobs.store import Jobs
+from bythebook.threads.store import ANY_KEY, Threads
+from tests.support.hall import order_of
+from tests.support.library import Library, open_library
+from tests.support.made_turns import answer, citation, keep
+from tests.support.small_book import write_small_book
+
+
+def tell(folder: Path, story: Callable[[Library, Shelf], Awaitable[None]]) -> None:
+    """With two books in one collection, a thread with each, and a job of the first."""
+
+    async def whole() -> None:
+        async with open_library(folder / "data") as library:
+            for book_id in ("one", "two"):
+                await library.ingest(write_small_book(folder / book_id, book_id=book_id))
+                chunk = await first_chunk(library, book_id)
+                said = answer(book_id=book_id, citations=(citation(chunk_id=chunk),))
+                await keep(Threads(library.database), said, book_id=book_id)
+            await Jobs(library.database).queue(order_of(folder / "one", book_id="one"))
+            await fit(library, "one")
+            cache = EmbeddingCache(library.database)
+            await story(library, Shelf(index=library.index, records=library.records, cache=cache, database=library.database))
+
+    asyncio.run(whole())
+
+
+async def first_chunk(library: Library, book_id: str) -> str:
+    state = await library.search.book(book_id)
+    records = await library.records.records(book_id, state.collection_name)
+    return records["glossary.md"].chunk_ids[0]
+
+
+async def fit(library: Library, book_id: str) -> None:
+    for name, manifest in (await library.index.collections()).items():
+        await library.index.save_manifest(name, manifest.fitted(book_id, {"close": {"method": "made up"}}))
+
+
+async def count(library: Library, table: Any, **where: str) -> int:
+    found = select(func.count()).select_from(table).where(*(table.c[name] == value for name, value in where.items()))
+    return int(await library.database.run(lambda connection: connection.execute(found).scalar_one()))
+
+
+def test_a_removed_book_leaves_nothing_and_takes_nothing_with_it(folder: Path) -> None:
+    async def story(library: Library, shelf: Shelf) -> None:
+        other = await library.snapshot_of("two")
+        held = await shelf.remove("one")
+        assert (held.lessons, held.chunks, held.threads, held.jobs, held.keys) == (7, 17, 1, 1, 0)
+        for table in (threads, jobs, turns, cited, ingestion_records, reservations):
+            assert await count(library, table, book_id="one") == 0, table.name
+        assert await count(library, messages) > 0
+        assert await count(library, embeddings) == 0  # the other book says the same words; they are in the index
+        for name, manifest in (await library.index.collections()).items():
+            assert (list(manifest.books), list(manifest.calibration)) == (["two"], [])
+            assert await library.index.count(name, Filters(book_id="one")) == 0
+        assert await library.snapshot() == {"two": other}
+        assert len(await Threads(library.database).list(ANY_KEY)) == 1
+        with pytest.raises(NotFound, match=r"There is no book 'one'\. There is: two"):
+            await shelf.remove("one")
+        await shelf.remove("two")
+        assert await library.index.collections() == {}
+        await library.ingest(folder / "one")
+        assert await library.problems("one") == ()
+
+    tell(folder, story)
+
+
+def test_a_renamed_book_is_what_an_ingestion_under_that_id_gives(folder: Path) -> None:
+    async def story(library: Library, shelf: Shelf) -> None:
+        other = await library.snapshot_of("two")
+        await shelf.rename("one", "first")
+        assert await library.problems("first") == ()
+        for table in (threads, jobs, turns, cited, ingestion_records, reservations):
+            assert await count(library, table, book_id="one") == 0, table.name
+        (manifest,) = (await library.index.collections()).values()
+        assert (sorted(manifest.books), list(manifest.calibration)) == (["first", "two"], ["first"])
+        assert await library.index.count("textbook_chunks", Filters(book_id="one")) == 0
+        assert await library.snapshot_of("two") == other
+        async with open_library(folder / "afresh") as afresh:
+            await afresh.ingest(folder / "one", book_id="first")
+            renamed, made = await library.snapshot_of("first"), await afresh.snapshot_of("first")
+        assert (renamed["state"], renamed["points"]) == (made["state"], made["points"])
+        report = await library.ingest(folder / "one", book_id="first")
+        assert (report.chunks_created, report.chunks_deleted, report.chunks_embedded) == (0, 0, 0)
+        assert (await library.snapshot_of("first"))["records"] == made["records"]
+
+    tell(folder, story)
+
+
+def test_threads_follow_a_renamed_book_and_cite_its_chunks(folder: Path) -> None:
+    async def story(library: Library, shelf: Shelf) -> None:
+        await shelf.rename("one", "first")
+        kept = Threads(library.database)
+        (thread,) = await kept.list(ANY_KEY, book_id="first")
+        (turn,) = await kept.turns(thread.thread_id)
+        new = await first_chunk(library, "first")
+        assert [one.chunk_id for one in turn.answer.citations] == [new]
+        assert await count(library, cited, book_id="first", chunk_id=new) == 1
+
+    tell(folder, story)
+
+
+def test_what_a_book_cannot_be_called(folder: Path) -> None:
+    async def story(library: Library, shelf: Shelf) -> None:
+        with pytest.raises(InvalidInput, match="There is a book 'two' already"):
+            await shelf.rename("one", "two")
+        with pytest.raises(InvalidInput, match=r"'\.\./x' cannot be a book's id"):
+            await shelf.rename("one", "../x")
+        with pytest.raises(NotFound):
+            await shelf.rename("three", "four")
+
+    tell(folder, story)
