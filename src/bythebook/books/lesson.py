@@ -14,12 +14,12 @@ from urllib.parse import quote
 import yaml
 
 from bythebook.books.blocks import Heading, Page, read_page
-from bythebook.books.chunker import Piece, cut_page
+from bythebook.books.chunker import Piece, PiecePart, cut_page
 from bythebook.books.discovery import SKIPPED_FOLDERS, read_beside
 from bythebook.books.frontmatter import Frontmatter, load_yaml, read_frontmatter
 from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
 from bythebook.books.markdown import first_heading
-from bythebook.books.model import Book, BookWarning, Chunk, Lesson, Place, chunk_id, parent_id, sha256
+from bythebook.books.model import Book, BookWarning, Chunk, ChunkSection, Lesson, Place, chunk_id, parent_id, sha256
 from bythebook.books.place import PlaceReader, is_index, read_path
 from bythebook.errors import InvalidBook
 
@@ -106,6 +106,7 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
     chunks = []
     for index, (piece, text, content_hash) in enumerate(zip(pieces, texts, hashes, strict=True)):
         path, anchor = _section(lesson.title, piece, anchors)
+        sections = _sections(lesson.title, piece, anchors, url) if len(piece.parts) > 1 else ()
         chunks.append(
             Chunk(
                 id=ids[index],
@@ -131,8 +132,9 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
                 chapter_title=lesson.chapter_title,
                 heading_path=path,
                 anchor=anchor,
-                source_url=f"{url}#{quote(anchor, safe=UNRESERVED)}" if anchor else url,
+                source_url=_address(url, anchor),
                 span=piece.span,
+                sections=sections,
             )
         )
     return tuple(chunks)
@@ -149,7 +151,19 @@ def _rendered(book: Book, page: Page, heading: Heading) -> bool:
     return book.site != "mkdocs" or not (indented or "\n" in heading.content)
 
 
-def _section(title: str, piece: Piece, anchors: list[str]) -> tuple[tuple[str, ...], str]:
+def _sections(title: str, piece: Piece, anchors: list[str], url: str) -> tuple[ChunkSection, ...]:
+    found = []
+    for part in piece.parts:
+        path, anchor = _section(title, part, anchors)
+        found.append(ChunkSection(start=part.start - piece.span.start, heading_path=path, source_url=_address(url, anchor)))
+    return tuple(found)
+
+
+def _address(url: str, anchor: str) -> str:
+    return f"{url}#{quote(anchor, safe=UNRESERVED)}" if anchor else url
+
+
+def _section(title: str, piece: Piece | PiecePart, anchors: list[str]) -> tuple[tuple[str, ...], str]:
     """The heading path without the page's own title, and the anchor of the innermost heading that has one."""
     path, headings = piece.heading_path, piece.headings
     if path and path[0] == title:

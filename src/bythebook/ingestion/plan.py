@@ -17,6 +17,9 @@ from bythebook.errors import InvalidBook
 from bythebook.index.state import Failure as Failure
 from bythebook.index.state import IngestionRecord
 
+RECORD_VERSION = 2
+"""What is stored beside a chunk's text; 2: the sections within it. Lessons with another are stored again, not embedded again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLesson:
@@ -187,5 +190,5 @@ def _book_mark(book: Book) -> str:
 
 def _fingerprint(book: Book, page: PlannedLesson) -> str:
     """All that this lesson's chunks depend on."""
-    parts = [page.file_hash, CHUNKER_VERSION, page.id_base, page.chapter_title, asdict(page.claim.place)]
+    parts = [page.file_hash, CHUNKER_VERSION, RECORD_VERSION, page.id_base, page.chapter_title, asdict(page.claim.place)]
     return _book_mark(book) + sha256(json.dumps(parts, sort_keys=True))[:48]
