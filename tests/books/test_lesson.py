@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,20 @@ def test_decoding() -> None:
 
 def claim(title: str | None, lesson: int = 1) -> Claim:
     return Claim(place=Place(module="ros2", chapter=2, lesson=lesson), title=title)
+
+
+def test_frontmatter_is_parsed_once() -> None:
+    """What the claim has read of it is believed; one recorded by an earlier run has read nothing, and it is parsed."""
+    book = Book(book_id="b", title="B", base_url="https://b.example", site="docusaurus")
+    source = "---\nslug: /here\nhardware_tier: 9\n---\n# Title\n\nThe text of the lesson.\n"
+    read = read_claim(book, "a.md", source)
+    assert read.front
+    moved = replace(read, front=replace(read.front, values={"slug": "/there"}), warnings=())
+    recorded = replace(read, front=None, warnings=())
+    for claimed, slug, warnings in ((read, "here", 1), (moved, "there", 0), (recorded, "here", 1)):
+        made = read_lesson(book, "a.md", source, file_hash="", claim=claimed, id_base="a.md", chapter_title="")
+        assert [chunk.source_url for chunk in made.chunks] == [f"https://b.example/{slug}"]
+        assert len(made.warnings) == warnings
 
 
 def test_chapter_titles() -> None:

@@ -32,11 +32,13 @@ BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What the path and frontmatter say about a lesson, before it is split: cheap enough to read for a whole book."""
+    """What the path and frontmatter say about a lesson, before it is split: cheap enough to read for a whole book. One recorded
+    by an earlier run has neither frontmatter nor warnings."""
 
     place: Place
     title: str | None
     warnings: tuple[BookWarning, ...] = ()
+    front: Frontmatter | None = None
 
 
 def decode(raw: bytes, path: str) -> str:
@@ -54,23 +56,21 @@ def decode(raw: bytes, path: str) -> str:
 
 
 def read_claim(book: Book, path: str, source: str) -> Claim:
-    return _claim(book, path, source, read_frontmatter(source))
-
-
-def _claim(book: Book, path: str, source: str, front: Frontmatter) -> Claim:
+    front = read_frontmatter(source)
     reader = PlaceReader(book, path, front)
     if front.problem:
         line, reason = front.problem
         reader.warn("frontmatter", f"the frontmatter does not parse ({reason}); it was read line by line", line)
     place = reader.read()
     title = front.text("title") or first_heading(source[front.body_start :]) or front.text("sidebar_label")
-    return Claim(place=place, title=title, warnings=tuple(reader.warnings))
+    return Claim(place=place, title=title, warnings=tuple(reader.warnings), front=front)
 
 
 def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str) -> Lesson:
-    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. The claim
-    may be recorded from an earlier run, which keeps no warnings: they are read again."""
-    front = read_frontmatter(source)
+    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. What a
+    claim from an earlier run lacks is read here."""
+    read = claim if claim.front else read_claim(book, path, source)
+    front = read.front or Frontmatter()
     page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
     title = claim.title or humanised(path.rpartition("/")[2])
     url = page_url(book, path, front.values)
@@ -82,7 +82,7 @@ def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Cl
         chapter_title=chapter_title,
         parent_doc_id=parent_id(book.book_id, id_base),
         chunks=(),
-        warnings=_claim(book, path, source, front).warnings,
+        warnings=read.warnings,
     )
     lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url))
     if len(lesson.chunks) == 1 and len(lesson.chunks[0].text) < SHORTEST_TEXT:
