@@ -18,8 +18,16 @@ SUPPORTED = ("3.11", "3.12", "3.13")
 LOCKS = (ROOT / "requirements" / "runtime.txt", ROOT / "requirements" / "dev.txt")
 TOOLS = ("hypothesis", "pytest", "pytest-socket", "pytest-xdist")
 """What the chosen tests need beside the program."""
-CHOSEN = ("books", "followups", "grounding", "retrieval", "test_path_of_a_file.py", "test_path_of_a_question.py", "test_plain.py")
-"""Pure code, and the two stories that run through all of it."""
+CHOSEN = (
+    "books",
+    "followups/test_rules.py",
+    "grounding",
+    "retrieval",
+    "test_path_of_a_file.py",
+    "test_path_of_a_question.py",
+    "test_plain.py",
+)
+"""Pure code, and the two stories that run through all of it: what a default installation without extras can run."""
 
 
 def find_python(version: str, folders: Iterable[Path]) -> Path | None:

@@ -9,9 +9,14 @@ from bythebook.answering.book_search import BookSearch
 from bythebook.retrieval.query import Scope, SearchResponse
 from tests.support.library import open_library
 from tests.support.lighthouse import Lighthouse, tell
-from tests.support.small_book import write_small_book
+from tests.support.small_book import write, write_small_book
 
 OWN = "how often does the keeper trim the wick"
+SMALL_SECTIONS = {
+    "Training": "Two nets play against each other until neither wins.",
+    "Mode collapse": "The generator makes one picture only.",
+    "Exercises": "Draw a curve of the losses yourself.",
+}
 FOREIGN = "which chess opening did Bobby Fischer play"
 
 
@@ -76,5 +81,19 @@ def test_who_began_to_search_a_book_that_is_then_made_anew_finds_it_all_the_same
             assert begun.collection_name not in await library.index.collections()
             after = await searching.search_embedded(query, begun, embedding)
             assert [one.text for one in after.results] == [one.text for one in before.results] != []
+
+    asyncio.run(story())
+
+
+def test_a_result_names_the_section_that_has_the_question_and_not_the_one_that_leads_its_chunk(folder: Path) -> None:
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            parts = "\n\n".join(f"## {title}\n\n{text}" for title, text in SMALL_SECTIONS.items())
+            write(folder / "nets", "nets.md", f"# Nets\n\n{parts}\n")
+            await library.ingest(folder / "nets")
+            for title, text in SMALL_SECTIONS.items():
+                (result,) = (await library.ask(text, "nets")).results
+                assert (result.section_title, result.heading_path) == (title, (title,))
+                assert result.source_url == f"nets.md#{title.lower().replace(' ', '-')}"
 
     asyncio.run(story())

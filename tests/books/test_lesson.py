@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,20 @@ def claim(title: str | None, lesson: int = 1) -> Claim:
     return Claim(place=Place(module="ros2", chapter=2, lesson=lesson), title=title)
 
 
+def test_frontmatter_is_parsed_once() -> None:
+    """What the claim has read of it is believed; one recorded by an earlier run has read nothing, and it is parsed."""
+    book = Book(book_id="b", title="B", base_url="https://b.example", site="docusaurus")
+    source = "---\nslug: /here\nhardware_tier: 9\n---\n# Title\n\nThe text of the lesson.\n"
+    read = read_claim(book, "a.md", source)
+    assert read.front
+    moved = replace(read, front=replace(read.front, values={"slug": "/there"}), warnings=())
+    recorded = replace(read, front=None, warnings=())
+    for claimed, slug, warnings in ((read, "here", 1), (moved, "there", 0), (recorded, "here", 1)):
+        made = read_lesson(book, "a.md", source, file_hash="", claim=claimed, id_base="a.md", chapter_title="")
+        assert [chunk.source_url for chunk in made.chunks] == [f"https://b.example/{slug}"]
+        assert len(made.warnings) == warnings
+
+
 def test_chapter_titles() -> None:
     book = Book(book_id="b", title="B")
     pages = {
@@ -185,3 +200,58 @@ def test_a_category_that_leads_out_of_the_book_says_nothing(tmp_path: Path) -> N
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "_category_.json").symlink_to(tmp_path / "private.json")
     assert read_categories(tmp_path / "book") == {}
+
+
+SMALL_SECTIONS = """# Nets
+
+## Training
+
+Two nets play against each other until neither wins.
+
+## Mode collapse
+
+Mode collapse means that the generator makes one picture only.
+
+### A remedy
+
+Larger batches help a little.
+
+## Exercises
+
+Train one yourself.
+"""
+
+
+def test_every_sentence_knows_the_section_it_stands_in() -> None:
+    (chunk,) = read(SMALL_SECTIONS, path="nets.md").chunks
+    places = {
+        words: (chunk.section_at(at).heading_path, chunk.section_at(at).source_url)
+        for words in ("Two nets", "Mode collapse means", "Larger batches", "Train one")
+        if (at := chunk.text.index(words))
+    }
+    assert places == {
+        "Two nets": (("Training",), "https://b.example/nets#training"),
+        "Mode collapse means": (("Mode collapse",), "https://b.example/nets#mode-collapse"),
+        "Larger batches": (("Mode collapse", "A remedy"), "https://b.example/nets#a-remedy"),
+        "Train one": (("Exercises",), "https://b.example/nets#exercises"),
+    }
+
+
+def test_a_chunk_of_one_section_stores_none_beside_it() -> None:
+    (chunk,) = read(f"## Bend\n\n{LONG}").chunks
+    assert chunk.sections == ()
+    assert chunk.section_at(200).heading_path == ("Bend",)
+
+
+IDS = [
+    "7ea97f60-6e01-5a31-89bf-355120ad1678",
+    "3c9c2667-43b5-5301-85a7-0a4e80ee414b",
+    "08f5b93e-1813-5aec-8db5-240f9c8152eb",
+]
+
+
+def test_chunks_keep_the_ids_they_always_had() -> None:
+    """Threads cite them and indexes hold them. These were made before a chunk knew the sections within it."""
+    parts = [f"\n## Part {number}\n\n{LONG}\n\nAnd {number}.\n" for number in range(3)]
+    lesson = read(SMALL_SECTIONS + "".join(parts), path="nets.md")
+    assert [chunk.id for chunk in lesson.chunks] == IDS

@@ -104,7 +104,7 @@ def test_the_quote_is_the_smallest_stretch_with_its_place_in_the_file() -> None:
         "One.\r\n\r\nA gear has teeth. A belt has none.\r\n",
         chapter=3,
         chapter_title="Drives",
-        section_title="Gears",
+        heading_path=("Wheels", "Gears"),
         span=Span(start=100, end=144, first_line=10, last_line=12),
     )
     checker = Checker([Evidence(label=7, passages=(held,), score=0.5, relevance=0.6)], "en")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.books.model import LAYERS, PROFICIENCIES, Chunk, Span
+from bythebook.books.model import LAYERS, PROFICIENCIES, Chunk, ChunkSection, Span
 from bythebook.index.payload import INDEXES, from_payload, to_payload
 from bythebook.index.vectors import IndexedChunk
 from tests.support.made_chunks import NOON, chunk, indexed
@@ -21,7 +21,7 @@ D_FIELDS = {
 }  # fmt: skip
 OUR_FIELDS = {
     "char_count", "preface", "page_title", "chapter_title", "heading_path", "anchor", "source_url", "span_start", "span_end",
-    "first_line", "last_line", "embedding_model", "embedded_at",
+    "first_line", "last_line", "embedding_model", "embedded_at", "sections",
 }  # fmt: skip
 
 words = st.text(max_size=30)
@@ -36,6 +36,9 @@ chunks = st.builds(
     prev_chunk_id=st.none() | words,
     next_chunk_id=st.none() | words,
     heading_path=st.lists(words, max_size=4).map(tuple),
+    sections=st.lists(
+        st.builds(ChunkSection, start=numbers, heading_path=st.lists(words, max_size=4).map(tuple), source_url=words), max_size=3
+    ).map(tuple),
     span=st.builds(Span, start=numbers, end=numbers, first_line=numbers, last_line=numbers),
     **dict.fromkeys(("chapter", "lesson", "hardware_tier", "chunk_index", "total_chunks"), numbers),
     **dict.fromkeys(
@@ -101,3 +104,11 @@ def test_document_d_fields_are_indexed_as_it_says() -> None:
     assert [name for name, index in INDEXES.items() if index.tenant] == ["book_id"]
     assert {name for name, index in INDEXES.items() if index.prefix} == {"source_file", "source_url"}
     assert INDEXES.keys() <= D_FIELDS | OUR_FIELDS
+
+
+def test_a_chunk_that_an_earlier_version_stored_has_the_section_it_was_stored_under() -> None:
+    payload = to_payload(indexed(chunk("Knees bend. Ankles turn.")))
+    del payload["sections"]
+    read = from_payload("6ba7b810-9dad-51d1-80b4-00c04fd430c8", payload).chunk
+    assert read.section_at(12).heading_path == read.heading_path
+    assert read.section_at(12).source_url == read.source_url

@@ -83,6 +83,17 @@ def test_a_run_that_would_remove_more_than_a_third_stops(folder: Path, book: Pat
     tell(folder, story)
 
 
+def test_a_single_lesson_goes_unasked_also_from_a_small_book(folder: Path) -> None:
+    async def story(library: Library) -> None:
+        ants = docs(folder, "ants", "Ants")
+        write(ants, "eggs.md", "# Eggs\n\nThe queen lays them.\n")
+        await library.ingest(ants)
+        (ants / "eggs.md").unlink()
+        assert (await library.ingest(ants)).files_deleted == 1
+
+    tell(folder, story)
+
+
 def test_lessons_that_only_move_do_not_go(folder: Path, book: Path) -> None:
     async def story(library: Library) -> None:
         await library.ingest(book)

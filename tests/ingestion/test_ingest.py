@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from bythebook.index.state import Consent
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.parser import Parser
-from bythebook.ingestion.plan import make_plan
+from bythebook.ingestion.plan import KEPT_CHARACTERS, make_plan
 from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Mode, Planned, Tally
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.fakes.small_embedder import SmallEmbedder
@@ -457,7 +458,13 @@ def test_a_kill_loses_no_embedding_that_was_made(book: Path, folder: Path) -> No
     asyncio.run(story())
 
 
-def test_a_lesson_that_vanishes_or_changes_after_planning(book: Path, folder: Path) -> None:
+@pytest.mark.parametrize("room", [KEPT_CHARACTERS, 0], ids=["kept", "read again"])
+def test_a_lesson_that_vanishes_or_changes_after_planning(
+    book: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """A book that is too large to be kept is read again, and a lesson may be another by then."""
+    monkeypatch.setattr("bythebook.ingestion.plan.KEPT_CHARACTERS", room)
+
     async def story() -> None:
         async with open_library(folder / "data") as library:
 
@@ -467,13 +474,27 @@ def test_a_lesson_that_vanishes_or_changes_after_planning(book: Path, folder: Pa
                     write(book, ELBOWS, lesson("Elbows", "Changed while it was being read."))
 
             report = await library.ingestion.run(book, tell=meddle)
-            assert [failure.source_file for failure in report.failures] == [STAIRS]
-            assert "vanished" in report.failures[0].reason
+            assert [failure.source_file for failure in report.failures] == ([] if room else [STAIRS])
+            assert room or "vanished" in report.failures[0].reason
             assert report.files_processed + len(report.failures) == report.files_discovered
             assert (await library.ingest(book)).failures == ()
             async with open_library(folder / "fresh") as fresh:
                 await fresh.ingest(book)
                 assert await library.snapshot() == await fresh.snapshot()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_every_file_is_read_once(book: Path, folder: Path, opened_files: list[str], dry_run: bool) -> None:
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            opened_files.clear()
+            report = await library.ingest(book, dry_run=dry_run)
+            opened = Counter(path for path in opened_files if path.startswith(f"{book}/"))
+            assert len([path for path in opened if path.endswith(".md")]) == report.files_discovered
+            assert opened[str(book / "book.toml")] == 1
+            assert set(opened.values()) == {1}, opened
 
     asyncio.run(story())
 

@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from bythebook.books.blocks import read_page
 from bythebook.books.booktoml import read_book
 from bythebook.books.discovery import file_hash, read_source
+from bythebook.books.frontmatter import read_frontmatter
 from bythebook.books.lesson import decode, read_lesson
+from bythebook.books.markdown import heading_text
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Lesson
+from bythebook.books.statements import statements
 from bythebook.cli.demo import sample_book
 from bythebook.ingestion.plan import Plan, make_plan
 
@@ -149,3 +153,18 @@ def test_the_wheel_carries_it(tmp_path: Path) -> None:
     names = {name for name in zipfile.ZipFile(built).namelist() if name.startswith("bythebook/sample_book/")}
     wanted = {f"bythebook/sample_book/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*") if path.is_file()}
     assert names == wanted
+
+
+def test_every_statement_stands_under_its_own_heading(lessons: dict[str, Lesson]) -> None:
+    checked = 0
+    for path, lesson in lessons.items():
+        source = (ROOT / path).read_text("utf-8")
+        page = read_page(source, body_start=read_frontmatter(source).body_start, mdx=True)
+        headings = [(page.line_starts[one.line - 1], heading_text(one.content)) for one in page.headings if one.section]
+        for chunk in lesson.chunks:
+            for statement in statements(chunk.preface, chunk.text):
+                above = [text for start, text in headings if start <= chunk.span.start + statement.start]
+                if above and above[-1] != lesson.title:
+                    assert chunk.section_at(statement.start).title == above[-1], (path, statement.readable)
+                    checked += 1
+    assert checked > 1000

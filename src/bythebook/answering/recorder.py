@@ -32,8 +32,8 @@ def trace(turn: Turn) -> Trace:
             Considered(
                 chunk_id=hit.chunk.id,
                 page_title=hit.chunk.page_title,
-                section=hit.chunk.section_title or "",
-                source_url=hit.chunk.source_url,
+                section=hit.section.title or "",
+                source_url=hit.section.source_url,
                 score=hit.cosine,
                 lexical=hit.lexical,
                 relevance=level,

@@ -38,13 +38,13 @@ def _sections(hits: list[tuple[RankedChunk, float]]) -> tuple[Section, ...]:
     """The nearest places, each once."""
     sections: dict[str, Section] = {}
     for hit, level in hits:
-        chunk = hit.chunk
+        chunk, section = hit.chunk, hit.section
         sections.setdefault(
-            chunk.source_url,
+            section.source_url,
             Section(
                 page_title=chunk.page_title,
-                heading_path=chunk.heading_path,
-                source_url=chunk.source_url,
+                heading_path=section.heading_path,
+                source_url=section.source_url,
                 module=chunk.module,
                 chapter=chunk.chapter,
                 lesson=chunk.lesson,

@@ -40,10 +40,20 @@ class Piece:
     preface: str
     headings: tuple[int, ...]
     heading_path: tuple[str, ...]
+    parts: tuple[PiecePart, ...]
 
     @property
     def section_title(self) -> str | None:
         return self.heading_path[-1] if self.heading_path else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PiecePart:
+    """One of the sections that a piece holds, from character `start` of the source on; `headings` as in `Piece`."""
+
+    start: int
+    headings: tuple[int, ...]
+    heading_path: tuple[str, ...]
 
 
 def cut(source: str, *, body_start: int, mdx: bool = False) -> list[Piece]:
@@ -63,13 +73,18 @@ def _piece(page: Page, parts: list[HeadedUnits], units: list[Unit], texts: dict[
     start = units[0].start + len(raw) - len(raw.lstrip())
     end = start + len(raw.strip())
     headings = _place(page, parts, units)
-    for index in headings:
+    held = [(next(group).start, parts[index].headings) for index, group in groupby(units, key=lambda unit: unit.section)]
+    for index in {*headings, *(one for _, path in held for one in path)}:
         texts.setdefault(index, heading_text(page.headings[index].content))
     return Piece(
         span=Span(start=start, end=end, first_line=page.line_of(start) + 1, last_line=page.line_of(end - 1) + 1),
         preface=units[0].preface,
         headings=headings,
         heading_path=tuple(texts[index] for index in headings),
+        parts=tuple(
+            PiecePart(start=max(start, at), headings=path, heading_path=tuple(texts[index] for index in path))
+            for at, path in held
+        ),
     )
 
 

@@ -14,12 +14,12 @@ from urllib.parse import quote
 import yaml
 
 from bythebook.books.blocks import Heading, Page, read_page
-from bythebook.books.chunker import Piece, cut_page
+from bythebook.books.chunker import Piece, PiecePart, cut_page
 from bythebook.books.discovery import SKIPPED_FOLDERS, read_beside
 from bythebook.books.frontmatter import Frontmatter, load_yaml, read_frontmatter
 from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
 from bythebook.books.markdown import first_heading
-from bythebook.books.model import Book, BookWarning, Chunk, Lesson, Place, chunk_id, parent_id, sha256
+from bythebook.books.model import Book, BookWarning, Chunk, ChunkSection, Lesson, Place, chunk_id, parent_id, sha256
 from bythebook.books.place import PlaceReader, is_index, read_path
 from bythebook.errors import InvalidBook
 
@@ -32,11 +32,13 @@ BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What the path and frontmatter say about a lesson, before it is split: cheap enough to read for a whole book."""
+    """What the path and frontmatter say about a lesson, before it is split: cheap enough to read for a whole book. One recorded
+    by an earlier run has neither frontmatter nor warnings."""
 
     place: Place
     title: str | None
     warnings: tuple[BookWarning, ...] = ()
+    front: Frontmatter | None = None
 
 
 def decode(raw: bytes, path: str) -> str:
@@ -54,23 +56,21 @@ def decode(raw: bytes, path: str) -> str:
 
 
 def read_claim(book: Book, path: str, source: str) -> Claim:
-    return _claim(book, path, source, read_frontmatter(source))
-
-
-def _claim(book: Book, path: str, source: str, front: Frontmatter) -> Claim:
+    front = read_frontmatter(source)
     reader = PlaceReader(book, path, front)
     if front.problem:
         line, reason = front.problem
         reader.warn("frontmatter", f"the frontmatter does not parse ({reason}); it was read line by line", line)
     place = reader.read()
     title = front.text("title") or first_heading(source[front.body_start :]) or front.text("sidebar_label")
-    return Claim(place=place, title=title, warnings=tuple(reader.warnings))
+    return Claim(place=place, title=title, warnings=tuple(reader.warnings), front=front)
 
 
 def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str) -> Lesson:
-    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. The claim
-    may be recorded from an earlier run, which keeps no warnings: they are read again."""
-    front = read_frontmatter(source)
+    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. What a
+    claim from an earlier run lacks is read here."""
+    read = claim if claim.front else read_claim(book, path, source)
+    front = read.front or Frontmatter()
     page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
     title = claim.title or humanised(path.rpartition("/")[2])
     url = page_url(book, path, front.values)
@@ -82,7 +82,7 @@ def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Cl
         chapter_title=chapter_title,
         parent_doc_id=parent_id(book.book_id, id_base),
         chunks=(),
-        warnings=_claim(book, path, source, front).warnings,
+        warnings=read.warnings,
     )
     lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url))
     if len(lesson.chunks) == 1 and len(lesson.chunks[0].text) < SHORTEST_TEXT:
@@ -106,6 +106,7 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
     chunks = []
     for index, (piece, text, content_hash) in enumerate(zip(pieces, texts, hashes, strict=True)):
         path, anchor = _section(lesson.title, piece, anchors)
+        sections = _sections(lesson.title, piece, anchors, url) if len(piece.parts) > 1 else ()
         chunks.append(
             Chunk(
                 id=ids[index],
@@ -131,8 +132,9 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
                 chapter_title=lesson.chapter_title,
                 heading_path=path,
                 anchor=anchor,
-                source_url=f"{url}#{quote(anchor, safe=UNRESERVED)}" if anchor else url,
+                source_url=_address(url, anchor),
                 span=piece.span,
+                sections=sections,
             )
         )
     return tuple(chunks)
@@ -149,7 +151,19 @@ def _rendered(book: Book, page: Page, heading: Heading) -> bool:
     return book.site != "mkdocs" or not (indented or "\n" in heading.content)
 
 
-def _section(title: str, piece: Piece, anchors: list[str]) -> tuple[tuple[str, ...], str]:
+def _sections(title: str, piece: Piece, anchors: list[str], url: str) -> tuple[ChunkSection, ...]:
+    found = []
+    for part in piece.parts:
+        path, anchor = _section(title, part, anchors)
+        found.append(ChunkSection(start=part.start - piece.span.start, heading_path=path, source_url=_address(url, anchor)))
+    return tuple(found)
+
+
+def _address(url: str, anchor: str) -> str:
+    return f"{url}#{quote(anchor, safe=UNRESERVED)}" if anchor else url
+
+
+def _section(title: str, piece: Piece | PiecePart, anchors: list[str]) -> tuple[tuple[str, ...], str]:
     """The heading path without the page's own title, and the anchor of the innermost heading that has one."""
     path, headings = piece.heading_path, piece.headings
     if path and path[0] == title:

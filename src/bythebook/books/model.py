@@ -81,6 +81,19 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkSection:
+    """From character `start` of a chunk's text on, up to the next section of the chunk, all stands under these headings."""
+
+    start: int
+    heading_path: tuple[str, ...]
+    source_url: str
+
+    @property
+    def title(self) -> str | None:
+        return self.heading_path[-1] if self.heading_path else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A stretch of a lesson, exactly as the author wrote it, with all that a reader or a filter may ask of it.
 
@@ -113,6 +126,13 @@ class Chunk:
     anchor: str
     source_url: str
     span: Span
+    sections: tuple[ChunkSection, ...] = ()
+    """In order, where the chunk holds several: small ones are joined. `heading_path` and the rest name the one that leads."""
+
+    def section_at(self, start: int) -> ChunkSection:
+        """The section that this character of the text stands in."""
+        within = [section for section in self.sections if section.start <= start]
+        return within[-1] if within else ChunkSection(start=0, heading_path=self.heading_path, source_url=self.source_url)
 
     @property
     def word_count(self) -> int:

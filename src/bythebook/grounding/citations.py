@@ -253,13 +253,13 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
 
 
 def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citation:
-    quote = chunk.text[start:end]
+    quote, section = chunk.text[start:end], chunk.section_at(start)
     first_line = chunk.span.first_line + len(LINE_END.findall(chunk.text, 0, start))
     return Citation(
         label=evidence.label,
-        source_url=chunk.source_url,
+        source_url=section.source_url,
         chapter=f"Chapter {chunk.chapter}: {chunk.chapter_title}" if chunk.chapter_title else "",
-        section=chunk.section_title or "",
+        section=section.title or "",
         score=evidence.score,
         relevance=evidence.relevance,
         chunk_index=chunk.chunk_index,

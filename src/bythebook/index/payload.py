@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.books.model import Chunk, Span
+from bythebook.books.model import Chunk, ChunkSection, Span
 from bythebook.index.vectors import ChunkText, IndexedChunk, Terms
 
 
@@ -66,7 +66,7 @@ INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
 )
 
 # What a chunk holds as it is; its id is the point's own, its span and heading path are flattened below.
-_PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path"})
+_PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path", "sections"})
 _TIMES = ("created_at", "updated_at", "embedded_at")
 _OUTLANDISH = re.compile(r"[^\w\x00-\xff]")
 """Dashes and quotes beyond Latin-1: no word has them, and a text without them takes half the memory."""
@@ -79,6 +79,7 @@ def to_payload(indexed: IndexedChunk) -> dict[str, Any]:
     payload: dict[str, Any] = {name: getattr(chunk, name) for name in _PLAIN}
     payload |= {
         "heading_path": list(chunk.heading_path),
+        "sections": [{**asdict(section), "heading_path": list(section.heading_path)} for section in chunk.sections],
         "span_start": chunk.span.start,
         "span_end": chunk.span.end,
         "first_line": chunk.span.first_line,
@@ -110,13 +111,19 @@ def from_payload(
     plain = {name: payload[name] for name in _PLAIN}
     times = {name: datetime.fromisoformat(payload[name]) for name in _TIMES}
     return IndexedChunk(
-        chunk=Chunk(id=point_id, span=span, heading_path=tuple(payload["heading_path"]), **plain),
+        chunk=Chunk(id=point_id, span=span, heading_path=tuple(payload["heading_path"]), sections=_sections(payload), **plain),
         version=payload["version"],
         embedding_model=payload["embedding_model"],
         embedding=embedding,
         terms=terms,
         **times,
     )
+
+
+def _sections(payload: Mapping[str, Any]) -> tuple[ChunkSection, ...]:
+    """Chunks that an earlier version stored have none."""
+    stored = payload.get("sections") or ()
+    return tuple(ChunkSection(**{**section, "heading_path": tuple(section["heading_path"])}) for section in stored)
 
 
 def text_from_payload(point_id: str, payload: Mapping[str, Any]) -> ChunkText:

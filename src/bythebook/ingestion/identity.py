@@ -50,7 +50,7 @@ async def identify(records: Records, root: Path, *, book_id: str | None, consent
 def check_removal(
     book: Book, before: Mapping[str, IngestionRecord], pages: Iterable[PlannedLesson], kept: Collection[str]
 ) -> None:
-    """Raise where more than a third of the lessons would go. One that only moved, or keeps its number, does not go."""
+    """Raise where more than a third of the lessons would go; one alone may. One that only moved, or keeps its number, stays."""
     there = list(pages)
     paths, hashes = {page.path for page in there}, {page.file_hash for page in there}
     bases = {page.id_base for page in there}
@@ -59,7 +59,7 @@ def check_removal(
         for path, record in before.items()
         if path not in paths and path not in kept and record.file_hash not in hashes and record.id_base not in bases
     ]
-    if len(gone) > LARGEST_SHARE * len(before):
+    if len(gone) > max(1, LARGEST_SHARE * len(before)):
         raise NeedsConsent(
             f"This would remove {len(gone):,} of the {len(before):,} lessons of '{book.book_id}', {gone[0]} among them. "
             'Nothing was changed. If that is meant, say so with --yes ("yes": true in a job).'

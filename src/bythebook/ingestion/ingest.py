@@ -32,7 +32,7 @@ from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIn
 from bythebook.ingestion.collections import BookCollections
 from bythebook.ingestion.identity import check_removal, identify
 from bythebook.ingestion.parser import Parsed, Parser, record_of
-from bythebook.ingestion.plan import Plan, make_plan
+from bythebook.ingestion.plan import Plan, PlannedTexts, make_plan
 from bythebook.ingestion.progress import IngestionRun, IngestReport, Mode, Tally, Tell, nobody
 from bythebook.ingestion.records import Records
 
@@ -89,7 +89,7 @@ class Ingestion:
 
     async def plan(self, root: Path, *, book_id: str | None, mode: Mode, dry_run: bool, consent: Consent) -> IngestionRun:
         """What there is to do. A book that comes, or moves to another collection, finds that one made ready."""
-        started = datetime.now(UTC)
+        started, texts = datetime.now(UTC), PlannedTexts()
         identified = await identify(self._records, root, book_id=book_id, consent=consent)
         book, state = identified.book, identified.state
         collection = await self._shelf.choose(book, state, mode)
@@ -103,6 +103,7 @@ class Ingestion:
             book_warnings=identified.warnings,
             limit_bytes=self._max_file_bytes,
             sandbox=self._sandbox,
+            texts=texts,
         )
         if not plan.pages:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
@@ -118,6 +119,7 @@ class Ingestion:
             root=root,
             mode=mode,
             plan=plan,
+            texts=texts,
             known=known,
             before=state,
             collection=collection,
@@ -159,7 +161,12 @@ class Ingestion:
 
     def _parser(self, run: IngestionRun) -> Parser:
         return Parser(
-            root=run.root, book=run.plan.book, limit_bytes=self._max_file_bytes, spread=self._spread, sandbox=self._sandbox
+            root=run.root,
+            book=run.plan.book,
+            limit_bytes=self._max_file_bytes,
+            spread=self._spread,
+            sandbox=self._sandbox,
+            texts=run.texts,
         )
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:

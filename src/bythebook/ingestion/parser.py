@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook
 from bythebook.index.state import IngestionRecord
-from bythebook.ingestion.plan import Failure, PlannedLesson, failure_of
+from bythebook.ingestion.plan import Failure, PlannedLesson, PlannedTexts, failure_of
 from bythebook.ingestion.progress import Tally
 
 Parsed = tuple[PlannedLesson, Lesson]
@@ -26,7 +26,7 @@ LESSONS_PER_SLOT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonSource:
-    """A lesson's text as it was just read; what the plan saw of it may be older."""
+    """A lesson's text as the plan saw it, or as it was just read."""
 
     page: PlannedLesson
     text: str
@@ -35,13 +35,15 @@ class LessonSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parser:
-    """Of one book. `spread`: who parses, when others do. `sandbox`: the child process that parses, when one does."""
+    """Of one book. `spread`: who parses, when others do. `sandbox`: the child process that parses, when one does. `texts`: what
+    the plan has read already."""
 
     root: Path
     book: Book
     limit_bytes: int
     spread: Spread | None = None
     sandbox: Sandbox | None = None
+    texts: PlannedTexts = field(default_factory=PlannedTexts)
 
     def window(self, pages: Iterator[PlannedLesson], tally: Tally, *, chunks: int) -> list[Parsed]:
         """The next lessons, until they have so many chunks."""
@@ -58,8 +60,7 @@ class Parser:
         read = []
         for page in pages:
             try:
-                raw = read_source(self.root, page.path, limit_bytes=self.limit_bytes)
-                read.append(LessonSource(page=page, text=decode(raw, page.path), file_hash=file_hash(raw)))
+                read.append(self._source(page))
             except InvalidBook as error:
                 tally.failures.append(Failure(source_file=page.path, reason=str(error)))
         parsed = []
@@ -69,6 +70,12 @@ class Parser:
             else:
                 parsed.append((source.page, lesson))
         return parsed
+
+    def _source(self, page: PlannedLesson) -> LessonSource:
+        if (text := self.texts.take(page.path)) is not None:
+            return LessonSource(page=page, text=text, file_hash=page.file_hash)
+        raw = read_source(self.root, page.path, limit_bytes=self.limit_bytes)
+        return LessonSource(page=page, text=decode(raw, page.path), file_hash=file_hash(raw))
 
     def _parsed(self, read: list[LessonSource]) -> Sequence[Lesson | Unreadable]:
         """By workers, dealt out like cards and gathered in order; or by the child."""
@@ -90,13 +97,14 @@ def parse_lessons(book: Book, read: Sequence[LessonSource]) -> list[Lesson]:
 
 def _reading(book: Book, source: LessonSource) -> SandboxCall[Lesson]:
     page = source.page
+    claim = page.claim if source.file_hash == page.file_hash else replace(page.claim, front=None)
     call = partial(
         read_lesson,
         book,
         page.path,
         source.text,
         file_hash=source.file_hash,
-        claim=page.claim,
+        claim=claim,
         id_base=page.id_base,
         chapter_title=page.chapter_title,
     )

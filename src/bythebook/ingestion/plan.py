@@ -17,6 +17,28 @@ from bythebook.errors import InvalidBook
 from bythebook.index.state import Failure as Failure
 from bythebook.index.state import IngestionRecord
 
+RECORD_VERSION = 2
+"""What is stored beside a chunk's text; 2: the sections within it. Lessons with another are stored again, not embedded again."""
+KEPT_CHARACTERS = 16_000_000
+"""Of lessons that were read to plan with: what fits in here, some eight thousand lessons, is not read a second time."""
+
+
+class PlannedTexts:
+    """Texts of lessons between the plan and the parser, each taken out once. A book too large for it is read again, lesson by
+    lesson: it need not fit into memory."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._room = KEPT_CHARACTERS
+
+    def keep(self, path: str, text: str) -> None:
+        if len(text) <= self._room:
+            self._texts[path] = text
+            self._room -= len(text)
+
+    def take(self, path: str) -> str | None:
+        return self._texts.pop(path, None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLesson:
@@ -60,14 +82,17 @@ def make_plan(
     book_warnings: Sequence[BookWarning] = (),
     limit_bytes: int,
     sandbox: Sandbox | None = None,
+    texts: PlannedTexts | None = None,
 ) -> Plan:
     """Document D's get_changed_files, with one thing added: a lesson is also modified when what surrounds it changed
-    (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so."""
+    (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so. What is read of
+    new and modified lessons is kept in `texts`."""
+    texts = texts or PlannedTexts()
     files, links = discover(root)
     failures = [Failure(source_file=link.source_file, reason=link.message) for link in links]
     claims: dict[str, tuple[SourceFile, str, Claim]] = {}
     for some in _by_size(files):
-        read = _Claims(root=root, book=book, known=known, limit_bytes=limit_bytes, sandbox=sandbox)
+        read = _Claims(root=root, book=book, known=known, limit_bytes=limit_bytes, sandbox=sandbox, texts=texts)
         claims |= read.claims(some, failures)
     kept = {path: known[path].place for path in known if path not in claims and _within(path, failures)}
     pages, clashes = _pages(root, book, claims, kept)
@@ -108,6 +133,7 @@ class _Claims:
     known: Mapping[str, IngestionRecord]
     limit_bytes: int
     sandbox: Sandbox | None
+    texts: PlannedTexts
 
     def claims(self, files: Sequence[SourceFile], failures: list[Failure]) -> dict[str, tuple[SourceFile, str, Claim]]:
         """In the order of the files. A lesson that is known as it is need not be read."""
@@ -133,6 +159,7 @@ class _Claims:
         if record and record.file_hash == digest and record.fingerprint.startswith(_book_mark(self.book)):
             return digest, Claim(place=record.place, title=record.title, warnings=())
         source = decode(raw, file.path)
+        self.texts.keep(file.path, source)
         return digest, SandboxCall(call=partial(read_claim, self.book, file.path, source), characters=len(source))
 
     def _read(self, readings: Sequence[SandboxCall[Claim]]) -> Iterator[Claim | Unreadable]:
@@ -187,5 +214,5 @@ def _book_mark(book: Book) -> str:
 
 def _fingerprint(book: Book, page: PlannedLesson) -> str:
     """All that this lesson's chunks depend on."""
-    parts = [page.file_hash, CHUNKER_VERSION, page.id_base, page.chapter_title, asdict(page.claim.place)]
+    parts = [page.file_hash, CHUNKER_VERSION, RECORD_VERSION, page.id_base, page.chapter_title, asdict(page.claim.place)]
     return _book_mark(book) + sha256(json.dumps(parts, sort_keys=True))[:48]

@@ -11,7 +11,7 @@ from bythebook.books.model import BookWarning, Lesson
 from bythebook.index.state import MODES as MODES
 from bythebook.index.state import Failure, IngestionRecord, IngestionState
 from bythebook.index.state import Mode as Mode
-from bythebook.ingestion.plan import Plan, PlannedLesson
+from bythebook.ingestion.plan import Plan, PlannedLesson, PlannedTexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +145,7 @@ class IngestionRun:
     root: Path
     mode: Mode
     plan: Plan
+    texts: PlannedTexts
     known: Mapping[str, IngestionRecord]
     before: IngestionState | None
     collection: str

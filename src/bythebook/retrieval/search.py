@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.books.model import Chunk
+from bythebook.books.model import Chunk, ChunkSection
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import NotFound, StorageFailure
 from bythebook.index.lexical import query_terms
@@ -37,6 +37,8 @@ class RankedChunk:
     closeness: float
     score: float
     embedding: NDArray[np.float32] | None
+    section: ChunkSection
+    """Of those that the chunk holds, the one that has most of the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,8 @@ class Search:
         first = [one.chunk.id for one in held[:embedded]]
         whole = await self._index.chunks(state.collection_name, query.book_id, first, with_vectors=True) if first else []
         embeddings = {one.chunk.id: one.embedding for one in whole}
-        hits = tuple(_hit(one.chunk, looks[one.chunk.id], embeddings.get(one.chunk.id)) for one in held)
+        measure = Closeness(query.text, state.language)
+        hits = tuple(_hit(one.chunk, looks[one.chunk.id], embeddings.get(one.chunk.id), measure) for one in held)
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def read(self, state: IngestionState, read: Callable[[IngestionState], Awaitable[Read]]) -> Read:
@@ -155,7 +158,7 @@ def _read_closely(
     return sorted(first.values(), key=lambda look: look.place)[:most]
 
 
-def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> RankedChunk:
+def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None, measure: Closeness) -> RankedChunk:
     return RankedChunk(
         chunk=chunk,
         cosine=min(1.0, max(0.0, look.candidate.cosine)),
@@ -163,7 +166,17 @@ def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None) -> Ra
         closeness=look.closeness,
         score=look.score,
         embedding=embedding,
+        section=_nearest_section(chunk, measure),
     )
+
+
+def _nearest_section(chunk: Chunk, measure: Closeness) -> ChunkSection:
+    """Of two that have as much of the question, the one that leads the chunk, else the first."""
+    if not chunk.sections:
+        return chunk.section_at(0)
+    ends = [*(section.start for section in chunk.sections[1:]), len(chunk.text)]
+    texts = {section: chunk.text[section.start : end] for section, end in zip(chunk.sections, ends, strict=True)}
+    return max(texts, key=lambda section: (measure.of(texts[section].casefold()), section.heading_path == chunk.heading_path))
 
 
 def to_result(rank: int, hit: RankedChunk, relevance: float | None) -> SearchResult:
@@ -176,11 +189,11 @@ def to_result(rank: int, hit: RankedChunk, relevance: float | None) -> SearchRes
         score=hit.cosine,
         relevance=relevance,
         source_file=chunk.source_file,
-        source_url=chunk.source_url,
-        section_title=chunk.section_title,
+        source_url=hit.section.source_url,
+        section_title=hit.section.title,
         page_title=chunk.page_title,
         chapter_title=chunk.chapter_title,
-        heading_path=chunk.heading_path,
+        heading_path=hit.section.heading_path,
         module=chunk.module,
         chapter=chunk.chapter,
         lesson=chunk.lesson,
