@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from bythebook.books.headings import explicit_id
 from bythebook.books.lesson import read_claim, read_lesson
-from bythebook.books.links import Anchors, page_url, slugify
+from bythebook.books.links import Anchors, explicit_id, page_url, slugify
 from bythebook.books.model import Book, SiteStyle
 
 

@@ -12,10 +12,9 @@ import pytest
 from bythebook.embedding.embedder import Vectors
 from bythebook.errors import InvalidBook, Unavailable
 from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Planned
-from bythebook.jobs.foreground import ForegroundJob
 from bythebook.jobs.model import Job
 from bythebook.jobs.progress import JobEvent, follow
-from bythebook.jobs.runner import Cancelled, Lost
+from bythebook.jobs.runner import Cancelled, ForegroundJob, Lost
 from bythebook.jobs.store import Jobs
 from tests.jobs.test_store import let_lapse
 from tests.support.fakes.small_embedder import SmallEmbedder

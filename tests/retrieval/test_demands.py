@@ -1,11 +1,11 @@
-"""What a question insists on, and whether a passage has it."""
+"""What a question insists on, whether a passage has it, and what may stand for a word that the book does not have."""
 
 from __future__ import annotations
 
 import pytest
 
 from bythebook.index.lexical import words
-from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
+from bythebook.retrieval.demands import alikes, gives, holds, lacking, names, negates, weighed
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,29 @@ def test_each_word_is_weighed_once(question: str, known: set[str], weighing: set
 def test_a_number_is_there_where_one_is_asked_for(question: str, text: str, given: bool) -> None:
     assert gives(question, [text], "en") is given
     assert gives(question, [text], "fr")
+
+
+FOUND = frozenset({"gyroscop", "languag", "model", "control", "checker"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        ("model", True),
+        ("gyro", True),  # cut short
+        ("controll", True),  # misspelt
+        ("llm", True),  # written out in the book
+        ("rl", False),
+        ("checkerboard", False),  # a longer word is another word
+        ("mod", False),  # too short to be one that was cut
+        ("wick", False),
+    ],
+)
+def test_a_word_is_held_as_it_is_or_as_one_like_it(asked: str, held: bool) -> None:
+    assert holds(FOUND, asked, alikes([asked], FOUND)) is held
+
+
+def test_an_abbreviation_needs_all_its_words() -> None:
+    others = alikes(["llm"], FOUND)
+    assert not holds({"model"}, "llm", others)
+    assert holds({"model", "languag"}, "llm", others)

@@ -30,11 +30,10 @@ from bythebook.answering.answer import (
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.answering.look import Assessor, Look, confidence, relevances
 from bythebook.answering.question import Question
-from bythebook.answering.recorder import gate, trace, traced
 from bythebook.answering.refusal import refusal
 from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
-from bythebook.answering.turn import Turn, answered, results
+from bythebook.answering.turn import Turn, answered, gate, results, trace, traced
 from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder

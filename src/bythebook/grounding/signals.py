@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
 from bythebook.grounding.confidence import POOL
-from bythebook.retrieval.variants import Alikes, alikes, holds
+from bythebook.retrieval.demands import Alikes, alikes, holds
 
 FIELD = 20
 """Candidates beyond the pool that the best is measured against."""

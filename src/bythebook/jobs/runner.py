@@ -1,4 +1,5 @@
-"""One job run to its end: the lease renewed, progress told, outages waited out, cancelling heeded."""
+"""One job run to its end: the lease renewed, progress told, outages waited out, cancelling heeded. `ForegroundJob` is one that a
+person waits for."""
 
 from __future__ import annotations
 
@@ -9,13 +10,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from random import Random
 from uuid import uuid4
 
 from bythebook.errors import BookError, RateLimited, Rejected, Unavailable
-from bythebook.ingestion.progress import Advanced, IngestReport, nobody
+from bythebook.index.state import NO_CONSENT, Consent
+from bythebook.ingestion.identity import identify
+from bythebook.ingestion.progress import Advanced, IngestReport, Mode, nobody
 from bythebook.ingestion.publisher import Publisher
-from bythebook.jobs.model import Job
+from bythebook.jobs.model import Folder, Job, Order
 from bythebook.jobs.progress import JobEvent, JobProgress, TellJob, WaitBegun, ended
 from bythebook.jobs.sources import Sources
 from bythebook.jobs.stale_answers import mark_stale
@@ -196,3 +200,36 @@ def _pause_seconds(failures: int, error: Unavailable) -> float:
     pause = min(2.0 ** (failures - 1), LONGEST_PAUSE_SECONDS) * CHANCE.uniform(0.8, 1.2)
     wanted = error.retry_after_seconds if isinstance(error, RateLimited) else None
     return max(pause, wanted or 0.0)
+
+
+TURN_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForegroundJob:
+    """What `bythebook ingest` runs."""
+
+    runner: JobRunner
+
+    async def run(
+        self,
+        root: Path,
+        *,
+        book_id: str | None = None,
+        mode: Mode = "incremental",
+        dry_run: bool = False,
+        calibrate: bool = True,
+        consent: Consent = NO_CONSENT,
+        tell: TellJob = nobody,
+    ) -> IngestReport:
+        """A rehearsal is no job."""
+        if dry_run:
+            return await self.runner.publisher.run(root, book_id=book_id, mode=mode, dry_run=True, consent=consent, tell=tell)
+        book = (await identify(self.runner.publisher.records, root, book_id=book_id, consent=consent)).book
+        folder = Folder(path=await asyncio.to_thread(root.resolve), host=this_host())
+        order = Order(book_id=book.book_id, source=folder, mode=mode, consent=consent)
+        await self.runner.take_back()
+        while (job := await self.runner.jobs.start(order, new_owner())) is None:
+            await tell(WaitBegun(reason=f"Another job of '{book.book_id}' is running", seconds=TURN_POLL_SECONDS))
+            await asyncio.sleep(TURN_POLL_SECONDS)
+        return await self.runner.run(job, calibrate=calibrate, tell=tell)

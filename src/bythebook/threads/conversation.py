@@ -19,8 +19,8 @@ from uuid import uuid4
 from bythebook.answering.answer import Answered, Found, Refused, Sentence, TurnEvent
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question, ScoreScale
-from bythebook.answering.recorder import told
 from bythebook.answering.steps import Steps, Tracing, untraced
+from bythebook.answering.turn import told
 from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Exchange
 from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from bythebook.ingestion.publisher import Publisher
     from bythebook.ingestion.records import Records
     from bythebook.ingestion.shelf import Shelf
-    from bythebook.jobs.foreground import ForegroundJob
-    from bythebook.jobs.runner import JobRunner
+    from bythebook.jobs.runner import ForegroundJob, JobRunner
     from bythebook.jobs.store import Jobs
     from bythebook.jobs.worker import Listener, Worker
     from bythebook.threads.conversation import Conversation
@@ -143,7 +142,7 @@ class Resources(Library):
     @cached_property
     def foreground_job(self) -> ForegroundJob:
         """Runs an ingestion while a person waits."""
-        from bythebook.jobs.foreground import ForegroundJob
+        from bythebook.jobs.runner import ForegroundJob
 
         return ForegroundJob(runner=self._runner(attended=True))
 
