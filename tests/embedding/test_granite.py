@@ -113,7 +113,7 @@ def test_a_question_does_not_wait_for_the_lessons_and_a_cancelled_call_ends(embe
     run(ask_in_between())
 
 
-def test_it_is_an_embedder_named_after_its_weights(embedder: GraniteEmbedder) -> None:
+def test_it_is_an_embedder_named_after_its_weights(embedder: GraniteEmbedder, run: Run) -> None:
     as_protocol: Embedder = embedder
     assert (as_protocol.name, run(as_protocol.dimension())) == ("granite-embedding-30m-english@6a1cc247", 384)
 
