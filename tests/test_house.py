@@ -32,10 +32,8 @@ SHORT_WITH_ONE_IMPORTER = {
     "bythebook.embedding.dask": "a vendor's file",
     "bythebook.evaluation.rank_measures": "recall, MRR and nDCG, known by those names; tested alone",
     "bythebook.index.qdrant_edge.lock": "a read-write lock, known by that name everywhere",
-    "bythebook.jobs.worker": "the loop that takes queued jobs, known by that name everywhere",
     "bythebook.operations.threads": "operations on threads; a search need not import them",
     "bythebook.web.limits": "a vendor's file, imported with the first key",
-    "bythebook.web.worker": "the worker inside a server, found by its name",
 }
 NOT_MIRRORS = {
     "bench": "tests of bench/",

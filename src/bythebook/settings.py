@@ -61,8 +61,14 @@ def _text(pattern: str = r"\S", says: str = "a text that is not blank") -> Readi
 
 
 def _secret(given: Any) -> Secret:
-    if not isinstance(given, str):
-        raise ValueError("a text")
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError("a text that is not blank")
+    return Secret(given)
+
+
+def _key(given: Any) -> Secret:
+    if not isinstance(given, str) or not re.fullmatch(r"[\x21-\x7e]{32,200}", given):
+        raise ValueError("32 to 200 characters without a space, as 'openssl rand -hex 32' makes them")
     return Secret(given)
 
 
@@ -182,6 +188,7 @@ class Settings:
     evidence_tokens: int = _setting(8000, _number(int, 500, 200_000))
     score_scale: ScoreScale = _setting("relevance", _choice("relevance", "cosine"))
 
+    first_key: Secret | None = _setting(None, _key, secret=True)
     host: str = _setting("127.0.0.1", _text(r"^[A-Za-z0-9.:_-]{1,255}$", "a host name or an IP address"))
     port: int = _setting(8000, _number(int, 0, 65535))
     redis_url: Secret | None = _setting(None, _redis, variable="REDIS_URL", secret=True)

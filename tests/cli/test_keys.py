@@ -48,7 +48,7 @@ def test_for_a_program(cli: Cli, folder: Path) -> None:
 
 def test_mistakes(cli: Cli) -> None:
     scope = cli("keys", "create", "Ada", "--scope", "root")
-    assert (scope.code, scope.sentence()) == (2, "The scopes of a key are chat, ingest, admin; 'root' is none of them.")
+    assert (scope.code, scope.sentence()) == (2, "The scopes of a key are chat, public, ingest, admin; 'root' is none of them.")
     gone = cli("keys", "revoke", "never")
     assert (gone.code, gone.sentence()) == (1, "There is no key 'never'. 'bythebook keys list' lists those there are.")
 

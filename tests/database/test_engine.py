@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, literal, select
 
 from bythebook.database.engine import CONNECTIONS, Database, database_url
 from bythebook.errors import Unavailable
+from tests.support.databases import tell
 
 
 def ask(connection: Connection) -> int:
@@ -82,3 +84,25 @@ def test_a_queue_that_moves_is_waited_for(folder: Path) -> None:
             await database.close()
 
     asyncio.run(story())
+
+
+def test_a_database_file_is_for_its_owner_alone(folder: Path) -> None:
+    """Also one that an earlier version made for all to read."""
+    file = folder / "bythebook.db"
+    for _ in range(2):
+        tell(None, folder, _write_something)
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder.glob("bythebook.db*")} == {0o600}
+        file.chmod(0o644)
+
+
+async def _write_something(database: Database) -> None:
+    await database.check_writable()
+
+
+def test_a_password_in_the_query_of_an_address_is_not_shown(folder: Path) -> None:
+    async def story() -> None:
+        await Database.open("postgresql+psycopg://me@127.0.0.1:1/name?password=hunter2&connect_timeout=2")
+
+    with pytest.raises(Unavailable) as caught:
+        asyncio.run(story())
+    assert "hunter2" not in str(caught.value)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from bythebook.errors import InvalidInput, NotFound, Rejected
 from bythebook.jobs import model
-from bythebook.jobs.sources import Sources, same_repository, shown, under_roots
+from bythebook.jobs.sources import Sources, same_repository, shown, under_roots, without_password
 from tests.support.repository import Repository
 from tests.support.small_book import BOOK_TOML, write
 
@@ -100,3 +103,59 @@ def test_one_repository_has_many_addresses() -> None:
     assert all(same_repository(addresses[0], other) for other in addresses)
     assert not same_repository(addresses[0], "https://git.example/me/book-2")
     assert shown("https://name:word@git.example/me/book") == "https://git.example/me/book"
+
+
+def test_git_gets_a_password_by_its_environment_and_no_command_shows_it(tmp_path: Path) -> None:
+    """A git of our own says what it was started with; over HTTP it would be sent as a header."""
+    said = tmp_path / "said"
+    fake = write(
+        tmp_path, "bin/git", f'#!/bin/sh\necho "$@" >> {said}\necho "$GIT_CONFIG_VALUE_0 $GIT_CONFIG_KEY_0" >> {said}.env\n'
+    )
+    fake.chmod(0o755)
+    source = model.Repository(url="https://host.example/me/book", branch="main")
+    sources = Sources(checkouts=tmp_path / "checkouts", addresses=("https://me:s%40cret@host.example/me/book",))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+        asyncio.run(sources.fetch(source))
+    assert "https://host.example/me/book refs/heads/main" in said.read_text()
+    assert "s%40cret" not in said.read_text()
+    header = "Authorization: Basic " + base64.b64encode(b"me:s@cret").decode()
+    assert f"{header} http.https://host.example/me/book.extraHeader" in Path(f"{said}.env").read_text()
+
+
+def test_what_git_started_ends_when_the_job_is_cancelled(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    fake = write(tmp_path, "bin/git", f"#!/bin/sh\nsleep 60 &\necho $! > {pipe}\nwait\n")
+    fake.chmod(0o755)
+
+    async def story() -> int:
+        source = model.Repository(url="https://host.example/x", branch="main")
+        fetching = asyncio.create_task(Sources(checkouts=tmp_path / "checkouts").fetch(source))
+        pid = int(await asyncio.to_thread(pipe.read_text))
+        fetching.cancel()
+        await asyncio.wait({fetching})
+        return pid
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+        pid = asyncio.run(story())
+    give_up_at = time.monotonic() + 10
+    while _runs(pid):
+        assert time.monotonic() < give_up_at, "it goes on without anyone"
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("url", "stored"),
+    [("https://me:secret@host.example/b", "https://host.example/b"), ("ssh://git@host.example/b", "ssh://git@host.example/b")],
+)
+def test_what_a_job_keeps_of_an_address(url: str, stored: str) -> None:
+    assert without_password(url) == stored

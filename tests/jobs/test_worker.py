@@ -7,12 +7,12 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, text
 
 from bythebook.database.tables import embeddings
 from bythebook.embedding.embedder import Embedder
@@ -25,6 +25,7 @@ from bythebook.jobs.store import Jobs
 from bythebook.jobs.worker import Worker
 from tests.cli.conftest import environment
 from tests.jobs.test_store import let_lapse
+from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.hall import Hall, open_hall, order_of, runner_of, write_listings
 from tests.support.library import forget_book
 
@@ -68,12 +69,12 @@ def test_a_worker_beside_other_work_takes_what_is_queued(folder: Path) -> None:
                 ended.set()
 
         async with hall.open() as library:
-            beside = asyncio.create_task(Worker(runner=runner_of(library), listener=listen).work())
+            work = asyncio.create_task(Worker(runner=runner_of(library), listener=listen).work_on(lambda _: None))
             await Jobs(library.database).queue(order_of(write_listings(folder / "book")))
             async with asyncio.timeout(60):
                 await ended.wait()
-            beside.cancel()
-            await asyncio.wait({beside})
+            work.cancel()
+            await asyncio.wait({work})
 
     with open_hall(folder) as hall:
         asyncio.run(story(hall))
@@ -87,6 +88,52 @@ def test_a_job_that_fails_does_not_end_the_worker(folder: Path) -> None:
             await jobs.queue(order_of(write_listings(folder / "book")))
             await Worker(runner=runner_of(library)).work(until_idle=True)
             assert [job.status for job in await jobs.list()] == ["completed", "failed"]
+
+    with open_hall(folder) as hall:
+        asyncio.run(story(hall))
+
+
+def test_a_job_that_fails_in_a_way_nobody_foresaw_does_not_end_the_worker(folder: Path) -> None:
+    def explode(_: Sequence[str]) -> None:
+        raise ZeroDivisionError("a fault of the program")
+
+    async def story(hall: Hall) -> None:
+        async with hall.open(SmallEmbedder(before_batch=explode)) as library:
+            jobs = Jobs(library.database)
+            await jobs.queue(order_of(write_listings(folder / "book")))
+            await Worker(runner=runner_of(library)).work(until_idle=True)
+            (job,) = await jobs.list()
+            assert job.status == "failed"
+            assert job.error_message is not None
+            assert "ZeroDivisionError: a fault of the program" in job.error_message
+
+    with open_hall(folder) as hall:
+        asyncio.run(story(hall))
+
+
+def test_a_worker_outlives_a_database_that_takes_nothing_for_a_while(folder: Path) -> None:
+    async def story(hall: Hall) -> None:
+        ended, in_trouble = asyncio.Event(), asyncio.Event()
+
+        def listen(_: Job, event: JobEvent | BookError) -> None:
+            if isinstance(event, IngestReport):
+                ended.set()
+
+        def hear(trouble: str | None) -> None:
+            if trouble:
+                assert "no such table: jobs" in trouble
+                in_trouble.set()
+
+        async with hall.open() as library:
+            await Jobs(library.database).queue(order_of(write_listings(folder / "book")))
+            await library.database.run(lambda connection: connection.execute(text("ALTER TABLE jobs RENAME TO away")))
+            work = asyncio.create_task(Worker(runner=runner_of(library), listener=listen).work_on(hear))
+            async with asyncio.timeout(60):
+                await in_trouble.wait()
+                await library.database.run(lambda connection: connection.execute(text("ALTER TABLE away RENAME TO jobs")))
+                await ended.wait()
+            work.cancel()
+            await asyncio.wait({work})
 
     with open_hall(folder) as hall:
         asyncio.run(story(hall))

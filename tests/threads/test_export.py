@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -69,6 +70,7 @@ PIECES = [
     "[x]: javascript:1",
 ]
 PIECES += ["`", "``", "```", "~~~", "\\", "|", "> ", "- ", "    ", "\n", "\n\n", "](", "words", "[1] "]
+PIECES += ["\n```\n", "\n  ```\n", "\n   ~~~~\n", "\n- ```\n", "\n> ```\n", "\n````\n", "\r\n", "\r", "\t"]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
@@ -77,6 +79,19 @@ def test_no_tag_or_script_of_a_book_or_a_reader_is_taken_along(written: str) -> 
     everything = [*tokens, *(child for token in tokens for child in token.children or [])]
     assert [token.content for token in everything if token.type in {"html_inline", "html_block"}] == []
     assert [token.attrs["href"] for token in everything if token.type == "link_open"] == []
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "```\ncode\n  ```\n<script>alert(1)</script>",
+        "  ```\ncode\n```\n<script>alert(1)</script>",
+        "```\ncode\n`````\n<script>alert(1)</script>",
+        "- ```\n  code\n  ```\n\n<script>alert(1)</script>",
+    ],
+)
+def test_a_script_after_a_fence_that_is_indented_or_longer_is_not_taken_along(written: str) -> None:
+    assert "<script>" not in harmless(written)
 
 
 def test_what_is_code_and_what_leads_into_the_web_stays() -> None:

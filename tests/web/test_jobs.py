@@ -153,6 +153,22 @@ def test_what_cannot_be_ordered_says_why(forge: Forge, body: dict[str, Any], say
     assert says in refused.json()["detail"]
 
 
+def test_a_key_of_one_book_orders_from_that_books_folders_alone(forge: Forge) -> None:
+    write_listings(forge.roots / "mine", book_id="mine", lessons=1)
+    (forge.roots / "mine" / "way-out").symlink_to(forge.roots / "listings")
+    with forge.service.client(forge.service.key("ingest", book_id="mine")) as bound:
+        for folder in ("listings", str(forge.roots / "listings"), "mine/way-out", "mine/../listings", "."):
+            refused = bound.post("/books/mine/jobs", json={"source": {"folder": folder}})
+            assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input"), folder
+        assert bound.post("/books/mine/jobs", json={"source": {"folder": "mine"}}).status_code == 202
+    assert forge.client.post("/books/mine/jobs", json={"source": {"folder": "listings"}}).status_code == 202
+
+
+def test_a_folder_name_longer_than_any_is_no_folder(forge: Forge) -> None:
+    refused = forge.client.post("/books/long/jobs", json={"source": {"folder": "a" * 900}})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+
+
 def test_a_folder_that_is_no_book_is_a_failed_job_that_can_be_tried_again(forge: Forge) -> None:
     (forge.roots / "empty").mkdir()
     failed = forge.ended(forge.client.post("/books/empty/jobs", json={"source": {"folder": "empty"}}).json())

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from bythebook.database.engine import Database
 from bythebook.database.tables import keys as table
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.web.keys import Key, Keys
+from bythebook.web.keys import Keys
 from tests.support.databases import tell
 
 Tell = Callable[[Callable[[Keys, Database], Awaitable[None]]], None]
@@ -116,7 +116,7 @@ def test_when_it_was_last_used(tale: Tell) -> None:
         ({"name": " "}, "name takes 1 to 100"),
         ({"name": "x" * 101}, "this one has 101"),
         ({"name": "a\x1b[31m"}, "printable"),
-        ({"scopes": []}, "chat, ingest, admin; name at least one"),
+        ({"scopes": []}, "chat, public, ingest, admin; name at least one"),
         ({"scopes": ["chat", "root"]}, "'root' is none of them"),
         ({"requests_per_minute": 0}, "1 to 1,000,000 requests a minute, not 0"),
     ],
@@ -130,17 +130,27 @@ def test_what_cannot_be_made(folder: Path, given: dict[str, object], said: str) 
     tell(None, folder, story)
 
 
-def test_scopes_are_what_is_listed_and_admin_is_all() -> None:
-    def key(*scopes: str) -> Key:
-        return Key(
-            key_id="k",
-            name="k",
-            scopes=scopes,  # type: ignore[arg-type]
-            book_id=None,
-            requests_per_minute=1,
-            created_at=datetime.now(UTC),
-        )
+def test_a_public_key_has_no_other_scope(folder: Path) -> None:
+    async def story(database: Database) -> None:
+        with pytest.raises(InvalidInput, match="make two keys"):
+            await Keys(database).create("The site", ("public", "ingest"))
 
-    assert [key("chat").allows(scope) for scope in ("chat", "ingest", "admin")] == [True, False, False]
-    assert [key("ingest").allows(scope) for scope in ("chat", "ingest", "admin")] == [False, True, False]
-    assert [key("admin").allows(scope) for scope in ("chat", "ingest", "admin")] == [True, True, True]
+    tell(None, folder, story)
+
+
+def test_the_first_key_is_adopted_once_and_only_where_there_is_none(folder: Path) -> None:
+    secret, other = "a" * 64, "b" * 64
+
+    async def story(database: Database) -> None:
+        keys = Keys(database)
+        assert await keys.adopt(secret)
+        found = await keys.find(secret)
+        assert found is not None
+        assert (found.scopes, found.book_id) == (("admin",), None)
+        await keys.revoke(found.key_id)
+        assert not await keys.adopt(secret)
+        assert not await keys.adopt(other)
+        assert await keys.find(other) is None
+        assert await keys.find(secret) is None
+
+    tell(None, folder, story)

@@ -18,7 +18,7 @@ def counted(client: httpx.Client, name: str) -> float:
 
 def test_health_names_every_part(client: httpx.Client) -> None:
     told = client.get("/health").json()
-    assert (told["status"], told["checks"]) == ("ready", {"index": "ok", "database": "ok"})
+    assert (told["status"], told["checks"]) == ("ready", {"index": "ok", "database": "ok", "worker": "ok"})
     assert client.get("/health/live").json() == {"status": "alive"}
 
 

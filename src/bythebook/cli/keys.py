@@ -19,7 +19,10 @@ app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True
 def create(
     name: Annotated[str, typer.Argument(help="The key's owner or purpose.", show_default=False)],
     scope: Annotated[
-        list[str] | None, typer.Option(help="chat, ingest or admin (all); repeat for several. Default: chat.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            help="chat, public (chat, for a page), ingest or admin (all); repeat for several. Default: chat.", show_default=False
+        ),
     ] = None,
     book: Annotated[
         str | None, typer.Option("--book", "-b", help="Only for this book. Default: all books.", show_default=False)

@@ -90,11 +90,14 @@ async def _check(resources: Resources, listening: socket) -> bool:
     from bythebook.web.sockets import is_loopback
 
     assert resources.answerer, "it is built by its first use"
-    keyless = not await Keys(resources.database).any()
+    keys, first = Keys(resources.database), resources.settings.first_key
+    if first:
+        await keys.adopt(first.value)
+    keyless = not await keys.any()
     if keyless and not is_loopback(listening):
         raise InvalidSettings(
             f"There are no keys, so everyone who reaches {listening.getsockname()[0]} could ask. Create one first with "
-            "'bythebook keys create NAME', or leave --host at 127.0.0.1."
+            "'bythebook keys create NAME' or by BYTHEBOOK_FIRST_KEY, or leave --host at 127.0.0.1."
         )
     return keyless
 

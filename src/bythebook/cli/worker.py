@@ -39,7 +39,8 @@ async def _work(settings: Settings, until_idle: bool) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end.set)
     async with open_resources(settings, embeds=True) as resources:
         typer.echo("Waiting for jobs  (Ctrl-C stops it)")
-        working = asyncio.create_task(resources.worker(_tell).work(until_idle=until_idle))
+        worker = resources.worker(_tell)
+        working = asyncio.create_task(worker.work(until_idle=True) if until_idle else worker.work_on(_Complaint()))
         asked = asyncio.create_task(asked_to_end.wait())
         try:
             await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
@@ -48,6 +49,18 @@ async def _work(settings: Settings, until_idle: bool) -> None:
             working.cancel()
             with suppress(asyncio.CancelledError):
                 await working
+
+
+class _Complaint:
+    """Says once what is in the way, not at every attempt."""
+
+    def __init__(self) -> None:
+        self._said: str | None = None
+
+    def __call__(self, trouble: str | None) -> None:
+        if trouble and trouble != self._said:
+            typer.echo(f"bythebook: {trouble} It tries again until it is stopped.", err=True)
+        self._said = trouble
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -56,7 +57,7 @@ class Database:
         self._given_back = 0
         self._wait_seconds = wait_seconds
         self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="database")
-        self.where = self._engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
+        self.where = self._engine.url.set(query={}).render_as_string(hide_password=True).replace("+psycopg", "")
 
     @classmethod
     async def open(cls, url: str, *, wait_seconds: float = WAIT_SECONDS) -> Database:
@@ -70,6 +71,7 @@ class Database:
                 "DATABASE_URL cannot be read. It should look like postgresql://user:password@host/name"
             ) from error
         if engine.dialect.name == "sqlite":
+            _make_private(parsed.database)
             event.listen(engine, "connect", _prepare_sqlite)
         database = cls(engine, wait_seconds=wait_seconds)
         try:
@@ -92,6 +94,10 @@ class Database:
                 return await self._visit(transaction)
         except DBAPIError as error:
             raise self._failure(error) from error
+
+    async def check_writable(self) -> None:
+        """Raises what keeps it from being written: the smallest change there is, made and kept."""
+        await self.run(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = version_num")))
 
     @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[None]:
@@ -228,6 +234,15 @@ class Database:
         """Turns a driver's error into ours. A server that cannot be reached now may be reached later, so callers that can wait
         do."""
         return self._engine.dialect.name == "postgresql" and isinstance(error, OperationalError | InterfaceError)
+
+
+def _make_private(file: str | None) -> None:
+    """For its owner alone, also one that is there already; SQLite gives the files beside it the same mode. One of another owner,
+    or in a place that cannot be written, is left to fail when it is opened."""
+    if file and file != ":memory:":
+        with suppress(OSError):
+            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+            Path(file).chmod(0o600)
 
 
 def _options(url: URL) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def checked_address(base_url: str) -> httpx.URL:
     except httpx.InvalidURL:
         address = httpx.URL()
     if address.scheme not in ("http", "https") or not address.host:
-        raise InvalidSettings(f"The embedding server's address '{base_url}' must be like https://host/path")
+        raise InvalidSettings("The embedding server's address must be like https://host/path")
     return address
 
 

@@ -32,12 +32,17 @@ LOOK_SECONDS = 0.25
 CHANCE = Random()  # of our own: the shared one is for who seeds it
 TRIES = 12
 LONGEST_PAUSE_SECONDS = 60.0
+UNEXPECTED = "An error that nobody foresaw ended it ({kind}: {text}). Report it, then: bythebook jobs retry {job_id}"
 PROCESS = f"{os.getpid()}-{uuid4().hex[:8]}"
 """This process and no other: a process's number comes round again, in a container at once."""
 
 
 class Cancelled(BookError):
     """Somebody asked the job to end."""
+
+
+class JobFault(BookError):
+    """An error that nobody foresaw ended the job."""
 
 
 class Lost(BookError):
@@ -90,6 +95,10 @@ class JobRunner:
         except asyncio.CancelledError:
             await asyncio.shield(self._leave(job))
             raise
+        except Exception as error:
+            reason = UNEXPECTED.format(kind=type(error).__name__, text=str(error)[:300], job_id=job.job_id)
+            await self.jobs.fail(job, reason)
+            raise JobFault(reason) from error
 
     async def _watched(self, job: Job, calibrate: bool, tell: TellJob) -> IngestReport:
         """The work, until the watch over the lease says that it must end."""

@@ -23,6 +23,10 @@ def _nobody(job: Job, event: JobEvent | BookError) -> None:
     pass
 
 
+Trouble = Callable[[str | None], None]
+"""Hears what keeps the worker from taking jobs; None when it takes them again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
     """One job at a time."""
@@ -34,19 +38,37 @@ class Worker:
         """Goes on until it is stopped, or until there is nothing to do. A job that fails is the job's affair."""
         await self.runner.take_back()
         while True:
-            job = await self._claim()
-            if job:
-                await self._run(job)
-            elif until_idle:
+            if await self._next():
+                continue
+            if until_idle:
                 return
-            else:
+            await asyncio.sleep(POLL_SECONDS * CHANCE.uniform(0.8, 1.2))
+
+    async def work_on(self, trouble: Trouble) -> None:
+        """Goes on until it is stopped, whatever happens: a full disk or a database that takes nothing does not last for ever."""
+        taken_back = False
+        while True:
+            try:
+                if not taken_back:
+                    await self.runner.take_back()
+                    taken_back = True
+                had_one = await self._next()
+                trouble(None)
+            except Exception as error:  # noqa: BLE001  # the one place that must outlive every error
+                trouble(str(error) if isinstance(error, BookError) else f"{type(error).__name__}: {error}")
+                had_one = False
+            if not had_one:
                 await asyncio.sleep(POLL_SECONDS * CHANCE.uniform(0.8, 1.2))
 
-    async def _claim(self) -> Job | None:
+    async def _next(self) -> bool:
+        """Whether there was a job to do."""
         try:
-            return await self.runner.jobs.claim(new_owner(), this_host())
+            job = await self.runner.jobs.claim(new_owner(), this_host())
         except Unavailable:  # the database is away for a while
-            return None
+            return False
+        if job:
+            await self._run(job)
+        return job is not None
 
     async def _run(self, job: Job) -> None:
         async def tell(event: JobEvent) -> None:

@@ -38,6 +38,7 @@ def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
         host=REACHED_BY.get(host, host), port=port, pid=os.getpid(), version=__version__, token=secrets.token_urlsafe(32)
     )
     file = index_folder / SERVER_FILE
+    index_folder.mkdir(parents=True, exist_ok=True)  # with a Qdrant server there is no index in it
     _write(file, json.dumps(to_plain(address)))
     try:
         yield

@@ -21,7 +21,11 @@ THIS = threads.c.thread_id == bindparam("of_thread")
 OWN = (
     THIS & (threads.c.book_id == bindparam("of_book")) & threads.c.key_id.is_not_distinct_from(bindparam("of_key", type_=String))
 )
-FREE = threads.c.turn_token.is_(None) | (threads.c.turn_expires_at < bindparam("moment"))
+FREE = (
+    threads.c.turn_token.is_(None)
+    | (threads.c.turn_expires_at < bindparam("moment"))
+    | (threads.c.turn_expires_at > bindparam("beyond"))  # further ahead than any lease: the clock was set back
+)
 HELD = THIS & (threads.c.turn_token == bindparam("of_token")) & (threads.c.turn_count == bindparam("of_turns"))
 OLD = (messages.c.turn > 0) & (messages.c.turn <= bindparam("until_turn")) & ~messages.c.archived
 
@@ -50,7 +54,9 @@ def take(
     is not for this key and book."""
     moment = now(connection)
     own = {"of_thread": thread_id, "of_book": book_id, "of_key": key_id}
-    count = connection.execute(TAKE, {**own, "moment": moment, "token": token, "until": moment + lasts}).scalar()
+    count = connection.execute(
+        TAKE, {**own, "moment": moment, "beyond": moment + 2 * lasts, "token": token, "until": moment + lasts}
+    ).scalar()
     if count is not None:
         rows = connection.execute(HISTORY, {"of_thread": thread_id, "history": history}).all()
         said = tuple(exchange_of(row.answer) for row in reversed(rows))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -13,14 +16,19 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
 from bythebook.operations.book_choice import choose_among
-from bythebook.web.keys import Keys
+from bythebook.web.keys import Key, Keys
 from bythebook.web.problems import KeyRequired, NotAllowed
 from bythebook.web.rate_limit import exceeded
 from bythebook.web.state import Current, State
 
 Scope = Literal["chat", "ingest", "admin"]
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 ASKED_EVERY_SECONDS = 2.0
+READER_HEADER = "X-Reader"
+READER_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+READERS_AT_ONCE = 50
+"""How many readers' pace a public key has in all, so that nobody gets any pace by calling himself many."""
 
 bearer = HTTPBearer(auto_error=False, description="A key made with `bythebook keys create`.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
@@ -28,14 +36,15 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Whoever asks. Without a key (`key_id` None) it is the one who runs the server, on the same machine."""
+    """Whoever asks. Without a key (`key_id` None) it is the one who runs the server, on the same machine. With a public key,
+    `key_id` is the key's and the reader's, so that one reader's threads are not there for another."""
 
     key_id: str | None
     scopes: frozenset[str]
     book_id: str | None = None
 
     def may(self, scope: Scope) -> bool:
-        return scope in self.scopes or "admin" in self.scopes
+        return scope in self.scopes or "admin" in self.scopes or (scope == "chat" and "public" in self.scopes)
 
     def book(self, wanted: str) -> str:
         """The book's id, where this key opens it."""
@@ -70,19 +79,38 @@ async def principal(request: Request, current: Current, credentials: Credentials
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
     notes["trusted"] = doorkeeper.was_open
     if credentials is None and not await doorkeeper.needs_key():
-        _check_host(request)
+        _check_nearness(request, current)
         return Principal(key_id=None, scopes=frozenset({"admin"}))
     notes["trusted"] = False
     key = await current.keys.find(credentials.credentials) if credentials else None
     if key is None:
         raise KeyRequired("A valid key is needed: send it as 'Authorization: Bearer KEY'. Make one: bythebook keys create")
     notes["key_id"], notes["trusted"] = key.key_id, "admin" in key.scopes
-    standing, passes = await current.limiter.count(key.key_id, key.requests_per_minute)
-    notes["headers"] = standing.headers
+    owner, told = _reader(key, request) if key.public else (key.key_id, {})
+    if key.public:
+        await _count(key.key_id, READERS_AT_ONCE * key.requests_per_minute, current)
+    notes["headers"] = {**told, **await _count(owner, key.requests_per_minute, current, notes)}
+    await current.keys.touch(key.key_id)
+    return Principal(key_id=owner, scopes=frozenset(key.scopes), book_id=key.book_id)
+
+
+async def _count(owner: str, per_minute: int, current: State, notes: dict[str, Any] | None = None) -> dict[str, str]:
+    """One request more; the headers that say where its owner stands."""
+    standing, passes = await current.limiter.count(owner, per_minute)
+    if notes is not None:
+        notes["headers"] = standing.headers
     if not passes:
         raise exceeded(standing)
-    await current.keys.touch(key.key_id)
-    return Principal(key_id=key.key_id, scopes=frozenset(key.scopes), book_id=key.book_id)
+    return standing.headers
+
+
+def _reader(key: Key, request: Request) -> tuple[str, dict[str, str]]:
+    """Who reads with a public key, by a token that this server made and the browser keeps; and the header that brings a new one.
+    Only a part of the token's hash is kept, with the threads."""
+    given = request.headers.get(READER_HEADER, "")
+    token = given if READER_TOKEN.fullmatch(given) else secrets.token_urlsafe(32)
+    told = {} if token == given else {READER_HEADER: token}
+    return f"{key.key_id}:{hashlib.sha256(token.encode()).hexdigest()[:19]}", told
 
 
 def needs(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:
@@ -113,7 +141,13 @@ async def choose_book(current: State, who: Principal, wanted: str | None) -> str
     return chosen
 
 
-def _check_host(request: Request) -> None:
-    """A page elsewhere may have its own name point to this machine; the name it asks for gives it away."""
+def _check_nearness(request: Request, current: State) -> None:
+    """Without keys only this machine is trusted. A page elsewhere may have its own name point to this machine, and the name it
+    asks for gives it away; it may send a browser here, which says where the page is from; a proxy says for whom it asks."""
     if (request.url.hostname or "") not in LOOPBACK:
         raise NotAllowed("Without keys this server is for this machine alone: ask it as 127.0.0.1 or localhost.")
+    if any(name in request.headers for name in FORWARDED):
+        raise NotAllowed("Without keys this server answers no proxy. Make a key first: bythebook keys create NAME")
+    origin = request.headers.get("origin")
+    if origin not in (None, f"http://{request.headers.get('host', '')}", *current.settings.cors_origins):
+        raise NotAllowed("Without keys this server answers no other site's page. Name it in BYTHEBOOK_CORS_ORIGINS.")

@@ -17,7 +17,7 @@ from bythebook import __version__
 from bythebook.errors import BookError
 from bythebook.settings import Settings
 from bythebook.web import problems
-from bythebook.web.access import Doorkeeper
+from bythebook.web.access import READER_HEADER, Doorkeeper
 from bythebook.web.keys import Keys
 from bythebook.web.metrics import Metrics
 from bythebook.web.middleware.body import WholeBody
@@ -25,10 +25,10 @@ from bythebook.web.middleware.observer import Observer
 from bythebook.web.rate_limit import RateLimiter
 from bythebook.web.routes import books, chat, gaps, jobs, local, operations, page, search, threads, webhooks
 from bythebook.web.state import State
-from bythebook.web.worker import worker_beside
+from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
 
-EXPOSED = ["X-Request-ID", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
+EXPOSED = ["X-Request-ID", READER_HEADER, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
 DESCRIPTION = (
     "A tutor that answers only from a book, shows the exact passage for every sentence, and refuses honestly. Ask with "
     "`POST /chat/run`; send the `session_id` of the answer with the next question to go on. A refusal is an answer (200), "
@@ -69,7 +69,7 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
     app.add_middleware(WholeBody)
     if origins := settings.cors_origins:
         methods = ["GET", "POST", "PATCH", "DELETE"]
-        headers = ["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"]
+        headers = ["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID", READER_HEADER]
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=headers, expose_headers=EXPOSED
         )
@@ -95,6 +95,7 @@ async def _opened(
         keys = Keys(resources.database)
         if limiter.shared or await keys.any():
             limiter.prepare()
+        worker = BackgroundWorker(resources)
         app.state.opened = State(
             resources=resources,
             answerer=resources.answerer,
@@ -105,11 +106,12 @@ async def _opened(
             metrics=app.metrics,
             settings=resources.settings,
             loopback=loopback,
+            worker=worker if works else None,
         )
         app.state.doorkeeper = Doorkeeper(app.state.opened.keys, loopback=loopback)
         await stack.enter_async_context(resources.reading_ahead())
         if works:
-            await stack.enter_async_context(worker_beside(resources))
+            await stack.enter_async_context(worker.running())
         yield
 
 

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from bythebook.database.engine import Database
 from bythebook.database.tables import keys
-from bythebook.errors import InvalidInput, NotFound
+from bythebook.errors import InvalidInput, NotFound, StorageFailure
 
-Scope = Literal["chat", "ingest", "admin"]
+Scope = Literal["chat", "public", "ingest", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PREFIX = "btb"
 REQUESTS_PER_MINUTE = 100
@@ -30,7 +31,8 @@ TOUCH_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Who may do what. `book_id` None: any book. `admin` is every scope."""
+    """Who may do what. `book_id` None: any book. `admin` is every scope. `public` is `chat` for a key that stands in a page for
+    everyone to read: each browser that uses it is a reader of its own."""
 
     key_id: str
     name: str
@@ -41,8 +43,9 @@ class Key:
     last_used_at: datetime | None = None
     revoked_at: datetime | None = None
 
-    def allows(self, scope: Scope) -> bool:
-        return scope in self.scopes or "admin" in self.scopes
+    @property
+    def public(self) -> bool:
+        return "public" in self.scopes
 
 
 class Keys:
@@ -78,6 +81,27 @@ class Keys:
         }
         await self._database.run(lambda connection: connection.execute(insert(keys).values(row)))
         return key, secret
+
+    async def adopt(self, secret: str) -> bool:
+        """The first key, with a secret that whoever runs the service has chosen: an admin's. Nothing where there was ever a key.
+        Several processes may start at once, so the same secret always makes the same key."""
+        if await self.any():
+            return False
+        row = {
+            "key_id": _hash(f"first key {secret}")[:12],
+            "secret_hash": _hash(secret),
+            "name": "the first key",
+            "scopes": ["admin"],
+            "requests_per_minute": REQUESTS_PER_MINUTE,
+            "created_at": datetime.now(UTC),
+        }
+        try:
+            await self._database.run(lambda connection: connection.execute(insert(keys).values(row)))
+        except StorageFailure as failure:
+            if isinstance(failure.__cause__, IntegrityError):  # another process was first
+                return False
+            raise
+        return True
 
     async def list(self) -> builtins.list[Key]:
         """Oldest first, those that were revoked too."""
@@ -150,6 +174,8 @@ def _checked_scopes(scopes: Collection[str]) -> tuple[Scope, ...]:
     if unknown or not scopes:
         given = f"'{unknown[0]}' is none of them" if unknown else "name at least one"
         raise InvalidInput(f"The scopes of a key are {', '.join(SCOPES)}; {given}.")
+    if "public" in scopes and len(set(scopes)) > 1:
+        raise InvalidInput("A public key stands in a page for everyone to read, so it has no other scope: make two keys.")
     return tuple(scope for scope in SCOPES if scope in scopes)
 
 

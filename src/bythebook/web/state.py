@@ -15,13 +15,14 @@ from bythebook.threads.store import Threads
 from bythebook.web.keys import Keys
 from bythebook.web.metrics import Metrics
 from bythebook.web.rate_limit import RateLimiter
+from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """`loopback`: it can be reached from this machine alone. `stopping` is set when the server begins to end: what would run
-    for hours ends then."""
+    """`loopback`: it can be reached from this machine alone. `worker`: does jobs in this process, where it does. `stopping` is
+    set when the server begins to end: what would run for hours ends then."""
 
     resources: Resources
     answerer: Answerer
@@ -32,6 +33,7 @@ class State:
     metrics: Metrics
     settings: Settings
     loopback: bool
+    worker: BackgroundWorker | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
 

@@ -165,8 +165,10 @@ def _extra(extra: str, setting: str, what: str) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
+    """For its owner alone, where it is made here: readers' questions are kept in it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise StorageFailure(
             f"The data folder {folder} cannot be made ({error.strerror}). Choose another with --data-dir or BYTHEBOOK_DATA_DIR."

@@ -166,7 +166,7 @@ class Resources(Library):
         return JobRunner(
             jobs=self.jobs,
             publisher=self.publisher,
-            sources=Sources(checkouts=self.data_dir / "checkouts"),
+            sources=Sources(checkouts=self.data_dir / "checkouts", addresses=tuple(one.url for one in self.settings.git_sources)),
             review=self.review,
             attended=attended,
             alone=self.settings.qdrant_url is None,

@@ -74,7 +74,7 @@ class ModelServer(AsyncOpenAI):
         self.organization = self.project = None  # the SDK takes them from the environment
         self.host = self.base_url.host
         if self.base_url.scheme not in ("http", "https") or not self.host:
-            raise InvalidSettings(f"The model server's address in {URL_VARIABLE} must be like https://host/v1, not '{base_url}'")
+            raise InvalidSettings(f"The model server's address in {URL_VARIABLE} must be like https://host/v1")
         if self.is_openai and not (key.startswith(KEY_START) and len(key) >= KEY_LENGTH):
             raise InvalidSettings(
                 f"{KEY_VARIABLE} holds no key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} signs; "

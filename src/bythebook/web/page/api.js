@@ -44,6 +44,8 @@ export class Api {
     const sent = { ...headers };
     if (body !== undefined) sent["Content-Type"] = "application/json";
     if (this.key) sent.Authorization = `Bearer ${this.key}`;
+    const reader = this.key && kept(READER);
+    if (reader) sent["X-Reader"] = reader;
     try {
       const response = await fetch(this.base + path, {
         method,
@@ -53,6 +55,8 @@ export class Api {
         body: body === undefined ? undefined : JSON.stringify(body),
       });
       this.onreach(true);
+      const named = response.headers.get("X-Reader");
+      if (named) keep(READER, named);
       return response;
     } catch (error) {
       if (error.name === "AbortError") throw error;
@@ -81,6 +85,25 @@ export class Api {
     }
     if (!ended)
       throw new Problem(0, { code: "unreachable", detail: "The connection broke before the answer was whole. Ask again." });
+  }
+}
+
+// With a public key the server gives each browser a name of its own, which its threads belong to.
+const READER = "bythebook-reader";
+
+function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null; // a browser may forbid to keep anything
+  }
+}
+
+function keep(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // The next visit is another reader's.
   }
 }
 

@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
+from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import Consent, Failure, Mode
 from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source
-from bythebook.jobs.sources import same_repository, under_roots
+from bythebook.jobs.sources import same_repository, under_roots, without_password
 from bythebook.jobs.view import job_to_plain
 from bythebook.settings import GitSource
 from bythebook.web.access import Author, Principal
@@ -32,7 +34,7 @@ EVENTS = (
     "`job` whenever something about it has changed, then `done` when it has ended. Each carries the whole job."
     " What keeps it from being followed further is `error` with a Problem, and the last event."
 )
-JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The job's number.")]
+JobId = Annotated[int, InPath(ge=1, le=LARGEST_ID, description="The job's number.")]
 
 
 class SourceRequest(BaseModel):
@@ -86,8 +88,8 @@ class JobList:
 
 
 @router.post("/books/{book_id}/jobs", status_code=202, response_model=JobView, summary="Have a book ingested")
-async def order_job(book_id: Annotated[BookId, Path()], body: JobRequest, who: Author, current: Current) -> Response:
-    source = await _source(who.book(book_id), body.source, current)
+async def order_job(book_id: Annotated[BookId, InPath()], body: JobRequest, who: Author, current: Current) -> Response:
+    source = await _source(who.book(book_id), body.source, current, bound=who.book_id is not None)
     consent = Consent(replace=body.replace, remove=body.yes)
     job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode, consent=consent))
     return _accepted(job)
@@ -155,12 +157,18 @@ async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
     raise ShuttingDown(f"The server is shutting down; the job {job_id} is kept. Follow it again in a moment.")
 
 
-async def _source(book_id: str, asked: SourceRequest | None, current: State) -> Source:
-    """What a request may name: folders under the roots, and the book's own repositories."""
+async def _source(book_id: str, asked: SourceRequest | None, current: State, *, bound: bool) -> Source:
+    """What a request may name: folders under the roots, and the book's own repositories. `bound`: the key is for this book alone,
+    so that of the folders it opens the book's own: the one it came from, or one of its name in a root."""
     settings = current.settings
     own = [one for one in settings.git_sources if one.book_id == book_id]
     if asked and asked.folder:
-        return Folder(path=await asyncio.to_thread(under_roots, asked.folder, settings.source_roots))
+        roots = settings.source_roots
+        if bound:
+            state = await current.resources.records.book(book_id)
+            own_folders = [root / book_id for root in roots] + ([Path(state.source_root)] if state else [])
+            return Folder(path=await asyncio.to_thread(under_roots, asked.folder, roots, own_folders))
+        return Folder(path=await asyncio.to_thread(under_roots, asked.folder, roots))
     if asked and asked.git:
         own = [one for one in own if same_repository(one.url, asked.git) and asked.branch in (None, one.branch)]
         if not own:
@@ -183,7 +191,8 @@ async def _job(job_id: int, who: Principal, current: State) -> Job:
 
 
 def repository_of(source: GitSource) -> Repository:
-    return Repository(url=source.url, branch=source.branch, folder=source.folder)
+    """Without a password: what is stored of a job is read by many."""
+    return Repository(url=without_password(source.url), branch=source.branch, folder=source.folder)
 
 
 def _view(job: Job) -> JobView:

@@ -14,7 +14,7 @@ from bythebook.errors import BookError
 from bythebook.web.access import Administrator
 from bythebook.web.logs import log
 from bythebook.web.metrics import CONTENT_TYPE
-from bythebook.web.problems import ERRORS
+from bythebook.web.problems import ERRORS, NotAllowed
 from bythebook.web.responses import json_response
 from bythebook.web.state import Current
 
@@ -40,8 +40,10 @@ class Alive:
 async def health(current: Current) -> Response:
     parts: dict[str, Callable[[], Awaitable[object]]] = {
         "index": current.resources.index.collections,
-        "database": current.keys.any,
+        "database": current.resources.database.check_writable,
     }
+    if current.worker:
+        parts["worker"] = current.worker.check
     if current.limiter.shared:
         parts["redis"] = current.limiter.check
     checks = dict(zip(parts, await asyncio.gather(*(_check(name, ask) for name, ask in parts.items())), strict=True))
@@ -64,7 +66,9 @@ async def live() -> Alive:
     },
     summary="What was counted, for Prometheus",
 )
-async def metrics(_: Administrator, current: Current) -> Response:
+async def metrics(who: Administrator, current: Current) -> Response:
+    if who.book_id is not None:
+        raise NotAllowed("What was counted is of all books, and this key is for one. Make one for any: bythebook keys create")
     try:
         current.metrics.jobs(await current.resources.jobs.counts())
     except BookError as error:  # what was counted in this process can be told all the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import re
@@ -87,7 +88,7 @@ async def passage(
         prev_chunk_id=chunk.prev_chunk_id,
         next_chunk_id=chunk.next_chunk_id,
         source_url=_web_address(chunk),
-        html=_rendered([chunk], _spans(quote)),
+        html=await asyncio.to_thread(_rendered, [chunk], _spans(quote)),
     )
 
 
@@ -103,7 +104,7 @@ async def lesson(
         page_title=first.page_title,
         chapter=f"Chapter {first.chapter}: {first.chapter_title}" if first.chapter and first.chapter_title else "",
         source_url=_web_address(first).partition("#")[0],
-        html=_rendered(chunks, _spans(quote)),
+        html=await asyncio.to_thread(_rendered, chunks, _spans(quote)),  # a long lesson takes seconds, and others wait
     )
 
 

@@ -59,7 +59,7 @@ def _signed(body: bytes, signature: str, current: State) -> dict[str, Any]:
         raise KeyRequired("The signature is not of this service's secret. Set the same at GitHub and in GITHUB_WEBHOOK_SECRET.")
     try:
         push = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput("The body is not JSON. Choose the content type application/json for the webhook.") from error
     if not isinstance(push, dict):
         raise InvalidInput("The body is not what GitHub sends.")
