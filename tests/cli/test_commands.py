@@ -320,3 +320,23 @@ def test_the_version_and_the_help(cli: Cli) -> None:
     for command in ("demo", "ingest", "search", "context", "lesson", "books", "check"):
         assert command in cli("--help").out
         assert "Usage: bythebook" in cli(command, "-h").out
+
+
+def test_the_lessons_of_a_book_are_listed_and_a_name_that_is_nearly_one_is_recognised(shelf: Cli) -> None:
+    listed = shelf("lessons").out
+    assert "module-1-arms/chapter-1-joints/01-elbows.md" in listed
+    assert len(read(shelf, "lessons")) == 7
+    for name in ("elbows", "module-1-arms/chapter-1-joints/elbows.md", "01-elbow.md"):
+        outcome = shelf("lesson", name)
+        assert outcome.code == 1
+        assert "Did you mean module-1-arms/chapter-1-joints/01-elbows.md" in outcome.sentence()
+        assert "index.md" not in outcome.sentence().partition(" or ")[0]
+    assert "'bythebook lessons' lists them" in shelf("lesson", "quantum-physics").sentence()
+
+
+def test_a_question_comes_from_a_pipe(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("What bends in one plane\nand carries the forearm?\n"))
+    answer = json.loads(shelf("ask", "-", "--format", "json").out)
+    assert answer["query"] == "What bends in one plane\nand carries the forearm?"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
+    assert shelf("ask", "-").code == 2

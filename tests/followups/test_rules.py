@@ -219,3 +219,20 @@ def test_whether_a_model_is_worth_asking(asked: str, language: str, leaning: boo
     """Of a language that the rules do not know, every question but the first may lean on the thread."""
     assert may_lean(asked, TIDES, language) is leaning
     assert not may_lean(asked, (), language)
+
+
+REFUSED = "I don't have information about that in the book content. The book was searched (209 chunks)."
+
+
+def test_the_words_of_a_refusal_are_nobodys_subject() -> None:
+    history = [Exchange(question="What is quantum chromodynamics?", answer=REFUSED, refused=True)]
+    made = standalone("Tell me more.", history, "en")
+    assert "quantum chromodynamics" in made
+    for word in ("information", "searched", "chunks", "content"):
+        assert word not in made
+
+
+@pytest.mark.parametrize("said", ["thanks", "Thank you very much!", "ok, thanks", "Great!", "hello", "Good bye."])
+def test_small_talk_is_not_about_the_subject(said: str) -> None:
+    history = [Exchange(question="What is a node?", answer="A node is a named participant in a ROS 2 system.")]
+    assert standalone(said, history, "en") == said

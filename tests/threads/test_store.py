@@ -330,7 +330,7 @@ def test_what_a_follow_up_leans_on(tale: Tell) -> None:
         assert lease is not None
         assert lease.history == (
             Exchange(question=told.query, answer=told.answer, sources=("Wicks and oil › Trimming", "Wicks and oil")),
-            Exchange(question=refusal().query, answer="Not in this book."),
+            Exchange(question=refusal().query, answer="Not in this book.", refused=True),
         )
 
     tale(story)

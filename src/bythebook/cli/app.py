@@ -20,6 +20,7 @@ from bythebook.cli import (
     jobs,
     keys,
     lesson,
+    lessons,
     model,
     questions,
     search,
@@ -36,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for module in (demo, ingest, ask, chat, search, context, lesson, calibration, evaluate, gaps, check, serve, worker):
+for module in (demo, ingest, ask, chat, search, context, lesson, lessons, calibration, evaluate, gaps, check, serve, worker):
     app.command(module.__name__.rpartition(".")[2])(module.run)
 for group in (books, questions, jobs, threads, keys, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,7 +42,9 @@ class OutputFormat(StrEnum):
 
 
 def run(
-    question: Annotated[str, typer.Argument(help="Your question (1 to 1,000 characters).", show_default=False)],
+    question: Annotated[
+        str, typer.Argument(help="Your question, 1 to 1,000 characters; - reads it from a pipe.", show_default=False)
+    ],
     book: BookId = None,
     k: Annotated[int | None, typer.Option("--k", help="How many passages to use, 3 to 8. Default 5.", show_default=False)] = None,
     threshold: Annotated[
@@ -63,6 +66,7 @@ def run(
     """Ask the book. Every sentence of the answer comes with the passage that says it."""
     from bythebook.errors import InvalidInput
 
+    text = sys.stdin.read().strip() if question == "-" else question
     if k is not None and not LEAST_K <= k <= MOST_K:
         raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
 
@@ -84,7 +88,7 @@ def run(
             limit=k or min(MOST_K, max(LEAST_K, settings.agent_top_k)),
         )
         asked = Question(
-            text=question,
+            text=text,
             scope=scope,
             score_threshold=settings.agent_score_threshold if threshold is None else threshold,
             score_scale=settings.score_scale,

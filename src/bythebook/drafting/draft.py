@@ -70,6 +70,8 @@ class Exchange:
     question: str
     answer: str
     sources: tuple[str, ...] = ()
+    refused: bool = False
+    """The answer then says nothing of the subject."""
 
 
 SearchAgain = Callable[[str, int, float], Awaitable[tuple[Evidence, ...]]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from bythebook.books.token_size import size
@@ -138,7 +139,7 @@ def recent(history: Sequence[Exchange], token_budget: int) -> list[Exchange]:
         token_budget -= size(exchange.question) + size(answer)
         if token_budget < 0:
             break
-        kept.append(Exchange(question=exchange.question, answer=answer, sources=exchange.sources))
+        kept.append(replace(exchange, answer=answer))
     return kept[::-1]
 
 

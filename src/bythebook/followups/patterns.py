@@ -9,6 +9,11 @@ from bythebook.followups.topics import phrases, stems
 
 OPENING = re.compile(r"^(?:(?:and|but|so|or|also|then|ok(?:ay)?)\b[\s,]*)+(?=[\w\[])", re.IGNORECASE)
 LEANING_OPENING = re.compile(r"^(?:(?:ok(?:ay)?|so)\b[\s,]*)?(?:and|but|or|also|then|what about|how about)\b", re.IGNORECASE)
+POLITE = (
+    r"(?:ok(?:ay)?|thanks?(?:\s+you)?(?:\s+(?:so|very)\s+much|\s+a\s+lot)?|thx|cheers|great|nice|cool|perfect|good|got\s+it|i\s+see|hi|hello"
+    r"|hey|(?:good\s*)?bye|good\s+(?:morning|day|evening|night))"
+)
+SMALL_TALK = re.compile(rf"^\W*{POLITE}(?:[\s,.!]+{POLITE})*\W*$", re.IGNORECASE)
 BE = r"(?:is|are|was|were|be|been)"
 AUXILIARY = rf"(?:{BE}|do|does|did|can|could|will|would|should|may|might|must|has|have|had)"
 BEFORE = rf"(?:{AUXILIARY}|about|like|for|of|from|with|to|after|before|than|by|in|on|at|into|during|and|or|why|how|when|where)"
@@ -81,7 +86,9 @@ WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 
 def leans(asked: str) -> bool:
-    """Returns whether a question cannot be understood without what was said before it."""
+    """Returns whether a question cannot be understood without what was said before it. "Thanks" is no question about it."""
+    if SMALL_TALK.match(asked):
+        return False
     if LEANING_OPENING.match(asked) or not stems(asked) or open_pronoun(asked):
         return True
     patterns = (CHOICE, ELSE, RELATIONAL, POINTED_NOUN, PLACE)

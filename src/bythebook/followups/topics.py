@@ -143,10 +143,10 @@ def _apart(ordered: Iterable[Phrase]) -> list[Phrase]:
 
 
 def _told(history: Sequence[Exchange]) -> Iterator[_Said]:
-    """The latest exchange first, its question before its answer."""
+    """The latest exchange first, its question before its answer. A refusal's words are nobody's subject."""
     fading = 1.0
     for age, exchange in enumerate(reversed(history)):
-        answer = exchange.answer[:ANSWER_CHARACTERS] if age < ANSWERS_READ else ""
+        answer = exchange.answer[:ANSWER_CHARACTERS] if age < ANSWERS_READ and not exchange.refused else ""
         short = len(answer.split()) <= SHORT_ANSWER
         yield _Said(text=exchange.question, stems=stems(exchange.question), weight=fading, asked=True)
         weight = fading * (SHORT_ANSWER_WEIGHT if short else ANSWER_WEIGHT)

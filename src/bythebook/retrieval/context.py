@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from bythebook.books.model import Chunk
 from bythebook.errors import NotFound
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
+
+ALIKE = 0.5
+"""How like a name must be to be proposed, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +45,30 @@ async def read_lesson_chunks(index: VectorIndex, state: IngestionState, parent_d
 
 
 async def find_lesson(index: VectorIndex, state: IngestionState, name: str) -> str:
-    """The parent_doc_id of a lesson named by its id or its path."""
-    filters = Filters(book_id=state.book_id, source_file=name)
-    async for held in index.scan(state.collection_name, filters):
-        return held.chunk.parent_doc_id
-    return name
+    """The parent_doc_id of a lesson named by its id or its path. A name that no lesson has is answered with near ones."""
+    for wanted in (Filters(book_id=state.book_id, source_file=name), Filters(book_id=state.book_id, parent_doc_id=name)):
+        async for held in index.scan(state.collection_name, wanted):
+            return held.chunk.parent_doc_id
+    near = nearest_names(name, await index.source_files(state.collection_name, state.book_id))
+    meant = f"Did you mean {' or '.join(near)}?" if near else "'bythebook lessons' lists them."
+    raise NotFound(f"The book '{state.book_id}' has no lesson {name}. {meant}")
+
+
+def nearest_names(name: str, paths: Iterable[str], most: int = 3) -> list[str]:
+    """The lessons whose path, or whose file's name without number and ending, is most like this."""
+    names = {path: (path.casefold(), _bare(path)) for path in sorted(paths)}
+
+    def likeness(path: str) -> float:
+        wanted = (name.casefold(), _bare(name))
+        within = bool(wanted[1]) and wanted[1] in names[path][0]
+        return max(
+            within * 0.9, *(SequenceMatcher(None, one, other).ratio() for one, other in zip(wanted, names[path], strict=True))
+        )
+
+    scored = {path: likeness(path) for path in names}
+    near = [path for path in names if scored[path] >= ALIKE]
+    return sorted(near, key=lambda path: -scored[path])[:most]
+
+
+def _bare(path: str) -> str:
+    return re.sub(r"^[\d\W_]+|\.\w+$", "", path.rpartition("/")[2].casefold())

@@ -186,7 +186,8 @@ class Conversation:
         if number == 1:
             messages = (opening(self._system_prompt, asked_at), *messages)
         sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
-        exchanges = (*lease.history, Exchange(question=asked.text, answer=answer.answer, sources=sources))
+        now = Exchange(question=asked.text, answer=answer.answer, sources=sources, refused=answer.refused)
+        exchanges = (*lease.history, now)
         return NewTurn(
             answer=answer, trace=ended.trace, messages=messages, topic_summary=summing.told(exchanges), metadata=asked.metadata
         )

@@ -92,4 +92,4 @@ def exchange_of(answer: dict[str, Any]) -> Exchange:
     """Reads what a follow-up may refer to from the stored columns: this runs before every turn."""
     places = ((one["page_title"], one["section"]) for one in answer["citations"])
     sources = tuple(" › ".join(filter(None, place)) for place in places)
-    return Exchange(question=answer["query"], answer=answer["answer"], sources=sources)
+    return Exchange(question=answer["query"], answer=answer["answer"], sources=sources, refused=answer.get("refused", False))

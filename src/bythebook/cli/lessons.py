@@ -1,0 +1,44 @@
+"""`bythebook lessons`: what can be read of a book."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from bythebook.cli.options import AsJson, BookId, DataDir, run_with_database, to_json
+
+if TYPE_CHECKING:
+    from bythebook.database.engine import Database
+    from bythebook.index.state import IngestionRecord
+
+
+def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List the lessons of a book, each with the name by which 'bythebook lesson' prints it."""
+    records = run_with_database(lambda database: _read(database, book, data_dir), data_dir=data_dir)
+    if json:
+        from bythebook.index.state import record_to_plain
+
+        typer.echo(to_json([record_to_plain(record) for record in records]))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    from bythebook.cli.output.tables import plain_table
+
+    table = plain_table("lesson", "title", whole="lesson")
+    for record in records:
+        table.add_row(escape(record.source_file), escape(record.title or ""))
+    Console(highlight=False).print(table)
+
+
+async def _read(database: Database, book: str | None, data_dir: Path | None) -> list[IngestionRecord]:
+    from bythebook.ingestion.records import Records
+    from bythebook.operations.book_choice import choose_among
+    from bythebook.settings import read_settings
+
+    states = {state.book_id: state for state in await Records(database).books()}
+    chosen = choose_among(states.values(), wanted=book, configured=read_settings(data_dir=data_dir).book, named_by="--book")
+    found = await Records(database).records(chosen, states[chosen].collection_name)
+    return sorted(found.values(), key=lambda one: (one.place.chapter, one.place.lesson, one.source_file))
