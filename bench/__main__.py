@@ -24,6 +24,7 @@ from bench.service import service
 from bench.startup import startup
 from bench.table import Table, markdown
 from bench.throughput import throughput
+from bench.unseen import unseen
 from bench.workshop import FULL, QUICK, Workshop
 from bythebook.errors import BookError
 
@@ -41,6 +42,7 @@ TABLES: Mapping[str, Callable[[Workshop], Table]] = {
     "followups": followups,
     "answers": answers,
     "drafts": drafts,
+    "unseen": unseen,
     "service": service,
     "jobs": jobs,
     "peers": peers,

@@ -20,7 +20,7 @@ from bythebook.grounding.verdict import RefusalReason
 from bythebook.retrieval.query import SearchResult
 
 REFUSAL_OFF_TOPIC = off_topic_refusal("{title}")
-DISCLAIMER = "The book touches on this only lightly; read the passages before you rely on it."
+DISCLAIMER = "These are the closest passages in the book; they may not answer the question. Read them before you rely on them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,8 @@ from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, ToolC
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
 from bythebook.followups.rewrite import make_standalone
-from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.answerability import Answerability, RankedScale
+from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration
 from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.grounding.confidence import together
 from bythebook.grounding.judgement import Judge
@@ -49,7 +50,9 @@ from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather, merge
 from bythebook.retrieval.query import MIN_TEXT, SearchQuery
+from bythebook.retrieval.ranker import weights as ranker_weights
 from bythebook.retrieval.search import Search
+from bythebook.retrieval.sentence_reader import ranks_by
 
 EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
@@ -58,8 +61,12 @@ EVIDENCE_TOKENS = 8000
 """The most that a drafter is shown, unless set otherwise."""
 LEAST_TOKENS, TOKENS_EACH = 3000, 600
 """What a drafter may be shown of few results, with their neighbours, and of each where many are asked for."""
+AUTHORED = 20
+"""Questions of an author that a fit must rest on to be believed before the ranking's."""
 LOOKS_AT_ONCE = 4
 """Of a hundred questions at once the first is then answered at once and the last no later; all together, all would be last."""
+
+Scale = Calibration | RankedScale
 
 
 class Answerer:
@@ -104,7 +111,7 @@ class Answerer:
     async def _answer(self, question: Question, steps: Steps) -> AsyncGenerator[TurnEvent, None]:
         asked_at = time.perf_counter()
         state, manifest = await self._search.served(question.scope.book_id)
-        calibration = None if question.score_scale == "cosine" else close_fit(manifest, state)
+        calibration = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
         with steps.step("follow-up") as noted:
             rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
             text = rewrite.text
@@ -153,7 +160,9 @@ class Answerer:
             yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
             return
         if self._model_decides:
-            turn.confidence = together(turn.confidence, removed=len(turn.dropped), kept=len(turn.sentences))
+            judged = self._judge is not None and not any(one.note for one in turn.drafted)
+            kept, removed = len(turn.sentences), len(turn.dropped)
+            turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
 
     async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
@@ -168,7 +177,7 @@ class Answerer:
         except TimeoutError as error:
             raise Unavailable("The search took longer than 30 seconds and was given up. Try again.") from error
 
-    async def _verdict(self, turn: Turn, calibration: Calibration | None) -> Answerable | Unanswerable:
+    async def _verdict(self, turn: Turn, calibration: Scale | None) -> Answerable | Unanswerable:
         question = turn.question
         beyond, best_is_beyond = None, False
         unfiltered = question.scope.unfiltered
@@ -193,7 +202,7 @@ class Answerer:
         turn.gate = gate(turn, verdict, subject=calibration.subject if calibration else None, beyond=beyond)
         return verdict
 
-    async def _drafted(self, turn: Turn, calibration: Calibration | None) -> AsyncIterator[Sentence]:
+    async def _drafted(self, turn: Turn, calibration: Scale | None) -> AsyncIterator[Sentence]:
         evidence = turn.evidence = await self._evidence(turn)
         check = DraftCheck(Checker(evidence, turn.state.language, turn.standalone), self._judge)
 
@@ -277,11 +286,23 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
     return sentence
 
 
-def close_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
-    stored = manifest.calibration.get(state.book_id)
-    return Calibration.from_dict(stored["close"]) if stored else None
+def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:
+    """Questions of the book's author tell best what relevance means in it. Without enough of them, the ranking's fit does, which
+    knows readers' questions of other books; where it was not fitted to the embedder or in the language, questions that were made
+    from the book's text do."""
+    fitted = close_fit(manifest, state)
+    authored = fitted is not None and fitted.sources.get(AUTHOR_SOURCE, 0) >= AUTHORED
+    if authored or not ranks_by(manifest.embedder, state.language):
+        return fitted
+    fit = Answerability.from_dict(ranker_weights()["fit"])
+    return RankedScale(fit=fit, spread=fitted.spread, subject=fitted.subject) if fitted else RankedScale(fit=fit)
 
 
 def _searchable(text: str) -> str:
     """A question may have one character, a search needs three."""
     return text.strip().ljust(MIN_TEXT, "?")
+
+
+def close_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
+    stored = manifest.calibration.get(state.book_id)
+    return Calibration.from_dict(stored["close"]) if stored else None

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bythebook.grounding.answerability import RankedScale
 from bythebook.grounding.calibration import Calibration
 from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
-from bythebook.grounding.signals import Glance, Scores, Signals, glance, measure
+from bythebook.grounding.signals import Glance, RankedSignals, Scores, Signals, glance, measure, with_ranking
 from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
@@ -34,6 +35,8 @@ class Look:
     signals: Signals
     rarity: Mapping[str, float]
     """Of the question's stems in the whole book."""
+    ranking: RankedSignals | None = None
+    """The signals with what the ranking says, where it was fitted to the embedder and in the language."""
 
     @property
     def glance(self) -> Glance:
@@ -67,7 +70,12 @@ class Assessor:
             read_rarity(self._index, state, [stem for _, _, stem in asked]),
         )
         pool = [hit.chunk for hit in found.hits[:POOL]]
-        read = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
+        read, ranked = [
+            await self._reader.read(
+                query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding, by_signs=by_signs
+            )
+            for by_signs in (True, False)
+        ]
         known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
         wanted = names(query.text, state.language, known=known)
         signals = measure(
@@ -82,17 +90,26 @@ class Assessor:
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
             said_already=await self._reader.said_already(query.text, read[:NEXT]),
         )
-        return Look(found=found, signals=signals, rarity=rarity.by_stem)
+        scores = [one.ranked for one in ranked if one.ranked is not None]
+        ranking = with_ranking(signals, scores) if scores else None
+        return Look(found=found, signals=signals, rarity=rarity.by_stem, ranking=ranking)
 
 
-def relevances(look: Look, calibration: Calibration | None) -> list[float]:
-    """Of each hit, on the calibrated scale; without a calibration the cosine stands for it."""
-    if calibration is None:
+def relevances(look: Look, scale: Calibration | RankedScale | None) -> list[float]:
+    """Of each hit, on the fitted scale; without one the cosine stands for it."""
+    if scale is None:
         return [hit.cosine for hit in look.found.hits]
     pool = [hit.score for hit in look.found.hits[:POOL]]
     mean = sum(pool) / len(pool) if pool else 0.0
-    overall = calibration.relevance(look.signals)
-    return [calibration.of_result(overall, hit.score - mean) for hit in look.found.hits]
+    overall = _overall(look, scale)
+    return [scale.of_result(overall, hit.score - mean) for hit in look.found.hits]
+
+
+def _overall(look: Look, scale: Calibration | RankedScale) -> float:
+    """Where no statement was found, there is nothing to answer from."""
+    if isinstance(scale, RankedScale):
+        return scale.relevance(look.ranking) if look.ranking else 0.0
+    return scale.relevance(look.signals)
 
 
 def confidence(look: Look, levels: list[float]) -> ConfidenceMetrics:

@@ -138,7 +138,7 @@ def trace(turn: Turn) -> Trace:
         score_threshold=turn.question.score_threshold,
         similarity_threshold=turn.question.similarity_threshold,
         score_scale=turn.question.score_scale,
-        signals=asdict(turn.look.signals),
+        signals=asdict(turn.look.ranking or turn.look.signals),
         considered=tuple(
             Considered(
                 chunk_id=hit.chunk.id,

@@ -17,6 +17,10 @@ from bythebook.retrieval.question import Shape
 from bythebook.retrieval.sentence_reader import ReadStatement, stems
 
 LONGEST_ANSWER = 900
+LONGEST_TOGETHER = 500
+"""Characters beyond which nothing is added to the best statement: what follows it is rarely asked for. Questions for several
+things are answered at greater length."""
+SEVERAL: tuple[Shape, ...] = ("listing", "steps", "comparison", "code")
 LONGEST_BLOCK = 1500
 """Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
 LONGEST_TABLE = 900
@@ -81,6 +85,7 @@ def compose(
     length, groups = 0, 0
     left = [one for one in read if one.cosine > 0]
     best: ReadStatement | None = None
+    longest = LONGEST_ANSWER if shape in SEVERAL else LONGEST_TOGETHER
     while left and groups < MOST_GROUPS.get(shape, 3):
         one = max(left, key=lambda each: _worth(each, best, asked - covered, asked, language))
         left.remove(one)
@@ -91,7 +96,7 @@ def compose(
             continue
         new = group - taken.get(one.chunk.id, frozenset())
         size = sum(_size(passage.statements[place]) for place in new)
-        if not new or (best and length + size > LONGEST_ANSWER) or _said(passage, new, taken, passages):
+        if not new or (best and length + size > longest) or _said(passage, new, taken, passages):
             continue
         taken[one.chunk.id] = taken.get(one.chunk.id, frozenset()) | group
         covered |= asked & frozenset().union(*(stems(passage.statements[place].readable, language) for place in group))

@@ -47,12 +47,13 @@ def assess(
     )
 
 
-def together(metrics: ConfidenceMetrics, *, kept: int, removed: int) -> ConfidenceMetrics:
-    """The level of an answer that a model drafted: the reader's, one lower where more of the draft was removed than kept, and
-    never lower than `low`, since something was kept."""
+def together(metrics: ConfidenceMetrics, *, kept: int, removed: int, judged: bool = False) -> ConfidenceMetrics:
+    """The level of an answer that a model drafted: that of the search, one higher where a judge of meaning had nothing to remove,
+    one lower where more of the draft was removed than kept, and never lower than `low`, since something was kept."""
     levels: tuple[ConfidenceLevel, ...] = ("low", "medium", "high")
     place = levels.index(metrics.confidence_level) if metrics.confidence_level in levels else 0
-    level = levels[max(0, place - (removed > kept))]
+    place += (judged and not removed) - (removed > kept)
+    level = levels[min(max(0, place), len(levels) - 1)]
     return replace(metrics, confidence_level=level, should_answer=True)
 
 

@@ -4,6 +4,7 @@ Two sets: `Glance` costs nothing beyond the search itself; `Signals` looks into 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
@@ -66,6 +67,35 @@ class Signals:
     @property
     def vector(self) -> tuple[float, ...]:
         return astuple(self)[TOLD:]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedSignals(Signals):
+    """The signals, and what the ranking says of the pool's statements. Its scores have no bounds; above zero a statement rather
+    answers than not."""
+
+    rank_best: float
+    rank_margin: float
+    """How far the best stands above the next."""
+    rank_total: float
+    """Of all statements together: the logarithm of the sum of their odds."""
+    rank_near: float
+    """How many stand close to the best."""
+
+
+CLOSE = 1.5
+
+
+def with_ranking(signals: Signals, scores: Sequence[float]) -> RankedSignals:
+    """`scores` of the ranking for the statements of the pool, at least one."""
+    down = sorted(scores, reverse=True)
+    return RankedSignals(
+        **{field.name: getattr(signals, field.name) for field in fields(signals)},
+        rank_best=down[0],
+        rank_margin=down[0] - down[min(1, len(down) - 1)],
+        rank_total=down[0] + math.log(sum(math.exp(score - down[0]) for score in down)),
+        rank_near=float(sum(score > down[0] - CLOSE for score in down)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -23,6 +23,9 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.index.lexical import words
 from bythebook.retrieval.forms import asks, fits, opens_asking, says_nothing
 from bythebook.retrieval.question import Shape, asked_about, asked_for
+from bythebook.retrieval.ranker import BEFORE_CHARACTERS, MARKUP_CHARACTERS, READ_CHARACTERS, RankableStatement, rank_statements
+from bythebook.retrieval.ranker import ranks as ranks_in
+from bythebook.retrieval.ranker import weights as ranker_weights
 
 LOOKED_AT = 4
 """Statements that are embedded: some 15 ms on two cores."""
@@ -44,6 +47,10 @@ CODE_PENALTY = 0.2
 NOTHING_PENALTY = 0.8
 ASKING_SECTION = 2.0
 """Times that penalty, for all that stands among questions to the reader."""
+RANKED = 16
+"""Statements that are embedded for the ranking: some 60 ms on two cores."""
+RANK_UNIT = 0.27
+"""The ranking's scores spread wider than the signs', and margins are measured in those."""
 BEFORE, AFTER = 2, 1
 """Statements that are read together with one."""
 
@@ -58,6 +65,8 @@ class ReadStatement:
     coverage: float
     cosine: float
     score: float
+    ranked: float | None = None
+    """The ranking's own score, where it was fitted to the embedder and in the language."""
 
 
 class SentenceReader:
@@ -76,20 +85,43 @@ class SentenceReader:
         ranks: Sequence[int] | None = None,
         rarity: Mapping[str, float] | None = None,
         embedding: NDArray[np.float32] | None = None,
+        by_signs: bool = False,
     ) -> tuple[ReadStatement, ...]:
         """All statements but headings, whole tables and questions, best first. `chunks` come in the order of their
         relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and
-        `embedding` the question's, where they are known. Who knows both and reads the same again waits for no embedder."""
+        `embedding` the question's, where they are known. Who knows both and reads the same again waits for no embedder.
+        `by_signs`: without the ranking, whose scores else decide."""
+        ranked = not by_signs and ranks_by(self._embedder.name, language)
+        most = RANKED if ranked else LOOKED_AT
+        rated = await self.by_sign(question, chunks, language, most, ranks=ranks, rarity=rarity, embedding=embedding)
+        near = [one for one, _ in rated[:most]]
+        if ranked:
+            scores = rank_statements(question, [rankable(one, rank) for one, rank in rated[:most]])
+            near = [replace(one, ranked=score, score=RANK_UNIT * score) for one, score in zip(near, scores, strict=True)]
+        else:
+            near = [replace(one, score=one.score + COSINE_WEIGHT * one.cosine) for one in near]
+        return (*sorted(near, key=lambda one: -one.score), *(one for one, _ in rated[most:]))
+
+    async def by_sign(
+        self,
+        question: str,
+        chunks: Sequence[Chunk],
+        language: str,
+        most: int,
+        *,
+        ranks: Sequence[int] | None = None,
+        rarity: Mapping[str, float] | None = None,
+        embedding: NDArray[np.float32] | None = None,
+    ) -> list[tuple[ReadStatement, int]]:
+        """All statements by their cheap signs, the likeliest first, each with the rank of its chunk; the first `most` with their
+        cosines, which are not in their scores yet."""
         asked = _Question.of(question, chunks, language, rarity or {})
-        rated = [
-            one for rank, chunk in zip(ranks or range(len(chunks)), chunks, strict=True) for one in _rate(asked, chunk, rank)
-        ]
-        rated.sort(key=lambda one: -one.score)
-        near = rated[:LOOKED_AT]
-        texts = [_going_on(one) for one in near]
-        cosines = await self._cosines(question, embedding, texts)
-        looked_at = [_with_cosine(one, cosine) for one, cosine in zip(near, cosines, strict=True)]
-        return (*sorted(looked_at, key=lambda one: -one.score), *rated[LOOKED_AT:])
+        order = zip(ranks or range(len(chunks)), chunks, strict=True)
+        rated = [(one, rank) for rank, chunk in order for one in _rate(asked, chunk, rank)]
+        rated.sort(key=lambda found: -found[0].score)
+        cosines = await self._cosines(question, embedding, [_going_on(one) for one, _ in rated[:most]])
+        near = [(replace(one, cosine=cosine), rank) for (one, rank), cosine in zip(rated[:most], cosines, strict=True)]
+        return near + rated[most:]
 
     async def said_already(self, question: str, read: Sequence[ReadStatement]) -> float:
         """How near one of these statements stays to itself when the question is put before it, 0-1: one that answers says most
@@ -221,11 +253,27 @@ def _rate(asked: _Question, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:
             block = one.block
 
 
-def _with_cosine(one: ReadStatement, cosine: float) -> ReadStatement:
-    return ReadStatement(
-        statement=one.statement,
-        chunk=one.chunk,
+def ranks_by(embedder: str, language: str) -> bool:
+    """Whether the ranking was fitted to this embedder's cosines, and in this language."""
+    return ranks_in(language) and embedder == ranker_weights()["embedder"]
+
+
+def rankable(one: ReadStatement, rank: int) -> RankableStatement:
+    """What the ranking reads of a statement. `rank`: of its chunk."""
+    there = statements(one.chunk.preface, one.chunk.text)
+    place = there.index(one.statement)
+    before = there[place - 1] if place else None
+    return RankableStatement(
+        text=one.statement.readable[:READ_CHARACTERS],
+        kind=one.statement.kind,
+        rank=rank,
+        place=place,
+        places=len(there),
         coverage=one.coverage,
-        cosine=cosine,
-        score=one.score + COSINE_WEIGHT * cosine,
+        sign=one.score,
+        cosine=one.cosine,
+        above=" › ".join((one.chunk.page_title, *one.chunk.heading_path)),
+        before=before.readable[-BEFORE_CHARACTERS:] if before else "",
+        before_kind=before.kind if before else "",
+        markup=one.chunk.text[one.statement.start : one.statement.end][:MARKUP_CHARACTERS],
     )

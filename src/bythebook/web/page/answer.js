@@ -7,7 +7,7 @@ import { refusal } from "./refusal.js";
 export const CONFIDENCE = {
   high: ["High confidence", "Five or more passages of the book fit your question very well."],
   medium: ["Medium confidence", "Several passages of the book fit your question well."],
-  low: ["Low confidence", "The book touches on this only lightly. Read the passages before you rely on it."],
+  low: ["Low confidence", "These are the closest passages in the book; they may not answer the question."],
   insufficient: ["No answer", "Nothing in the book fits your question well enough to answer from it."],
 };
 

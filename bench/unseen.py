@@ -1,0 +1,148 @@
+"""Right on a book it has never seen: real books and questions that somebody else wrote, each left out of all fitting.
+
+The ranking that is shipped was fitted by all seven books, so it may not be scored on them. `BENCH_FOLDS` names a folder with one
+file of weights per book, each fitted without that book (scripts/fit_ranker.py makes them); without it, nothing is scored here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.alone import ingest_alone
+from bench.material import SHARED
+from bench.table import Table, verdict
+from bench.workshop import Workshop
+from bythebook.evaluation.figures import by_name, figures, percent
+from bythebook.evaluation.files import read_cases
+from bythebook.evaluation.intervals import percentile
+from bythebook.evaluation.marks import Mark
+from bythebook.evaluation.report import Report, evaluate
+from bythebook.evaluation.run import Manner
+from bythebook.index.manifest import served_books
+from bythebook.retrieval import ranker
+from bythebook.settings import read_settings
+from bythebook.wiring.reader import open_library
+
+BOOKS = (
+    *("ai-for-beginners", "fastapi-docs", "turing-way", "px4-guide", "dive-into-deep-learning"),
+    *("gazebo-docs", "owasp-cheatsheets"),
+)
+GOALS: tuple[tuple[str, str, float], ...] = (
+    ("right decisions", "decision_accuracy", 0.85),
+    ("answerable answered at any level", "answer_recall", 0.92),
+    ("not in the book, refused or at low confidence", "near_refusal", 0.88),
+    ("useful: answered, and says what was asked", "useful", 0.75),
+    ("of the answers at high, right", "high_precision", 0.90),
+    ("of the answers at medium, right", "medium_precision", 0.75),
+    ("gold quote among the cited, of answers", "quote_recall", 0.80),
+)
+LONGEST_MEDIAN = 250
+SLOWEST_MS = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One book's marks, and how long its questions took, one at a time."""
+
+    book: str
+    marks: tuple[Mark, ...]
+    times_ms: tuple[float, ...]
+
+
+def unseen(workshop: Workshop) -> Table:
+    folds = os.environ.get("BENCH_FOLDS")
+    scored = [_score(workshop, book, Path(folds)) for book in BOOKS if folds and _questions(book).exists()]
+    if folds and scored:
+        _keep(workshop.folder / "unseen.jsonl", scored)
+    return Table(
+        title="Books never seen",
+        columns=("questions", "n", "figure", "value", "95 %", "goal", ""),
+        rows=tuple(_rows(scored)) if scored else (),
+        note="Leave one book out: the ranking that answers a book's questions was fitted without that book, and so were its "
+        "scale and its levels. Ingested as a new user would, without questions of an author. The books and their questions are "
+        "by others; the questions' labels (quote, keywords) judge, not our own checker. A level that no answer got has no row."
+        if scored
+        else "Not measured in this run: set BENCH_FOLDS to a folder of weights that were fitted with one book left out.",
+    )
+
+
+def _score(workshop: Workshop, book: str, folds: Path) -> Scored:
+    data_dir = workshop.data_dir(f"unseen-{book}")
+    if not (data_dir / "index").exists():
+        ingest_alone(SHARED / "books" / book, data_dir)
+    ranker.WEIGHTS = folds / f"{book}.json"
+    ranker.weights.cache_clear()
+    report = asyncio.run(_evaluate(data_dir, _questions(book)))
+    return Scored(book=book, marks=report.marks, times_ms=tuple(one.total_ms for one in report.times.questions.values()))
+
+
+async def _evaluate(data_dir: Path, questions: Path) -> Report:
+    given, last = read_cases(questions), None
+    async with open_library(read_settings(data_dir=data_dir), embeds=True) as library:
+        (book_id,) = served_books(await library.index.collections())
+        state = await library.search.book(book_id)
+        async for event in evaluate(library.answerer, library.index, state, given, Manner(at_once=1), name=questions.name):
+            last = event
+    assert isinstance(last, Report)
+    return last
+
+
+def _rows(scored: Sequence[Scored]) -> Iterable[tuple[str, ...]]:
+    every = [mark for one in scored for mark in one.marks]
+    found = by_name(figures(every))
+    for label, name, goal in GOALS:
+        if name not in found:
+            continue
+        one = found[name]
+        met = verdict(one.value >= goal)
+        yield ("all seven", str(one.count), label, one.shown, one.interval, f"≥ {goal:.0%}", met)
+    foreign = [mark.decided_right for mark in every if mark.kind == "foreign"]
+    share = sum(map(bool, foreign)) / len(foreign)
+    yield ("all seven", str(len(foreign)), "about another subject, refused", percent(share), "", "≥ 98 %", verdict(share >= 0.98))
+    length = median(len(mark.text) for mark in every if mark.answered)
+    short = verdict(length <= LONGEST_MEDIAN)
+    yield ("all seven", "", "median answer, characters", f"{length:.0f}", "", f"≤ {LONGEST_MEDIAN}", short)
+    slow = percentile([time for one in scored for time in one.times_ms], 0.95)
+    yield ("all seven", "", "a question, p95", f"{slow:.0f} ms", "", f"≤ {SLOWEST_MS} ms", verdict(slow <= SLOWEST_MS))
+    for one_book in scored:
+        own = by_name(figures(one_book.marks))
+        for label, name, _ in GOALS:
+            if name in own:
+                yield (one_book.book, str(own[name].count), label, own[name].shown, own[name].interval, "", "")
+    kinds = sorted({mark.kind for mark in every})
+    for kind in kinds:
+        of_kind = [mark for mark in every if mark.kind == kind]
+        right = [bool(mark.useful if mark.expected else mark.decided_right) for mark in of_kind]
+        yield (f"kind: {kind}", str(len(right)), "useful, or refused", percent(sum(right) / len(right)), "", "", "")
+
+
+def _keep(path: Path, scored: Sequence[Scored]) -> None:
+    """Every question with what became of it, to be read one by one."""
+    with path.open("w", encoding="utf-8") as file:
+        for one in scored:
+            for mark in one.marks:
+                row = {
+                    "book": one.book,
+                    "id": mark.id,
+                    "kind": mark.kind,
+                    "question": mark.question,
+                    "expected": mark.expected,
+                    "answered": mark.answered,
+                    "level": mark.level,
+                    "confidence": mark.confidence,
+                    "useful": mark.useful,
+                    "quote_cited": mark.quote_cited,
+                    "reason": mark.reason,
+                    "text": mark.text,
+                }
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _questions(book: str) -> Path:
+    return SHARED / "questions" / f"{book}.jsonl"

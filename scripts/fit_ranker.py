@@ -1,0 +1,280 @@
+"""Fit the ranking of statements and what its scores mean, by books with questions whose quotes and keywords somebody wrote.
+
+    python -m scripts.fit_ranker read --data-dir DATA --folder BOOK --questions FILE.jsonl --out FILE.json.gz    # for each book
+    python -m scripts.fit_ranker fit FILE.json.gz … --out ranker.json --folds FOLDER
+
+`read` writes what the product's own search finds for every question: the statements of the best chunks with their features, the
+signals, and which of the statements the quote overlaps. `fit` prints figures of each book left out, and writes the weights fitted
+by all of them, besides one file per book fitted without it, which `python -m bench unseen` scores by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.answering.look import Look
+from bythebook.embedding.granite import GraniteEmbedder
+from bythebook.evaluation.cases import Case
+from bythebook.evaluation.files import read_cases
+from bythebook.followups.rewrite import make_standalone
+from bythebook.index.manifest import served_books
+from bythebook.retrieval.ranker import features
+from bythebook.retrieval.sentence_reader import ReadStatement, rankable
+from bythebook.settings import read_settings
+from bythebook.wiring.reader import Library, open_library
+
+POOL, ALL = 5, 1000
+OVERLAP = 0.5
+"""Share of the shorter of a quote and a statement that they must have in common."""
+PENALTY, STEPS, RATE = 3e-3, 250, 0.02
+RIDGE = 4.0
+MOST, WITHIN, CHARACTERS = 3, 1.5, 420
+"""Statements of an answer, how far below the best they may lie, and how long they may be together."""
+ANSWERED = 0.90
+"""Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
+HIGH, MEDIUM, FEWEST = 0.90, 0.75, 12
+SIGNALS = (
+    *("top_cosine", "known_share", "sentence_cosine", "cosine_margin", "agreement", "rare_coverage", "names_found", "same_sense"),
+    *("kind_found", "said_already"),
+)
+RANKED = ("rank_best", "rank_margin", "rank_total", "rank_near")
+CLOSE = 1.5
+Array = NDArray[np.float64]
+Row = dict[str, Any]
+
+
+async def read(data_dir: Path, folder: Path, questions: Path) -> bytes:
+    async with open_library(read_settings(data_dir=data_dir), embeds=True) as library:
+        (book_id,) = served_books(await library.index.collections())
+        cases = [case for case in read_cases(questions).cases if not case.filters]
+        rows = [await _row(library, book_id, folder, case) for case in cases]
+    for row in rows:
+        row["book"] = questions.stem
+    return gzip.compress(json.dumps(rows).encode())
+
+
+async def _row(library: Library, book_id: str, folder: Path, case: Case) -> Row:
+    state = await library.search.book(book_id)
+    text = (await make_standalone(case.question, case.history, state.language, None)).text
+    embedding = await library.embedder.embed_question(text)
+    look = await library.assessor.look(case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding)
+    chunks = [hit.chunk for hit in look.found.hits[:POOL]]
+    read = await library.sentence_reader.by_sign(text, chunks, state.language, ALL, rarity=look.rarity, embedding=embedding)
+    spans = {lesson: spans_of(case.quote, _source(folder / lesson)) for lesson in case.lessons} if case.quote else {}
+    return {
+        "id": case.id, "kind": case.kind, "answerable": bool(case.answerable), "keywords": list(case.keywords),
+        "signals": _signals(look), "statements": [_statement(one, spans, case.keywords) for one, _ in read],
+        "features": features(text, [rankable(one, rank) for one, rank in read]).tolist() if read else [],
+    }  # fmt: skip
+
+
+def _signals(look: Look) -> dict[str, float]:
+    return {name: value for name, value in asdict(look.signals).items() if name in SIGNALS}
+
+
+def _statement(one: ReadStatement, spans: dict[str, list[tuple[int, int]]], keywords: Sequence[str]) -> Row:
+    raw = one.chunk.text[one.statement.start : one.statement.end]
+    start = one.chunk.span.start + one.statement.start
+    said = (one.statement.readable.lower(), raw.lower())
+    return {
+        "gold": any(_overlaps(start, start + len(raw), span) for span in spans.get(one.chunk.source_file, [])),
+        "says": [any(word.lower() in text for text in said) for word in keywords],
+        "length": len(one.statement.readable),
+    }
+
+
+def _source(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n") if path.is_file() else ""
+
+
+def _overlaps(start: int, end: int, span: tuple[int, int]) -> bool:
+    return min(end, span[1]) - max(start, span[0]) >= OVERLAP * min(end - start, span[1] - span[0])
+
+
+def spans_of(quote: str, source: str) -> list[tuple[int, int]]:
+    """Where the quote stands in the source, whatever marks lie between its letters."""
+    wanted, _ = _letters(quote)
+    held, places = _letters(source)
+    found, at = [], held.find(wanted) if wanted else -1
+    while at >= 0:
+        found.append((places[at], places[at + len(wanted) - 1] + 1))
+        at = held.find(wanted, at + 1)
+    return found
+
+
+def _letters(text: str) -> tuple[str, list[int]]:
+    places = [place for place, one in enumerate(text) if one.isalnum() and len(one.lower()) == 1]
+    return "".join(text[place].lower() for place in places), places
+
+
+class Ranking:
+    """A softmax over a question's statements and a null of score 0, which is right where the book does not answer."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        taught = [row for row in rows if row["features"] and (not row["answerable"] or any(_gold(row)))]
+        held = np.concatenate([np.array(row["features"]) for row in taught])
+        self.means, self.spreads = held.mean(0), held.std(0) + 1e-6
+        starts = np.cumsum([0, *(len(row["features"]) for row in taught)])[:-1]
+        of = np.repeat(np.arange(len(taught)), [len(row["features"]) for row in taught])
+        gold = np.array([one for row in taught for one in _gold(row)])
+        self.weights, self.bias = self._fitted((held - self.means) / self.spreads, gold, starts, of)
+
+    def _fitted(self, rows: Array, gold: NDArray[np.bool_], starts: Any, of: Any) -> tuple[Array, float]:
+        """By Adam: the loss is convex, so that any way down ends in the same place."""
+        held = np.c_[rows, np.ones(len(rows))]
+        penalty = np.append(np.full(rows.shape[1], PENALTY), 0.0)
+        weights, first, second = np.zeros(held.shape[1]), np.zeros(held.shape[1]), np.zeros(held.shape[1])
+        for step in range(1, STEPS + 1):
+            scores = held @ weights
+            top = np.maximum(np.maximum.reduceat(scores, starts), 0.0)
+            odds = np.exp(scores - top[of])
+            share = odds / (np.add.reduceat(odds, starts) + np.exp(-top))[of]
+            right = np.add.reduceat(np.where(gold, odds, 0.0), starts)
+            wanted = np.where(gold, odds / np.maximum(right, 1e-12)[of], 0.0)
+            slope = held.T @ (share - wanted) / len(starts) + penalty * weights
+            first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+            weights = weights - RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        return weights[:-1], float(weights[-1])
+
+    def scores(self, row: Row) -> Array:
+        if not row["features"]:
+            return np.array([-5.0])
+        found: Array = (np.array(row["features"]) - self.means) / self.spreads @ self.weights + self.bias
+        return found
+
+
+def _gold(row: Row) -> list[bool]:
+    return [one["gold"] for one in row["statements"]]
+
+
+def chosen(row: Row, scores: Array) -> list[Row]:
+    """The statements that an answer would take."""
+    found: list[Row] = []
+    for place in np.argsort(-scores)[: len(row["statements"])]:
+        one = row["statements"][place]
+        near = scores.max() - scores[place] <= WITHIN
+        if not found or (len(found) < MOST and near and sum(each["length"] for each in found) + one["length"] <= CHARACTERS):
+            found.append(one)
+    return found
+
+
+def useful(row: Row, scores: Array) -> bool:
+    taken = chosen(row, scores)
+    said = [any(one["says"][number] for one in taken) for number in range(len(row["keywords"]))]
+    return bool(row["answerable"] and said and all(said))
+
+
+def vector(row: Row, scores: Array) -> list[float]:
+    down = np.sort(scores)[::-1]
+    ranked = (
+        *(down[0], down[0] - down[min(1, len(down) - 1)], down[0] + np.log(np.exp(down - down[0]).sum())),
+        float((down > down[0] - CLOSE).sum()),
+    )
+    return [*(row["signals"][name] for name in SIGNALS), *map(float, ranked)]
+
+
+def regress(rows: Array, truth: Array) -> Array:
+    held = np.c_[rows, np.ones(len(rows))]
+    ridge = np.diag([*np.full(rows.shape[1], RIDGE), 1e-6])
+    weights = np.zeros(held.shape[1])
+    for _ in range(40):
+        chance = 1 / (1 + np.exp(-held @ weights))
+        slope = held.T @ (chance - truth) + ridge @ weights
+        weights = weights - np.linalg.solve((held * (chance * (1 - chance))[:, None]).T @ held + ridge, slope)
+    return weights
+
+
+def chances(rows: Array, weights: Array) -> Array:
+    told: Array = 1 / (1 + np.exp(-np.c_[rows, np.ones(len(rows))] @ weights))
+    return told
+
+
+def lowest_line(chance: Array, right: Array, share: float) -> float:
+    """The lowest chance from which answers are right so often; 1 where no level can promise that."""
+    order = np.argsort(-chance)
+    running = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    enough = [place for place in range(FEWEST - 1, len(order)) if running[place] >= share]
+    return float(chance[order[enough[-1]]]) if enough else 1.0
+
+
+def scale(rows: Sequence[Row], scores: Sequence[Array]) -> Row:
+    """What the scores mean: by scores of rankings that were fitted without the row's book."""
+    values = np.array([vector(row, found) for row, found in zip(rows, scores, strict=True)])
+    means, spreads = values.mean(0), values.std(0) + 1e-6
+    standard = np.clip((values - means) / spreads, -4, 4)
+    answerable = np.array([float(row["answerable"]) for row in rows])
+    right = np.array([float(useful(row, found)) for row, found in zip(rows, scores, strict=True)])
+    by_answerable, by_right = regress(standard, answerable), regress(standard, right)
+    told, sure = chances(standard, by_answerable), chances(standard, by_right)
+    line = float(np.quantile(told[answerable == 1], 1 - ANSWERED))
+    answered = told >= line
+    high = lowest_line(sure[answered], right[answered], HIGH)
+    below = answered & (sure < high)
+    medium = min(high, lowest_line(sure[below], right[below], MEDIUM)) if below.any() else high
+    return {
+        "names": [*SIGNALS, *RANKED], "means": means.tolist(), "spreads": spreads.tolist(), "answerable": by_answerable.tolist(),
+        "right": by_right.tolist(), "line": line, "medium": min(medium, 0.998), "high": min(max(high, medium + 1e-3), 0.999),
+    }  # fmt: skip
+
+
+def written(ranking: Ranking, fit: Row) -> str:
+    made = {
+        "means": ranking.means.tolist(), "spreads": ranking.spreads.tolist(), "weights": ranking.weights.tolist(),
+        "bias": ranking.bias, "embedder": GraniteEmbedder.name, "fit": fit,
+    }  # fmt: skip
+    return json.dumps(_rounded(made), indent=1) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def fit(paths: Sequence[Path], out: Path, folds: Path) -> None:
+    books = {rows[0]["book"]: rows for rows in (json.loads(gzip.decompress(path.read_bytes())) for path in paths)}
+    without = {book: Ranking([row for other, rows in books.items() if other != book for row in rows]) for book in books}
+    folds.mkdir(parents=True, exist_ok=True)
+    for book, own in books.items():
+        others = [(row, without[other].scores(row)) for other, rows in books.items() if other != book for row in rows]
+        (folds / f"{book}.json").write_text(written(without[book], scale(*zip(*others, strict=True))), encoding="utf-8")
+        found = [(row, without[book].scores(row)) for row in own if row["answerable"] and row["features"]]
+        first = np.mean([row["statements"][int(scores.argmax())]["gold"] for row, scores in found])
+        said = np.mean([useful(*one) for one in found])
+        print(f"{book:26s} left out: gold first {first:.3f}, useful if all were answered {said:.3f}")
+    every = [(row, without[book].scores(row)) for book, rows in books.items() for row in rows]
+    whole = Ranking([row for row, _ in every])
+    out.write_text(written(whole, scale(*zip(*every, strict=True))), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tasks = parser.add_subparsers(dest="task", required=True)
+    reading = tasks.add_parser("read")
+    for name in ("data-dir", "folder", "questions", "out"):
+        reading.add_argument(f"--{name}", type=Path, required=True)
+    fitting = tasks.add_parser("fit")
+    fitting.add_argument("books", type=Path, nargs="+")
+    fitting.add_argument("--out", type=Path, required=True)
+    fitting.add_argument("--folds", type=Path, required=True)
+    given = parser.parse_args()
+    if given.task == "read":
+        given.out.write_bytes(asyncio.run(read(given.data_dir, given.folder, given.questions)))
+    else:
+        fit(given.books, given.out, given.folds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""From what the ranking and the signals say to relevance: one fit for all books, by questions whose answers are known.
+
+Two chances are told apart. Whether the book answers decides between answering and refusing; whether the answer says what was
+asked decides how sure the tutor calls itself. Relevance joins them, so that document E's levels are promises: 0.60 is the line
+between answering and refusing, 0.75 and 0.85 are where answers are right often enough to be called medium and high.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bythebook.grounding.signals import RankedSignals
+
+LINE, MEDIUM, HIGH, TOP = 0.60, 0.75, 0.85, 0.98
+USUAL_SPREAD = 0.5
+"""How much relevance a result gains for a search score above the pool's mean, where no fit of the book says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """A logistic regression over standardised signals."""
+
+    weights: tuple[float, ...]
+    intercept: float
+
+    def chance(self, standard: np.ndarray[Any, Any]) -> float:
+        return 1.0 / (1.0 + math.exp(-float(standard @ np.array(self.weights)) - self.intercept))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answerability:
+    """It comes with the ranking's weights, because it was fitted to what they say. `line` is the chance of being answerable from
+    which a question is answered; `medium` and `high` are the chances of being right from which an answer is called so."""
+
+    names: tuple[str, ...]
+    means: tuple[float, ...]
+    spreads: tuple[float, ...]
+    answerable: Regression
+    right: Regression
+    line: float
+    medium: float
+    high: float
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Answerability:
+        return cls(
+            names=tuple(stored["names"]),
+            means=tuple(stored["means"]),
+            spreads=tuple(stored["spreads"]),
+            answerable=Regression(weights=tuple(stored["answerable"][:-1]), intercept=stored["answerable"][-1]),
+            right=Regression(weights=tuple(stored["right"][:-1]), intercept=stored["right"][-1]),
+            line=stored["line"],
+            medium=stored["medium"],
+            high=stored["high"],
+        )
+
+    def relevance(self, signals: RankedSignals) -> float:
+        """Of the question as a whole."""
+        values = np.array([getattr(signals, name) for name in self.names])
+        standard = np.clip((values - self.means) / self.spreads, -4.0, 4.0)
+        answerable = self.answerable.chance(standard)
+        if answerable < self.line:
+            return LINE * answerable / self.line
+        steps = (0.0, self.medium, self.high, 1.0)
+        return float(np.interp(self.right.chance(standard), steps, (LINE, MEDIUM, HIGH, TOP)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedScale:
+    """Relevance in one book: the fit for all books, and what the book's own text told. `subject` is the cosine below which a
+    question is about something else."""
+
+    fit: Answerability
+    spread: float = USUAL_SPREAD
+    subject: float = 0.0
+
+    def relevance(self, signals: RankedSignals) -> float:
+        return self.fit.relevance(signals)
+
+    def of_result(self, relevance: float, above_mean: float) -> float:
+        """Of one result: the question's relevance, more where the result's score stands above the pool's mean."""
+        return float(np.clip(relevance + self.spread * above_mean, 0.0, 1.0))

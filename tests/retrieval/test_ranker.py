@@ -1,0 +1,68 @@
+"""The ranking of statements, and what its scores are taken to mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bythebook.embedding.granite import GraniteEmbedder
+from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability
+from bythebook.grounding.signals import RankedSignals
+from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, rank_statements, ranks
+from bythebook.retrieval.sentence_reader import ranks_by
+
+
+def statement(text: str, **given: Any) -> RankableStatement:
+    blank: dict[str, Any] = {
+        "kind": "sentence", "rank": 0, "place": 2, "places": 9, "coverage": 0.6, "sign": 1.2, "cosine": 0.8, "above": "Wicks",
+        "before": "", "before_kind": "sentence", "markup": text[:80],
+    }  # fmt: skip
+    return RankableStatement(text=text, **{**blank, **given})
+
+
+@pytest.mark.parametrize(
+    ("question", "answers", "does_not"),
+    [
+        ("How many litres does the tank hold?", "The tank holds nine litres of oil.", "The tank is filled before the lamp."),
+        ("What is a wick?", "A wick is a braid of cotton that lifts oil.", "The following section is about the wick:"),
+        ("Why is the oil warmed?", "It is warmed because cold oil climbs slowly.", "The oil is warmed in the kitchen there."),
+    ],
+)
+def test_what_fits_the_question_comes_before_what_repeats_it(question: str, answers: str, does_not: str) -> None:
+    first, second = rank_statements(question, [statement(answers), statement(does_not)])
+    assert first > second
+
+
+def test_it_was_fitted_to_one_embedder_and_in_english() -> None:
+    assert ranks("en-GB")
+    assert ranks_by(GraniteEmbedder.name, "en")
+    assert not ranks_by(GraniteEmbedder.name, "de")
+    assert not ranks_by("another embedder", "en")
+
+
+def test_the_weights_are_those_of_the_features() -> None:
+    stored = json.loads(WEIGHTS.read_text("utf-8"))
+    assert features("Why?", [statement("Because.")]).shape == (1, len(stored["weights"]))
+    assert set(stored["fit"]["names"]) <= set(RankedSignals.__dataclass_fields__)
+    assert rank_statements("Why?", []) == []
+
+
+def test_hostile_text_is_scored_like_any_other() -> None:
+    long = statement("a " * 200, above="x " * 5000, before="(" * 200, markup="`" * 80)
+    assert np.isfinite(rank_statements("what is " + "a " * 490 + "?", [long])).all()
+
+
+def test_relevance_rises_with_the_chances_and_meets_the_levels_at_their_lines() -> None:
+    fit = Answerability.from_dict(
+        {"names": ["rank_best"], "means": [0.0], "spreads": [1.0], "answerable": [1.0, 0.0], "right": [1.0, 0.0]}
+        | {"line": 0.5, "medium": 0.7, "high": 0.9}
+    )
+    signals = dict.fromkeys(RankedSignals.__dataclass_fields__, 0.0)
+    levels = [fit.relevance(RankedSignals(**{**signals, "rank_best": best})) for best in (-2.0, 0.0, 0.8473, 2.1972, 4.0)]
+    assert levels == sorted(levels)
+    assert levels[0] < LINE < levels[2]
+    assert levels[2] == pytest.approx(MEDIUM, abs=1e-3)
+    assert levels[3] == pytest.approx(HIGH, abs=1e-3)
