@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from bythebook.answering.answer import Answer, sources_footer
+from bythebook.answering.answer import MAX_CITATIONS, Answer, Answered, Sentence, sources_footer
+from bythebook.books.statements import statements
 from bythebook.cli.ask import agent_response
+from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote
 from bythebook.drafting.prompts import labelled_tool_response
 from bythebook.errors import InvalidInput, InvalidSettings
 from bythebook.settings import read_settings
 from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
 from tests.support.made_turns import keep, refusal
-from tests.support.room import Room, asked, tell_in_room
+from tests.support.room import SCOPE, Room, asked, tell_in_room
 
 
 def test_settings_by_the_documents_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,6 +71,47 @@ def test_the_footer_to_the_letter(folder: Path) -> None:
         assert sources_footer((await light.ask(FOREIGN)).citations) == []
 
     tell(folder, story)
+
+
+class Backwards(Scripted):
+    """Quotes the first sentence of all it was given, the last first, after one that its source does not say."""
+
+    async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
+        self.requests.append(request)
+        yield DraftSentence(text="Whales sing in the cistern of the moon.", labels=(1,))
+        for evidence in reversed(request.evidence):
+            chunk = evidence.first
+            one = next(one for one in statements(chunk.preface, chunk.text) if one.kind == "sentence")
+            quote = Quote(label=evidence.label, chunk_id=chunk.id, start=one.start, end=one.end)
+            yield DraftSentence(text=one.readable, labels=(evidence.label,), quotes=(quote,))
+
+
+def test_citations_are_numbered_without_gaps_in_the_order_of_first_use_wherever_they_are_shown(folder: Path) -> None:
+    async def story(room: Room) -> None:
+        drafter, thread_id = Backwards(), str(uuid4())
+        scope = replace(SCOPE, limit=8)
+        events = [event async for event in room.conversation(drafter).turn(asked(WICK, thread_id, scope=scope))]
+        streamed = [event for event in events if isinstance(event, Sentence)]
+        answered = next(event for event in events if isinstance(event, Answered))
+        shown = drafter.requests[0].evidence
+        assert len(shown) > MAX_CITATIONS, "so that some are cited and some are not"
+        numbers = list(range(1, MAX_CITATIONS + 1))
+        assert [sentence.labels for sentence in streamed] == [(number,) for number in numbers]
+        assert [sentence.citations[0].chunk_id for sentence in streamed] == [one.first.id for one in shown[:-6:-1]]
+        assert answered.answer.sentences == tuple(streamed)
+        assert re.findall(r"\[(\d+)\]", answered.answer.answer) == [str(number) for number in numbers]
+        assert [one.label for one in answered.answer.citations] == numbers
+        assert [line[:3] for line in sources_footer(answered.answer.citations)[2:]] == [f"[{number}]" for number in numbers]
+        said = await room.threads.messages(thread_id)
+        assert (said[-1].role, said[-1].content) == ("assistant", answered.answer.answer)
+        trace = answered.trace
+        assert trace is not None
+        assert [one.labels for one in trace.draft if one.dropped is None] == [(number,) for number in numbers]
+        chunks = {one.label: one.chunk_ids for one in trace.evidence}
+        assert len(chunks) == len(shown)
+        assert all(one.chunk_id in chunks[one.label] for one in answered.answer.citations)
+
+    tell_in_room(None, folder, story)
 
 
 def test_what_was_retrieved_goes_to_the_model_with_its_label_source_and_score(folder: Path) -> None:

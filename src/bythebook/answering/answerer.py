@@ -33,7 +33,7 @@ from bythebook.answering.question import Question
 from bythebook.answering.refusal import refusal
 from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
-from bythebook.answering.turn import Turn, answered, gate, results, trace, traced
+from bythebook.answering.turn import Turn, answered, gate, numbered, results, trace, traced
 from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder
@@ -276,13 +276,14 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
     if isinstance(outcome, Unsupported):
         turn.dropped.append(Dropped(text=outcome.text, reason=outcome.reason))
         return outcome.reason
-    sentence = Sentence(text=outcome.text, kind=outcome.kind, citations=outcome.citations)
+    sentence = Sentence(text=outcome.text, kind=outcome.kind, citations=numbered(turn, outcome.citations))
     together = (*turn.sentences, sentence)
     if len({label for one in together for label in one.labels}) > MAX_CITATIONS:
         return f"would be the first to cite more than {MAX_CITATIONS} sources"
     if len(joined(together)) > MAX_ANSWER_LENGTH:
         turn.full = bool(turn.sentences)  # the answer ends with the sentence before
         return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
+    turn.numbers |= {one.label: shown.label for one, shown in zip(outcome.citations, sentence.citations, strict=True)}
     return sentence
 
 

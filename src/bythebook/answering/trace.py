@@ -62,7 +62,8 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """An evidence, as the drafter was shown it."""
+    """An evidence that the drafter was shown. `label`: the number under which the answer cites it; where it does not, one after
+    those."""
 
     label: int
     chunk_ids: tuple[str, ...]

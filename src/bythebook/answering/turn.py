@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ from bythebook.answering.steps import Attributes, Steps, Tracing
 from bythebook.answering.trace import Considered, Drafted, FollowUp, Gate, Shown, Trace
 from bythebook.drafting.draft import ToolCall
 from bythebook.followups.rewrite import Rewrite
+from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import Unanswerable, Verdict
 from bythebook.index.state import IngestionState
@@ -53,6 +54,8 @@ class Turn:
     evidence: tuple[Evidence, ...] = ()
     """What the drafter was shown."""
     sentences: list[Sentence] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)
+    """The number under which readers see each cited evidence, by its label: 1, 2 … in the order of first use."""
     declined: bool = False
     """Whether the drafter said that the passages do not answer."""
     full: bool = False
@@ -78,6 +81,12 @@ class Turn:
 
 def results(turn: Turn) -> tuple[SearchResult, ...]:
     return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(turn.shown, start=1))
+
+
+def numbered(turn: Turn, citations: Sequence[Citation]) -> tuple[Citation, ...]:
+    """The citations under the numbers that readers see; evidence that no sentence cited so far gets the next ones."""
+    numbers = dict(turn.numbers)
+    return tuple(replace(one, label=numbers.setdefault(one.label, len(numbers) + 1)) for one in citations)
 
 
 def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
@@ -132,7 +141,10 @@ def _reached(turn: Turn) -> int:
 
 
 def trace(turn: Turn) -> Trace:
-    labels = {passage.id: one.label for one in turn.evidence for passage in one.passages}
+    numbers = dict(turn.numbers)
+    for one in turn.evidence:  # what no sentence cites is numbered after what some sentence does
+        numbers.setdefault(one.label, len(numbers) + 1)
+    labels = {passage.id: numbers[one.label] for one in turn.evidence for passage in one.passages}
     return Trace(
         query=turn.look.found.query,
         score_threshold=turn.question.score_threshold,
@@ -154,8 +166,8 @@ def trace(turn: Turn) -> Trace:
         ),
         follow_up=_follow_up(turn.rewrite),
         gate=turn.gate,
-        evidence=tuple(_shown(one) for one in turn.evidence),
-        draft=tuple(turn.drafted),
+        evidence=tuple(_shown(one, numbers[one.label]) for one in turn.evidence),
+        draft=tuple(replace(one, labels=tuple(numbers.get(label, label) for label in one.labels)) for one in turn.drafted),
         steps=turn.steps.taken,
     )
 
@@ -178,9 +190,9 @@ def _follow_up(rewrite: Rewrite) -> FollowUp | None:
     return FollowUp(by=rewrite.by, note=rewrite.note) if rewrite.by or rewrite.note else None
 
 
-def _shown(evidence: Evidence) -> Shown:
+def _shown(evidence: Evidence, number: int) -> Shown:
     return Shown(
-        label=evidence.label,
+        label=number,
         chunk_ids=tuple(passage.id for passage in evidence.passages),
         page_title=evidence.first.page_title,
         section=evidence.first.section_title or "",
