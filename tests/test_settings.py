@@ -104,3 +104,11 @@ def test_sources_that_cannot_be_meant_are_errors(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(variable, value)
     with pytest.raises(InvalidSettings, match=variable):
         read_settings()
+
+
+@pytest.mark.parametrize("line", ['github_webhook_secret = ""', 'github_webhook_secret = "  "', 'first_key = "short"'])
+def test_a_secret_that_is_none_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bythebook.toml").write_text(line)
+    with pytest.raises(InvalidSettings, match="must be"):
+        read_settings()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
 from bythebook.cli.app import app
 from bythebook.settings import Settings, variable_of
+from tests.cli.conftest import environment
+from tests.support.fakes.qdrant_rest import qdrant_server
+from tests.web.test_faults import free_port, redis
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -67,3 +73,37 @@ def test_kubernetes_names_what_is_there(kubernetes: list[dict[str, Any]]) -> Non
         assert sources == {"bythebook"}
     ports = by_kind["Deployment", "bythebook-serve"]["spec"]["template"]["spec"]["containers"][0]["ports"]
     assert by_kind["Service", "bythebook"]["spec"]["ports"][0]["targetPort"] == ports[0]["name"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PostgreSQL and Redis of the tests are there for Linux")
+def test_kubernetes_starts_with_nothing_but_what_it_says(kubernetes: list[dict[str, Any]], folder: Path, postgresql: str) -> None:
+    """Its processes as they are written, on this machine: an empty data folder, an empty database, the first key."""
+    by_name = {(one["kind"], one["metadata"]["name"]): one for one in kubernetes}
+    port, first_key = free_port(), "f" * 64
+    (folder / "qdrant").mkdir()
+    with redis(folder, port) as redis_url, qdrant_server(folder / "qdrant", api_key="CHANGE-ME") as qdrant:
+        here = {"DATABASE_URL": postgresql, "QDRANT_URL": qdrant.url, "REDIS_URL": redis_url, "BYTHEBOOK_FIRST_KEY": first_key}
+        said = {**by_name["ConfigMap", "bythebook"]["data"], **by_name["Secret", "bythebook"]["stringData"]}
+        assert here.keys() <= said.keys()
+        started = []
+        for number, part in enumerate(("serve", "serve", "worker")):
+            (container,) = by_name["Deployment", f"bythebook-{part}"]["spec"]["template"]["spec"]["containers"]
+            arguments = ["0" if argument == "8000" else argument for argument in container["args"]]
+            data = {"BYTHEBOOK_DATA_DIR": str(folder / f"data-{number}")}
+            command = [sys.executable, "-m", "bythebook", *arguments]
+            env = environment(folder / f"data-{number}", {**said, **here, **data, "PYTHONUNBUFFERED": "1"})
+            started.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        try:
+            lines = [process.stdout.readline() if process.stdout else "" for process in started]
+            assert lines[2].startswith("Waiting for jobs"), started[2].communicate(timeout=10)
+            for line in lines[:2]:
+                assert line.startswith("By the Book answers on http://0.0.0.0:"), lines
+                url = line.split()[5].replace("0.0.0.0", "127.0.0.1")
+                assert httpx.get(f"{url}/health", trust_env=False, timeout=60).status_code == 200
+                assert httpx.get(f"{url}/books", trust_env=False, timeout=60).status_code == 401
+                key = {"Authorization": f"Bearer {first_key}"}
+                assert httpx.get(f"{url}/books", headers=key, trust_env=False, timeout=60).json() == {"books": []}
+        finally:
+            for process in started:
+                process.kill()
+                process.communicate()

@@ -248,6 +248,15 @@ def test_a_push_with_another_signature_is_not_believed(forge: Forge, secret: str
         assert anyone.post("/webhooks/github", json=forge.push()).status_code == 401
 
 
+def test_a_signed_push_that_is_nested_without_end_is_no_push(forge: Forge) -> None:
+    content = b"[" * 500_000
+    signature = "sha256=" + hmac.new(SECRET.encode(), content, hashlib.sha256).hexdigest()
+    with forge.service.client() as anyone:
+        headers = {"X-Hub-Signature-256": signature, "X-GitHub-Event": "push"}
+        refused = anyone.post("/webhooks/github", content=content, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+
+
 def test_pushes_that_concern_no_book(forge: Forge) -> None:
     foreign = {**forge.push(), "repository": {"clone_url": "https://elsewhere.example/book.git"}}
     assert forge.tell(foreign).status_code == 404

@@ -50,3 +50,12 @@ def test_the_queue_is_told(client: httpx.Client) -> None:
     text = client.get("/metrics").text
     assert 'bythebook_jobs{status="queued"} 0.0' in text
     assert 'bythebook_jobs{status="running"} 0.0' in text
+
+
+def test_the_head_of_what_can_be_got(client: httpx.Client) -> None:
+    for path in ("/health", "/books", "/"):
+        got, head = client.get(path), client.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]
+    assert client.head("/search").status_code == 405
+    assert client.head("/jobs/1/events").status_code == 405

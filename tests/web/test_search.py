@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx
 import pytest
 
 from bythebook.retrieval.query import SearchQuery
+from bythebook.web.render.html import render_passage
 from tests.support.serving import BOOK, Service, problem
 
 RESULT = {
@@ -88,3 +90,21 @@ def test_what_is_not_there(client: httpx.Client) -> None:
     problem(client.get(f"/chunks/{nobodys}/context"), 404, "not_found")
     problem(client.get(f"/lessons/{nobodys}"), 404, "not_found")
     problem(client.get(f"/lessons/{nobodys}", params={"book_id": "another"}), 404, "not_found")
+
+
+def test_a_lesson_is_rendered_beside_the_event_loop(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long one takes seconds, in which others would wait."""
+    beside = []
+
+    def watched(*given: Any, **named: Any) -> str:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            beside.append(True)
+        return render_passage(*given, **named)
+
+    monkeypatch.setattr("bythebook.web.render.html.render_passage", watched)
+    result = client.post("/search", json={"text": "nodes"}).json()["results"][0]
+    assert client.get(f"/page/lessons/{result['parent_doc_id']}").status_code == 200
+    assert client.get(f"/page/chunks/{result['id']}").status_code == 200
+    assert beside == [True, True]

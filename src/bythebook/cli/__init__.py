@@ -5,11 +5,19 @@ May import `web` and below; nothing imports it.
 
 from __future__ import annotations
 
+import re
 import sys
 
 from bythebook.errors import BookError, InvalidInput, InvalidSettings
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""All but tab and line feed; and the signs that turn the direction of what follows."""
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+
+
+def printable(text: str) -> str:
+    """The text without what a terminal takes as orders: to hide text, to fill the clipboard, to answer in the reader's name."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def main() -> None:
@@ -19,7 +27,7 @@ def main() -> None:
 
         app(prog_name="bythebook")
     except BookError as error:
-        sys.stderr.write(f"bythebook: {error}\n")
+        sys.stderr.write(f"bythebook: {printable(str(error))}\n")
         sys.exit(2 if isinstance(error, InvalidInput | InvalidSettings) else 1)
     except BrokenPipeError:  # the reader of our output has gone away
         sys.stderr.close()

@@ -102,10 +102,9 @@ def run(
 
 async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool = False) -> Answer:
     """Follows a turn, prints each sentence as it passes, and returns the answer."""
-    from rich.console import Console
-
     from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
     from bythebook.cli.output.answer import print_answer, print_sentence
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False, quiet=quiet)
     console.print()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bythebook.cli import printable
 from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, run_with_resources, to_json
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def rename(
         return await resources.run(rename_book, book_id=book, new_id=new)
 
     state = run_with_resources(work, data_dir=data_dir)
-    typer.echo(f"{state.title} is '{state.book_id}' from now on. Where its book.toml says '{book}', say '{new}' there too.")
+    typer.echo(
+        f"{printable(state.title)} is '{state.book_id}' from now on. Where its book.toml says '{book}', say '{new}' there too."
+    )
 
 
 @app.command("remove")
@@ -108,7 +111,7 @@ def remove(
     if export:
         _export(book, export, data_dir)
     run_with_resources(take, data_dir=data_dir)
-    typer.echo(f"Removed {_told(held)}." + (f" Its threads are in {export}." if export else ""))
+    typer.echo(f"Removed {printable(_told(held))}." + (f" Its threads are in {export}." if export else ""))
 
 
 def _check_nothing_before(command: str, *, given: bool) -> None:
@@ -123,9 +126,9 @@ def _confirm(held: BookHoldings, export: Path | None) -> None:
     from bythebook.errors import NeedsConsent
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NeedsConsent(f"This would remove {_told(held)} for good. If that is meant, say so with --yes.")
+        raise NeedsConsent(f"This would remove {printable(_told(held))} for good. If that is meant, say so with --yes.")
     kept = "" if export or not held.threads else " Its threads go too; --export FILE keeps them."
-    typer.echo(f"This removes {_told(held)} for good.{kept}", err=True)
+    typer.echo(f"This removes {printable(_told(held))} for good.{kept}", err=True)
     if not typer.confirm("Remove it?", err=True):
         raise typer.Exit(1)
 
@@ -158,9 +161,10 @@ def _told(held: BookHoldings) -> str:
 
 
 def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     if not shelf:
@@ -187,9 +191,9 @@ def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
 
 
 def _print_book(state: IngestionState, records: list[IngestionRecord]) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import counted, plain_table, when
 
     console = Console(highlight=False)

@@ -57,8 +57,9 @@ def _write(path: Path, picture: str) -> None:
 
 
 def _print(title: str, calibration: Calibration) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     console.print(f"\n{title}", style="bold", markup=False)

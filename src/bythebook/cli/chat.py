@@ -10,9 +10,8 @@ import typer
 from bythebook.cli.options import BookId, DataDir, choose_book, reader_scope, run_with_resources
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from bythebook.answering.answer import Answer
+    from bythebook.cli.output.console import Console
     from bythebook.operations.runner import OperationRunner
     from bythebook.retrieval.query import Scope
     from bythebook.wiring.author import Resources
@@ -72,8 +71,7 @@ async def _begin(library: OperationRunner[Resources], thread_id: str | None, boo
 async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title: str) -> None:
     import asyncio
 
-    from rich.console import Console
-
+    from bythebook.cli.output.console import Console
     from bythebook.errors import BookError
 
     _remember_lines()
@@ -97,10 +95,9 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
 
 
 async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text: str) -> None:
-    from rich.console import Console
-
     from bythebook.answering.answer import sources_footer
     from bythebook.cli.ask import show
+    from bythebook.cli.output.console import Console
     from bythebook.operations.threads import converse
     from bythebook.threads.conversation import Asked, Opened
 

@@ -37,8 +37,9 @@ def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> 
 def _print(inspection: Inspection) -> None:
     from itertools import groupby
 
-    from rich.console import Console
     from rich.markup import escape
+
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     size = f"{inspection.lessons:,} lessons, {inspection.chunks:,} chunks"

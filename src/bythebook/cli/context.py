@@ -31,9 +31,9 @@ def run(
     if json:
         typer.echo(to_json(context))
         return
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.passage import course, where
 
     console = Console(highlight=False)

@@ -39,7 +39,7 @@ def run(
     serve: Annotated[bool, typer.Option("--serve", help="Then serve the page until Ctrl-C.")] = False,
 ) -> None:
     """Ingest the sample book, ask it a question it answers and one it does not."""
-    from rich.console import Console
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
 

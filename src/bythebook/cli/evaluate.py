@@ -77,9 +77,9 @@ async def evaluate_book(
     library: OperationRunner[Library], given: CaseSet, *, book: str | None, at_once: int, name: str, quiet: bool
 ) -> Report:
     """Asks all questions, with a progress bar on a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from bythebook.cli.output.console import Console
     from bythebook.evaluation.report import CaseDone, Report
     from bythebook.evaluation.run import Manner
     from bythebook.operations.evaluation import evaluate
@@ -125,8 +125,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(report: Report, comparison: Comparison | None, misses: list[Miss], *, written: list[Path]) -> None:
-    from rich.console import Console
-
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.scorecard import print_comparison, print_report
 
     console = Console(highlight=False)

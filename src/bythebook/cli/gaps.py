@@ -72,9 +72,9 @@ def _write_all(gaps: list[Gap], *, csv: Path | None, issues: Path | None) -> Non
 
 
 def _print(gaps: list[Gap], written: list[Path]) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.evaluation.gap_texts import ENDINGS
 
     console = Console(highlight=False)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from bythebook.cli import printable
 from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from bythebook.cli.output.console import Console
     from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.runner import OperationRunner
@@ -90,7 +90,7 @@ def _with_consent(attempt: Callable[[Consent], T], consent: Consent) -> tuple[T,
     except NeedsConsent as error:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        typer.echo(f"bythebook: {error}", err=True)
+        typer.echo(f"bythebook: {printable(str(error))}", err=True)
         if not typer.confirm("Remove them?", err=True):
             raise typer.Exit(1) from error
         consent = replace(consent, remove=True)
@@ -124,9 +124,9 @@ async def ingest(
     quiet: bool = False,
 ) -> IngestReport:
     """Ingests with a progress bar on a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from bythebook.cli.output.console import Console
     from bythebook.index.state import Consent
     from bythebook.ingestion.progress import Advanced, CalibrationBegun, IngestReport, Planned
     from bythebook.jobs.progress import WaitBegun
@@ -166,8 +166,9 @@ async def ingest(
 
 
 def print_report(report: IngestReport) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     verb = "would be " if report.dry_run else ""

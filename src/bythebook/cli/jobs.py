@@ -44,9 +44,9 @@ def list_jobs(
 
         typer.echo(to_json([job_to_plain(job) for job in found]))
         return
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import plain_table, when
 
     if not found:
@@ -95,10 +95,10 @@ def _print(job: Job, json: bool) -> None:
     if json:
         typer.echo(to_json(job_to_plain(job)))
         return
-    from rich.console import Console
     from rich.markup import escape
 
     from bythebook.cli.ingest import stale_answers
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     console.print(

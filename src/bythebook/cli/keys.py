@@ -61,9 +61,9 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
     if json:
         typer.echo(to_json(keys))
         return
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import plain_table, when
 
     console = Console(highlight=False)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from bythebook.cli import CONTROL
+
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.operations.runner import OperationRunner
@@ -151,7 +153,9 @@ def reader_scope(
 
 
 def to_json(value: object) -> str:
-    return json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
+    """JSON for a program; the few control characters that JSON leaves as they are are written as escapes too."""
+    written = json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
+    return CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", written)
 
 
 def fields_of(value: Any) -> dict[str, Any]:

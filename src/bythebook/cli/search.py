@@ -76,8 +76,7 @@ def run(
 
 
 def print_results(query: SearchQuery, searched: Searched) -> None:
-    from rich.console import Console
-
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.passage import Hit
 
     console = Console(highlight=False)

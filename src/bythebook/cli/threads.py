@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bythebook.cli import printable
 from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, to_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from bythebook.cli.output.console import Console
     from bythebook.database.engine import Database
     from bythebook.threads.model import StoredTurn, Thread
 
@@ -41,9 +41,9 @@ def list_threads(
     if json:
         typer.echo(to_json(threads))
         return
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import plain_table, when
 
     console = Console(highlight=False)
@@ -66,7 +66,7 @@ def show(thread_id: ThreadId, json: AsJson = False, data_dir: DataDir = None) ->
     if json:
         typer.echo(to_json({**fields_of(thread), "turns": [{**fields_of(turn), "asked": turn.asked} for turn in turns]}))
         return
-    from rich.console import Console
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     console.print(f"\n{thread.title} ({thread.book_id})", style="bold", markup=False)
@@ -86,7 +86,7 @@ def export(
 
     text = to_markdown(*_read(thread_id, data_dir))
     if output is None:
-        typer.echo(text, nl=False)
+        typer.echo(printable(text), nl=False)
         return
     try:
         output.write_text(text, encoding="utf-8")
@@ -124,7 +124,7 @@ def trace(
     if json:
         typer.echo(to_json({**fields_of(chosen), "asked": chosen.asked}))
         return
-    from rich.console import Console
+    from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)
     _print_turn(console, chosen, verbose=True)

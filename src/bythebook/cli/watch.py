@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bythebook.cli import printable
 from bythebook.cli.ingest import stale_answers
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def watch(settings: Settings, folder: Path, *, book: str | None, consent: 
                     else:
                         fitting.go_on()
                 except BookError as error:
-                    typer.echo(f"bythebook: {error}", err=True)
+                    typer.echo(f"bythebook: {printable(str(error))}", err=True)
     finally:
         await fitting.break_off()
         await embedder.close()
@@ -79,7 +80,7 @@ class DeferredFit:
         try:
             await self._fit(report)
         except BookError as error:
-            typer.echo(f"bythebook: {error}", err=True)
+            typer.echo(f"bythebook: {printable(str(error))}", err=True)
         self.wanted = None
 
 
@@ -139,4 +140,4 @@ def _print(report: IngestReport) -> None:
     if report.stale:
         typer.echo(f"{moment}  {stale_answers(report.stale_answers)}: bythebook threads list --stale")
     for failure in report.failures:
-        typer.echo(f"          {failure.reason}", err=True)
+        typer.echo(f"          {printable(failure.reason)}", err=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
+
+from bythebook.cli.output.console import Console
 
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer, Section, Sentence

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from bythebook.cli.output.console import Console
 
 if TYPE_CHECKING:
     from bythebook.evaluation.compare import Change, Comparison, Shift

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
 from bythebook.cli.filters import shown_filter
+from bythebook.cli.output.console import Console
 from bythebook.cli.output.tables import plain_table
 
 if TYPE_CHECKING:

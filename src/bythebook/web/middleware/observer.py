@@ -47,6 +47,7 @@ class Observer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        method, scope = _method(scope), _as_get(scope)
         began = time.perf_counter()
         seen = _Seen(scope, send)
         FOR_REQUEST.set(seen.request_id)
@@ -62,9 +63,9 @@ class Observer:
             self._now -= 1
             seconds = time.perf_counter() - began
             route = getattr(scope.get("route"), "path", UNMATCHED)
-            self._metrics.ended(_method(scope), route, seen.status, seconds)
+            self._metrics.ended(method, route, seen.status, seconds)
             if route not in SILENT or seen.status >= 400:
-                path, method, key = scope["path"], _method(scope), scope["state"].get("key_id")
+                path, key = scope["path"], scope["state"].get("key_id")
                 log.info("request", method=method, path=path, status=seen.status, ms=round(1000 * seconds, 1), key_id=key)
 
 
@@ -87,6 +88,11 @@ class _Seen:
                 headers.setdefault(name, value)
             headers["X-Request-ID"] = self.request_id
         await self._send(message)
+
+
+def _as_get(scope: Scope) -> Scope:
+    """Whoever asks for the head gets that of what GET gives; the server leaves out the body. A stream has no end to wait for."""
+    return {**scope, "method": "GET"} if scope["method"] == "HEAD" and not scope["path"].endswith("/events") else scope
 
 
 def _method(scope: Scope) -> str:

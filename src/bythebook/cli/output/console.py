@@ -1,0 +1,20 @@
+"""The console that commands print on. What a book or a reader wrote brings no control character to the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console as RichConsole
+from rich.console import ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from bythebook.cli import CONTROL, printable
+
+
+class Console(RichConsole):
+    """Rich's, with control characters in texts replaced. Its own styles and cursor movements are no texts."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            harmless = segment.control or not CONTROL.search(segment.text)
+            yield segment if harmless else Segment(printable(segment.text), segment.style)

@@ -1,0 +1,50 @@
+"""What a book wrote does not give orders to the terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from bythebook.cli import main, printable
+from bythebook.cli.options import to_json
+from bythebook.cli.output.console import Console
+
+HOSTILE = "see\x1b[8mhidden\x1b[0m \x1b]52;c;aGk=\x07 \x9b8m \x85 \u202eback"
+
+
+def printed(what: object) -> str:
+    file = io.StringIO()
+    Console(file=file, force_terminal=True, color_system="truecolor", width=200).print(what, style="bold")
+    return file.getvalue()
+
+
+def test_texts_lose_their_control_characters_and_keep_our_styles() -> None:
+    table = Table()
+    table.add_column("title")
+    table.add_row(Text(HOSTILE, style="red"))
+    for what in (HOSTILE, Text(HOSTILE), table):
+        shown = printed(what)
+        for order in ("\x1b[8m", "\x1b]52", "\x07", "\x9b", "\x85", "\u202e"):
+            assert order not in shown
+        assert "hidden" in shown
+        assert "\x1b[1" in shown
+
+
+def test_json_keeps_the_text_and_shows_no_order() -> None:
+    written = to_json({"title": HOSTILE})
+    assert json.loads(written)["title"] == HOSTILE
+    assert printable(written) == written
+
+
+def test_an_error_that_quotes_a_book_gives_no_orders(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["bythebook", "ingest", "no\x1b]0;folder\x07"])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().err
+    assert "folder" in said
+    assert "\x1b" not in said
