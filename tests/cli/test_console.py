@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from rich.table import Table
 from rich.text import Text
 
+import bythebook.cli
 from bythebook.cli import main, printable
 from bythebook.cli.options import to_json
 from bythebook.cli.output.console import Console
@@ -48,3 +50,9 @@ def test_an_error_that_quotes_a_book_gives_no_orders(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().err
     assert "folder" in said
     assert "\x1b" not in said
+
+
+def test_every_command_prints_on_this_console() -> None:
+    folder = Path(bythebook.cli.__file__).parent
+    others = [path.name for path in folder.rglob("*.py") if "from rich.console import Console\n" in path.read_text("utf-8")]
+    assert others == []

@@ -22,9 +22,9 @@ def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> 
 
         typer.echo(to_json([record_to_plain(record) for record in records]))
         return
-    from rich.console import Console
     from rich.markup import escape
 
+    from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import plain_table
 
     table = plain_table("lesson", "title", whole="lesson")
