@@ -1,5 +1,7 @@
 # `make help` lists the targets. Two matter most: `make demo` and `make test`. Both need python3 (3.11 or newer), git and make, and install the rest.
 SHELL := /bin/bash
+# One worker more than there are cores: many tests wait for a process, a port or a browser.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3

@@ -115,7 +115,8 @@ def test_each_server_has_a_token_of_its_own_and_removes_no_other_ones_file(index
 
 
 def test_a_folder_that_cannot_be_written(index_folder: Path) -> None:
-    with pytest.raises(StorageFailure, match="cannot be written"), announced(index_folder / "nowhere", host="127.0.0.1", port=1):
+    (index_folder / "file").touch()
+    with pytest.raises(StorageFailure, match="cannot be written"), announced(index_folder / "file", host="127.0.0.1", port=1):
         pass
 
 

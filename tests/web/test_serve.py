@@ -75,7 +75,7 @@ def client(service: Served) -> httpx.Client:
 def test_it_says_where_it_is_keeps_questions_to_itself_and_ends_in_order(folder: Path) -> None:
     data_dir = sample_library(folder)
     with served(data_dir) as service, client(service) as reader:
-        assert "this machine alone" in service.said[1]
+        assert "only this machine" in service.said[1]
         assert (data_dir / "index" / SERVER_FILE).exists()
         assert reader.get("/health").json()["status"] == "ready"
         ask(reader, NODE)

@@ -14,7 +14,7 @@ from bythebook.books.book_id import default_id
 from bythebook.books.discovery import read_beside
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.markdown import first_heading
-from bythebook.books.model import SITE_STYLES, Book, BookWarning, SiteStyle
+from bythebook.books.model import BOOK_ID, SITE_STYLES, Book, BookWarning, SiteStyle
 from bythebook.errors import InvalidBook, NotFound
 
 FILE_NAME = "book.toml"
@@ -22,7 +22,6 @@ LARGEST = LONGEST_TOML
 """Bytes: three hundred modules fit."""
 HEADING_WITHIN = 200_000
 LARGEST_FRONT_PAGE = 10_000_000
-BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 TEXT_KEYS = ("book_id", "title", "language", "base_url", "site")
 NUMBER_KEYS = ("max_chapter", "max_lesson")
 KEYS = (*TEXT_KEYS, *NUMBER_KEYS, "modules")

@@ -33,6 +33,7 @@ class ExtractiveDrafter:
                 passages.setdefault(chunk.id, Passage.of(evidence.label, chunk))
                 ranks.setdefault(chunk.id, rank)
         chunks = [passage.chunk for passage in passages.values()]
+        shape = asked_for(request.question, request.language)
         read = await self._reader.read(
             request.question,
             chunks,
@@ -40,10 +41,10 @@ class ExtractiveDrafter:
             ranks=list(ranks.values()),
             rarity=request.rarity,
             embedding=request.embedding,
+            by_signs=shape == "formula",  # the ranking has seen hardly a question for one
         )
         if not any(one.coverage for one in read):
             return
-        shape = asked_for(request.question, request.language)
         taken = compose(shape, read, passages, request.question, request.language)
         lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
         for id in sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index)):

@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from bythebook.books.booktoml import BOOK_ID
 from bythebook.books.chunker import embedded_text
-from bythebook.books.model import Chunk, chunk_id, parent_id
+from bythebook.books.model import BOOK_ID, Chunk, chunk_id, parent_id
 from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
 from bythebook.database.engine import Database
 from bythebook.embedding.cache import EmbeddingCache, cache_key

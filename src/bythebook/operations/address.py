@@ -38,7 +38,6 @@ def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
         host=REACHED_BY.get(host, host), port=port, pid=os.getpid(), version=__version__, token=secrets.token_urlsafe(32)
     )
     file = index_folder / SERVER_FILE
-    index_folder.mkdir(parents=True, exist_ok=True)  # with a Qdrant server there is no index in it
     _write(file, json.dumps(to_plain(address)))
     try:
         yield
@@ -65,6 +64,7 @@ def _write(file: Path, text: str) -> None:
     """Writes the file in one step, and never readable by others, not even for a moment."""
     fresh = file.with_name(f".{SERVER_FILE}-{os.getpid()}")
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)  # with a Qdrant server there is no index in it
         fresh.unlink(missing_ok=True)
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
             opened.write(text)
