@@ -49,7 +49,9 @@ class Look:
 
 
 class Assessor:
-    def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader) -> None:
+    def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader, ranks: bool = True) -> None:
+        """`ranks`: whether looks have a ranking too. Who fits relevance to a book has no use for it, and it costs embeddings."""
+        self._ranks = ranks
         self._search = search
         self._index = index
         self._reader = reader
@@ -70,12 +72,9 @@ class Assessor:
             read_rarity(self._index, state, [stem for _, _, stem in asked]),
         )
         pool = [hit.chunk for hit in found.hits[:POOL]]
-        read, ranked = [
-            await self._reader.read(
-                query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding, by_signs=by_signs
-            )
-            for by_signs in (True, False)
-        ]
+        read = await self._reader.read(
+            query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding, by_signs=True
+        )
         known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
         wanted = names(query.text, state.language, known=known)
         signals = measure(
@@ -90,8 +89,11 @@ class Assessor:
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
             said_already=await self._reader.said_already(query.text, read[:NEXT]),
         )
-        scores = [one.ranked for one in ranked if one.ranked is not None]
-        ranking = with_ranking(signals, scores) if scores else None
+        ranking = None
+        if self._ranks and self._reader.ranks(state.language):
+            ranked = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
+            scores = [one.ranked for one in ranked if one.ranked is not None]
+            ranking = with_ranking(signals, scores) if scores else None
         return Look(found=found, signals=signals, rarity=rarity.by_stem, ranking=ranking)
 
 

@@ -91,7 +91,7 @@ class SentenceReader:
         relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and
         `embedding` the question's, where they are known. Who knows both and reads the same again waits for no embedder.
         `by_signs`: without the ranking, whose scores else decide."""
-        ranked = not by_signs and ranks_by(self._embedder.name, language)
+        ranked = not by_signs and self.ranks(language)
         most = RANKED if ranked else LOOKED_AT
         rated = await self.by_sign(question, chunks, language, most, ranks=ranks, rarity=rarity, embedding=embedding)
         near = [one for one, _ in rated[:most]]
@@ -101,6 +101,10 @@ class SentenceReader:
         else:
             near = [replace(one, score=one.score + COSINE_WEIGHT * one.cosine) for one in near]
         return (*sorted(near, key=lambda one: -one.score), *(one for one, _ in rated[most:]))
+
+    def ranks(self, language: str) -> bool:
+        """Whether the ranking decides in this language, with the embedder at hand."""
+        return ranks_by(self._embedder.name, language)
 
     async def by_sign(
         self,
