@@ -1,14 +1,16 @@
-"""The surroundings of a chunk: its neighbours along the chain, and its whole lesson."""
+"""The surroundings of a chunk: its neighbours along the chain, and its whole lesson as chunks or as one text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
+from pathlib import Path
 
 from bythebook.books.model import Chunk
-from bythebook.errors import NotFound
+from bythebook.errors import InvalidBook, NotFound
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 
@@ -72,3 +74,51 @@ def nearest_names(name: str, paths: Iterable[str], most: int = 3) -> list[str]:
 
 def _bare(path: str) -> str:
     return re.sub(r"^[\d\W_]+|\.\w+$", "", path.rpartition("/")[2].casefold())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeText:
+    """`text` is the stretch of the source file that begins at character `start`, from the first chunk to the end of the last."""
+
+    text: str
+    start: int
+    exact: bool
+    """Whether it was read from the file itself. Otherwise only white space between chunks may differ from it."""
+
+
+def whole_text(chunks: Sequence[Chunk], source_root: str, *, limit_bytes: int) -> WholeText:
+    """The text of a lesson, given all its chunks in order. It comes from the file where that is still the one that was ingested,
+    so that the white space between chunks is known to the letter. Otherwise it is rebuilt from the places of the chunks."""
+    start, end = chunks[0].span.start, chunks[-1].span.end
+    source = _source(Path(source_root), chunks[0], limit_bytes)
+    if source is not None and all(source[one.span.start : one.span.end] == one.text for one in chunks):
+        return WholeText(text=source[start:end], start=start, exact=True)
+    return WholeText(text=_joined(chunks), start=start, exact=False)
+
+
+def _source(root: Path, chunk: Chunk, limit_bytes: int) -> str | None:
+    from bythebook.books.discovery import file_hash, read_source
+    from bythebook.books.lesson import decode  # late: it brings what reads a whole book
+
+    try:
+        raw = read_source(root, chunk.source_file, limit_bytes=limit_bytes)
+        return decode(raw, chunk.source_file) if file_hash(raw) == chunk.source_file_hash else None
+    except InvalidBook:
+        return None  # gone, or another machine's, or no text by itself
+
+
+def _joined(chunks: Sequence[Chunk]) -> str:
+    parts = [chunks[0].text]
+    for before, after in pairwise(chunks):
+        parts += [_gap(before, after), after.text]
+    return "".join(parts)
+
+
+def _gap(before: Chunk, after: Chunk) -> str:
+    """As long as the one in the source, so that places in the text stay true, and with as many lines. What is left over is the
+    indentation of a block that goes on, such as split code; elsewhere it is white space at the end of a line."""
+    length, lines = after.span.start - before.span.end, after.span.first_line - before.span.last_line
+    line_end = "\r\n" if "\r\n" in before.text or "\r\n" in after.text else "\n"
+    ends = (line_end * lines)[:length] if len(line_end) * lines <= length else "\n" * min(lines, length)
+    blanks = " " * (length - len(ends))
+    return ends + blanks if after.preface else blanks + ends

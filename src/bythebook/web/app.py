@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
 from bythebook import __version__
@@ -67,6 +68,7 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
     )
     app.metrics = Metrics()
     app.add_middleware(WholeBody)
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)  # never a stream of events
     if origins := settings.cors_origins:
         methods = ["GET", "POST", "PATCH", "DELETE"]
         headers = ["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID", READER_HEADER]

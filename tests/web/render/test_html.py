@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from bythebook.answering.answer import Sentence
 from bythebook.books.model import Span
 from bythebook.grounding.citations import Citation
+from bythebook.web.render.book_links import BookLinks
 from bythebook.web.render.html import render_passage, render_sentence
 from bythebook.web.render.mathml import ATTRIBUTES, TAGS, render_formula
 
 SAMPLE = Path(str(files("bythebook") / "sample_book"))
 OURS = re.compile(
-    "a|blockquote|br|code|div|em|figcaption|figure|h4|h5|h6|hr|li|mark|ol|p|pre|s|span|strong|table|tbody|td|th|thead|tr|ul"
+    "a|blockquote|br|code|div|em|figcaption|figure|h4|h5|h6|hr|kbd|li|mark|ol|p|pre|s|span|strong|sub|sup|table|tbody|td|th|thead"
+    "|tr|ul"
 )
-OUR_ATTRIBUTES = re.compile("aria-label|class|href|rel|role|start|tabindex|target")
+OUR_ATTRIBUTES = re.compile("aria-label|class|data-picture|data-words|href|rel|role|start|tabindex|target")
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -50,7 +52,15 @@ HOSTILE = [
     "<style>*{}</style>",
     "<iframe src=//evil.example>",
     "> quote\n\n1. item\n\n# heading {#x}\n",
+    '!!! note <script> "<img onerror=x>"\n    <script>\n',
+    "> [!<script>]\n> x",
+    '[x](../b.md"onclick=alert(1))',
+    '![<script>](<a"b.svg>)',
+    "<sub onclick=alert(1)>x</sub>",
+    "x[^<b>]\n\n[^<b>]: <script>",
+    "/// <script> | <script>",
 ]
+LINKS = BookLinks(book_id="x", source_file="a/01.md", lessons={'b.md"onclick=alert(1)', "b.md"})
 
 
 class Read(HTMLParser):
@@ -86,7 +96,7 @@ def assert_harmless(html: str) -> Read:
     for name, value in read.attributes:
         assert OUR_ATTRIBUTES.fullmatch(name) or ATTRIBUTES.fullmatch(name), name
         if name == "href":
-            assert (value or "").lower().startswith(("https://", "http://", "mailto:")), value
+            assert (value or "").lower().startswith(("https://", "http://", "mailto:", "#/books/x/lessons/")), value
     return read
 
 
@@ -97,12 +107,12 @@ def letters(text: str) -> str:
 @given(st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30)), max_size=8), st.integers(0, 60), st.integers(0, 120))
 def test_nothing_of_a_hostile_book_gets_through(parts: list[str], start: int, length: int) -> None:
     for text in ("\n\n".join(parts), " ".join(parts)):
-        assert_harmless(render_passage(text, quotes=[(start, start + length)]))
+        assert_harmless(render_passage(text, quotes=[(start, start + length)], links=LINKS))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_markup_is_shown_as_text(text: str) -> None:
-    read = assert_harmless(render_passage(text))
+    read = assert_harmless(render_passage(text, links=LINKS))
     if "<script>" in text and not text.startswith("<Tabs"):
         assert "<script>" in read.words or "&quot;" in read.words
     assert "script" not in read.tags
@@ -170,6 +180,39 @@ def test_relative_links_and_pictures_lead_nowhere() -> None:
     assert "other.md" not in html
     assert '<span class="picture">two feet</span>' in html
     assert '<a href="https://a.example/x" target="_blank" rel="noopener noreferrer nofollow">out</a>' in html
+
+
+def test_a_link_to_a_lesson_and_a_picture_of_the_book_are_found_by_their_paths() -> None:
+    lessons = {"a/01.md", "a/02-next.md", "b/index.mdx"}
+    links = BookLinks(book_id="x", source_file="a/01.md", lessons=lessons)
+    told = {
+        "02-next.md#part": "#/books/x/lessons/a/02-next.md",
+        "./02-next": "#/books/x/lessons/a/02-next.md",
+        "../b/": "#/books/x/lessons/b/index.mdx",
+        "/b": "#/books/x/lessons/b/index.mdx",
+    }
+    assert {address: links.lesson(address) for address in told} == told
+    assert {links.lesson(one) for one in ("../../a/01.md", "gone.md", "#part", "//evil.example/b", "javascript:b")} == {None}
+    html = render_passage("![two feet](../img/feet.svg) ![up](../../x.png) ![no](notes.txt)", links=links)
+    assert re.findall(r'data-picture="(.*?)"', html) == ["img/feet.svg"]
+    assert '<span class="picture">no</span>' in html
+
+
+@pytest.mark.parametrize(
+    ("markdown", "html"),
+    [
+        ("H<sub>2</sub>O, 10<sup>3</sup>, <kbd>Esc</kbd>", "<p>H<sub>2</sub>O, 10<sup>3</sup>, <kbd>Esc</kbd></p>"),
+        ("> [!TIP]\n> Wait.", '<blockquote class="note">\n<p class="label">tip</p>\n<p>Wait.</p>\n</blockquote>'),
+        ("/// note | Look\n\nHere.\n\n///", '<p class="label">Look</p>\n<p>Here.</p>'),
+        ('!!! warning "Hot"\n    Do not touch.', '<div class="note">\n<p class="label">Hot</p>\n<p>Do not touch.</p>\n</div>'),
+        (
+            "So.[^a]\n\n[^a]: Why.",
+            '<p>So.<sup class="footnote">1</sup></p>\n<hr>\n<ol class="footnotes">\n<li><p>Why.</p>\n</li>\n</ol>',
+        ),
+    ],
+)
+def test_what_books_write_beside_markdown_is_shown_as_it_is_meant(markdown: str, html: str) -> None:
+    assert render_passage(markdown).strip() == html
 
 
 @pytest.mark.parametrize(

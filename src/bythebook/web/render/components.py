@@ -5,17 +5,28 @@ words stay. Only marks known to be furniture go; any other tag is shown as the t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from mdit_py_plugins.admon import admon_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from bythebook.books.jsx import ESM_LINE, tag_end
-from bythebook.books.markdown import TITLE
+from bythebook.books.markdown import ALERT, TITLE
 
 COLONS = re.compile(r":{3,}[ \t]*\{?([\w-]*)\}?[ \t]*(?:\[(.*)\]|(.*))$")
+SLASHES = re.compile(r"/{3,}[ \t]*(?:([\w-]+)[ \t]*(?:\|[ \t]*(.*))?)?$")
+"""Of PyMdown: `/// note | Title`."""
+KEPT = re.compile(r"</?(sub|sup|kbd)>")
+"""Tags that mean something to a reader. They carry no attribute."""
 FURNITURE = re.compile(
     r"</?(?:[A-Z][\w.]*|b|br|center|details|div|em|figcaption|figure|i|kbd|p|section|small|span|strong|sub|summary|sup|u)(?=[\s/>])"
     r"|</?>"
@@ -29,6 +40,12 @@ def read_components(parser: MarkdownIt) -> None:
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("fence", "component", _block, interrupts)
     parser.inline.ruler.before("autolink", "component", _inline)
+    parser.add_render_rule("kept_tag", lambda self, tokens, at, options, env: tokens[at].markup)
+    parser.core.ruler.push("alert", _name_alerts)
+    admon_plugin(parser, render=_admonition)
+    footnote_plugin(parser, inline=False)
+    for name, rule in FOOTNOTES.items():
+        parser.add_render_rule(name, rule)
     parser.add_render_rule("label", lambda self, tokens, at, options, env: _label(tokens[at].content))
 
 
@@ -43,6 +60,8 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     after, label = line, ""
     if match := COLONS.match(first):
         after, label = line + 1, (match[2] or match[3] or match[1]).strip()
+    elif match := SLASHES.match(first):
+        after, label = line + 1, (match[2] or match[1] or "").strip()
     elif first.startswith(("<!--", "{/*")) and (comment := COMMENT.match(state.src, start, state.eMarks[end_line - 1])):
         after = _line_after(state, line, end_line, comment.end())
     elif FURNITURE.match(first):
@@ -76,7 +95,49 @@ def _inline(state: StateInline, silent: bool) -> bool:
     stop = tag_end(state.src, state.pos, state.posMax)
     if stop <= 0 or HANDLER.search(state.src, state.pos, stop):
         return False
-    if not silent and state.src.startswith("<br", state.pos):
+    kept = KEPT.match(state.src, state.pos)
+    if not silent and kept:
+        state.push("kept_tag", "", 0).markup = kept[0]  # not nested by the parser: a book may leave one open
+    elif not silent and state.src.startswith("<br", state.pos):
         state.push("hardbreak", "br", 0)
     state.pos = stop
     return True
+
+
+def _name_alerts(state: StateCore) -> None:
+    """GitHub's `> [!NOTE]` names a quotation; a reader sees the name."""
+    tokens = state.tokens
+    for at in range(len(tokens) - 2, 1, -1):
+        words = tokens[at].children or []
+        if tokens[at].type != "inline" or tokens[at - 2].type != "blockquote_open" or not words or words[0].type != "text":
+            continue
+        if match := ALERT.match(words[0].content):
+            words[0].content = words[0].content[match.end() :]
+            if not words[0].content and len(words) > 1 and words[1].type == "softbreak":
+                del words[:2]
+            tokens[at - 2].attrs = {"class": "note"}
+            tokens.insert(at - 1, Token("label", "", 0, content=match[1].lower()))
+
+
+def _admonition(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    """MkDocs' `!!! note`: a box and its title, whatever classes the author gave it."""
+    kind = tokens[at].type
+    if "title" in kind:
+        return '<p class="label">' if kind.endswith("open") else "</p>\n"
+    return '<div class="note">\n' if kind.endswith("open") else "</div>\n"
+
+
+def _footnote_number(token: Token) -> str:
+    return str(int(token.meta["id"]) + 1)
+
+
+Rule = Callable[[RendererHTML, Sequence[Token], int, Any, Any], str]
+FOOTNOTES: Mapping[str, Rule] = {
+    "footnote_ref": lambda self, tokens, at, options, env: f'<sup class="footnote">{_footnote_number(tokens[at])}</sup>',
+    "footnote_block_open": lambda self, tokens, at, options, env: '<hr>\n<ol class="footnotes">\n',
+    "footnote_block_close": lambda self, tokens, at, options, env: "</ol>\n",
+    "footnote_open": lambda self, tokens, at, options, env: "<li>",
+    "footnote_close": lambda self, tokens, at, options, env: "</li>\n",
+    "footnote_anchor": lambda self, tokens, at, options, env: "",
+}
+"""Without links, which would change the page's own address."""

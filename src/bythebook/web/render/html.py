@@ -20,6 +20,7 @@ from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from bythebook.answering.answer import Sentence
 from bythebook.books.markdown import HEADING_ID, TITLE, readable
+from bythebook.web.render.book_links import BookLinks
 from bythebook.web.render.components import read_components
 from bythebook.web.render.mathml import render_formula
 from bythebook.web.render.quotes import mark, with_signs
@@ -31,14 +32,17 @@ SAFE_ADDRESSES = ("https://", "http://", "mailto:")
 BLOCKS = frozenset({"code", "table", "maths"})
 
 
-def render_passage(markdown: str, *, preface: str = "", quotes: Iterable[tuple[int, int]] = ()) -> str:
-    """A chunk or a lesson. `quotes` are the stretches [start, end) of `markdown` to be marked in it."""
+def render_passage(
+    markdown: str, *, preface: str = "", quotes: Iterable[tuple[int, int]] = (), links: BookLinks | None = None
+) -> str:
+    """A chunk or a lesson. `quotes` are the stretches [start, end) of `markdown` to be marked in it; `links` knows the
+    other files of its book."""
     text = preface + with_signs(markdown, quotes)
     parser = _parser()
     tokens = parser.parse(text)
     mark(tokens)
     _level_headings(tokens)
-    return str(parser.renderer.render(tokens, parser.options, {}))
+    return str(parser.renderer.render(tokens, parser.options, {"links": links}))
 
 
 def render_sentence(sentence: Sentence) -> str:
@@ -83,14 +87,21 @@ class SafeRenderer(RendererHTML):
         return f'<div class="formula{quoted}" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n'
 
     def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        """Pictures stay where the book is published; their words are here."""
-        words = self.renderInlineAsText(tokens[at].children, options, env) or "picture"
-        return f'<span class="picture">{escape(words)}</span>'
+        """A picture of the book's folder is fetched by the page, with the reader's key; of others only their words are here."""
+        words = self.renderInlineAsText(tokens[at].children, options, env)
+        links: BookLinks | None = env.get("links")
+        path = links.picture(str(tokens[at].attrs.get("src", ""))) if links else None
+        shown = f'<span class="picture">{escape(words or "picture")}</span>'
+        return (
+            f'<span class="figure" data-picture="{escape(path)}" data-words="{escape(words)}">{shown}</span>' if path else shown
+        )
 
     def link_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        """A relative link would lead somewhere else from here than from the book's own site."""
-        address = str(tokens[at].attrs.get("href", ""))
-        if not address.lower().startswith(SAFE_ADDRESSES):
+        """A relative link leads to the lesson that it means. One that means none would lead astray from here."""
+        address, inside = _addresses(tokens[at], env)
+        if inside:
+            return f'<a href="{escape(inside)}">'
+        if not address:
             return "<span>"
         return f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer nofollow">'
 
@@ -99,7 +110,7 @@ class SafeRenderer(RendererHTML):
         for token in reversed(tokens[:at]):
             depth += {"link_close": 1, "link_open": -1}.get(token.type, 0)
             if depth < 0:
-                return "</a>" if str(token.attrs.get("href", "")).lower().startswith(SAFE_ADDRESSES) else "</span>"
+                return "</a>" if any(_addresses(token, env)) else "</span>"
         return "</span>"
 
     def table_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
@@ -113,6 +124,15 @@ class SafeRenderer(RendererHTML):
 
     def td_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
         return _cell("td", tokens[at])
+
+
+def _addresses(token: Token, env: Any) -> tuple[str, str | None]:
+    """Where a link leads on the web, and in this book."""
+    address = str(token.attrs.get("href", ""))
+    if address.lower().startswith(SAFE_ADDRESSES):
+        return address, None
+    links: BookLinks | None = env.get("links")
+    return "", links.lesson(address) if links else None
 
 
 def _cell(tag: str, token: Token) -> str:

@@ -10,21 +10,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import UUID5
 
+from bythebook.books.discovery import read_beside
 from bythebook.books.model import Chunk
-from bythebook.errors import InvalidInput, NotFound
-from bythebook.retrieval.context import read_context, read_lesson_chunks
+from bythebook.errors import InvalidBook, InvalidInput, NotFound
+from bythebook.index.state import IngestionState
+from bythebook.retrieval.context import read_context, read_lesson_chunks, whole_text
+from bythebook.settings import Settings
 from bythebook.web.access import Reader, choose_book
+from bythebook.web.render.book_links import PICTURES, BookLinks
 from bythebook.web.requests import BookId
-from bythebook.web.state import Current
+from bythebook.web.state import Current, State
 
 TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-Origin": "*"}
 """The widget's files are fetched by pages elsewhere. They are the same for everyone."""
+LARGEST_PICTURE = 5_000_000
 QUOTE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 Quotes = Annotated[tuple[str, ...], Query(max_length=50)]
@@ -60,6 +66,7 @@ class RenderedLesson:
     """A whole lesson, rendered."""
 
     parent_doc_id: str
+    source_file: str
     page_title: str
     chapter: str
     source_url: str
@@ -88,7 +95,7 @@ async def passage(
         prev_chunk_id=chunk.prev_chunk_id,
         next_chunk_id=chunk.next_chunk_id,
         source_url=_web_address(chunk),
-        html=await asyncio.to_thread(_rendered, [chunk], _spans(quote)),
+        html=await asyncio.to_thread(_rendered_chunk, chunk, _spans(quote), await _links(current, state, chunk)),
     )
 
 
@@ -99,22 +106,61 @@ async def lesson(
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     chunks = await read_lesson_chunks(current.resources.index, state, str(parent_doc_id))
     first = chunks[0]
+    links = await _links(current, state, first)
     return RenderedLesson(
         parent_doc_id=first.parent_doc_id,
+        source_file=first.source_file,
         page_title=first.page_title,
         chapter=f"Chapter {first.chapter}: {first.chapter_title}" if first.chapter and first.chapter_title else "",
         source_url=_web_address(first).partition("#")[0],
-        html=await asyncio.to_thread(_rendered, chunks, _spans(quote)),  # a long lesson takes seconds, and others wait
+        html=await asyncio.to_thread(_rendered_lesson, chunks, state, current.settings, _spans(quote), links),
     )
 
 
-def _rendered(chunks: Sequence[Chunk], spans: Sequence[tuple[int, int]]) -> str:
-    """Chunks that follow each other as one text, so that what spans two of them is rendered whole."""
+@router.get("/page/pictures/{book_id}")
+async def picture(
+    book_id: BookId, path: Annotated[str, Query(min_length=1, max_length=1000)], current: Current, who: Reader
+) -> Response:
+    """A picture of the book's folder. By itself, as a document, it can do nothing: an SVG may hold scripts."""
+    state = await current.resources.search.book(await choose_book(current, who, book_id))
+    kind = PICTURES.get(path.rpartition(".")[2].lower())
+    body = await asyncio.to_thread(_picture, Path(state.source_root), path) if kind else None
+    if body is None:
+        raise NotFound(f"The book '{book_id}' has no picture '{path}' on this machine.")
+    headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=300"}
+    return Response(body, media_type=kind, headers=headers)
+
+
+def _picture(root: Path, path: str) -> bytes | None:
+    try:
+        return read_beside(root, path, limit_bytes=LARGEST_PICTURE)
+    except (InvalidBook, ValueError, OSError):
+        return None  # outside the book, too large, or no file
+
+
+async def _links(current: State, state: IngestionState, chunk: Chunk) -> BookLinks:
+    records = await current.resources.records.records(state.book_id, state.collection_name)
+    return BookLinks(book_id=state.book_id, source_file=chunk.source_file, lessons=frozenset(records))
+
+
+def _rendered_chunk(chunk: Chunk, spans: Sequence[tuple[int, int]], links: BookLinks) -> str:
     from bythebook.web.render.html import render_passage  # late: it brings a highlighter for every language
 
-    start = chunks[0].span.start
-    text = "".join(chunk.text for chunk in chunks)
-    return render_passage(text, preface=chunks[0].preface, quotes=[(first - start, end - start) for first, end in spans])
+    return render_passage(chunk.text, preface=chunk.preface, quotes=_within(spans, chunk.span.start), links=links)
+
+
+def _rendered_lesson(
+    chunks: Sequence[Chunk], state: IngestionState, settings: Settings, spans: Sequence[tuple[int, int]], links: BookLinks
+) -> str:
+    """In a thread of its own: a long lesson takes seconds, and others wait."""
+    from bythebook.web.render.html import render_passage
+
+    whole = whole_text(chunks, state.source_root, limit_bytes=settings.max_file_bytes)
+    return render_passage(whole.text, quotes=_within(spans, whole.start), links=links)
+
+
+def _within(spans: Sequence[tuple[int, int]], start: int) -> list[tuple[int, int]]:
+    return [(first - start, end - start) for first, end in spans]
 
 
 def _spans(quotes: Sequence[str]) -> list[tuple[int, int]]:

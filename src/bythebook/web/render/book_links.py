@@ -1,0 +1,52 @@
+"""Where a link or a picture in a lesson leads inside the same book, by the paths of its files."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+PICTURES = {
+    "avif": "image/avif",
+    "gif": "image/gif",
+    "jpeg": "image/jpeg",
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "webp": "image/webp",
+}
+ENDINGS = ("", ".md", ".mdx", "/index.md", "/index.mdx", "/README.md")
+"""Sites let an author leave these out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookLinks:
+    """Of one lesson: its path, and those of all lessons of its book."""
+
+    book_id: str
+    source_file: str
+    lessons: Collection[str]
+
+    def lesson(self, address: str) -> str | None:
+        """The page's own address of the lesson that is meant; None where it is none of this book."""
+        path, _, _ = address.partition("#")
+        inside = self._inside(path.partition("?")[0])
+        if inside is None or not path:
+            return None
+        meant = inside.removesuffix(".html").rstrip("/")
+        found = next((one for end in ENDINGS if (one := meant + end) in self.lessons), None)
+        return f"#/books/{quote(self.book_id)}/lessons/{quote(found)}" if found else None
+
+    def picture(self, address: str) -> str | None:
+        """The path of a picture's file in the book's folder."""
+        inside = self._inside(address.partition("#")[0].partition("?")[0])
+        return inside if inside and inside.rpartition(".")[2].lower() in PICTURES else None
+
+    def _inside(self, address: str) -> str | None:
+        if ":" in address.partition("/")[0] or address.startswith(("//", "\\")):
+            return None
+        path = unquote(address)
+        folder = "" if path.startswith("/") else posixpath.dirname(self.source_file)
+        joined = posixpath.normpath(posixpath.join(folder, path.lstrip("/") if path.startswith("/") else path))
+        return None if joined.startswith("..") or "\0" in joined else joined

@@ -1,0 +1,60 @@
+"""What the page fetches beside the API: passages, lessons, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+
+from tests.support.serving import BOOK, problem, running
+
+ESCAPE = (
+    "../secret.png",
+    "/etc/passwd.png",
+    "a/../../secret.png",
+    "link.png",
+    "notes.txt",
+    "large.png",
+    "folder.png",
+    "no\0.png",
+)
+
+
+def test_a_lesson_is_rendered_with_every_heading_of_its_file(client: httpx.Client) -> None:
+    book = client.get(f"/books/{BOOK}").json()
+    lessons = [one for module in book["modules"] for chapter in module["chapters"] for one in chapter["lessons"]]
+    for lesson in lessons:
+        read = client.get(f"/page/lessons/{lesson['parent_doc_id']}").json()
+        chunks = client.get(f"/lessons/{lesson['parent_doc_id']}").json()["chunks"]
+        headings = [title for chunk in chunks for title in {*chunk["heading_path"]}]
+        assert read["source_file"] == lesson["source_file"]
+        assert all(f">{title}</h" in read["html"] for title in headings if title.isalpha()), lesson["source_file"]
+
+
+def test_answers_in_json_are_compressed(client: httpx.Client) -> None:
+    assert client.get(f"/books/{BOOK}").headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in client.get("/health/live").headers
+
+
+def test_a_picture_comes_from_the_books_folder_and_nothing_else_does(folder: Path) -> None:
+    book = folder / "pictured"
+    (book / "img").mkdir(parents=True)
+    (book / "book.toml").write_text('book_id = "pictured"\n', "utf-8")
+    (book / "01-feet.md").write_text("# Feet\n\nA robot has two feet. ![Two feet](img/feet.svg)\n", "utf-8")
+    (book / "img" / "feet.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "utf-8")
+    (book / "notes.txt").write_text("mine", "utf-8")
+    (book / "large.png").write_bytes(b"x" * 5_000_001)
+    (book / "folder.png").mkdir()
+    (folder / "secret.png").write_bytes(b"secret")
+    (book / "link.png").symlink_to(folder / "secret.png")
+
+    with running(folder / "data", source_roots=str(folder)) as service, service.client() as client:
+        job = client.post("/books/pictured/jobs", json={"source": {"folder": str(book)}}).json()
+        assert '"completed"' in client.get(f"/jobs/{job['job_id']}/events").text
+        lesson = client.get("/books/pictured").json()["modules"][0]["chapters"][0]["lessons"][0]
+        assert 'data-picture="img/feet.svg"' in client.get(f"/page/lessons/{lesson['parent_doc_id']}").json()["html"]
+        sent = client.get("/page/pictures/pictured", params={"path": "img/feet.svg"})
+        assert (sent.status_code, sent.headers["Content-Type"]) == (200, "image/svg+xml")
+        assert sent.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+        for path in ESCAPE:
+            problem(client.get("/page/pictures/pictured", params={"path": path}), 404, "not_found")
