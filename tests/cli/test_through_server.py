@@ -233,7 +233,9 @@ def test_ctrl_c_stops_the_work_on_the_server(folder: Path, monkeypatch: pytest.M
             env=environment(folder / "data"),
             cwd=folder,
         ) as process:
-            assert gate.waiting.wait(60), process.communicate()
+            if not gate.waiting.wait(60):
+                process.kill()
+                pytest.fail(f"nothing came to be embedded: {process.communicate(timeout=60)}")
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
         assert (process.returncode, err.strip()) == (130, "bythebook: stopped.")

@@ -8,6 +8,7 @@ import typer
 from bythebook import __version__
 from bythebook.cli import (
     ask,
+    backup,
     books,
     calibration,
     chat,
@@ -23,6 +24,7 @@ from bythebook.cli import (
     lessons,
     model,
     questions,
+    restore,
     search,
     serve,
     threads,
@@ -37,7 +39,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for module in (demo, ingest, ask, chat, search, context, lesson, lessons, calibration, evaluate, gaps, check, serve, worker):
+READ = (demo, ingest, ask, chat, search, context, lesson, lessons, calibration, evaluate, gaps, check)
+for module in (*READ, serve, worker, backup, restore):
     app.command(module.__name__.rpartition(".")[2])(module.run)
 for group in (books, questions, jobs, threads, keys, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])

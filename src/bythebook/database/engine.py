@@ -99,6 +99,25 @@ class Database:
         """Raises what keeps it from being written: the smallest change there is, made and kept."""
         await self.run(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = version_num")))
 
+    @property
+    def file(self) -> Path | None:
+        """The database's file, where it is one."""
+        name = self._engine.url.database
+        return Path(name) if self._engine.dialect.name == "sqlite" and name else None
+
+    async def copy_to(self, file: Path) -> None:
+        """Writes all that SQLite holds at one moment to a new file, while others read and write, without what was deleted."""
+
+        def copy() -> None:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("VACUUM INTO ?", (str(file),))
+
+        try:
+            async with self._connection():
+                await self._visit(copy)
+        except DBAPIError as error:
+            raise self._failure(error) from error
+
     @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[None]:
         """Holds a lock that one process at a time can have, of all that use this database: for work outside it that takes

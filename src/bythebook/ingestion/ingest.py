@@ -69,6 +69,8 @@ class Ingestion:
         self._shelf = BookCollections(index, records, embedder, collection_name=collection_name)
         self._max_file_bytes = max_file_bytes
         self._folder = folder
+        self.swaps = asyncio.Lock()
+        """Held while the index and the records of some lessons do not agree."""
 
     async def run(
         self,
@@ -223,9 +225,10 @@ class Ingestion:
             )
             replacements.append(Replacement(source_file=lesson.source_file, chunks=chunks))
         require_room(self._folder, TO_GROW)
-        await self._records.invalidate(book.book_id, collection, (replacement.source_file for replacement in replacements))
-        await self._index.replace(collection, book.book_id, replacements)
-        await self._records.save_records(book.book_id, collection, [record_of(book, one, now) for one in parsed], gone=gone)
+        async with self.swaps:
+            await self._records.invalidate(book.book_id, collection, (replacement.source_file for replacement in replacements))
+            await self._index.replace(collection, book.book_id, replacements)
+            await self._records.save_records(book.book_id, collection, [record_of(book, one, now) for one in parsed], gone=gone)
         tally.count(parsed, gone, run.known)
         tally.bytes = before + size
         await tell(tally.advanced())

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -141,6 +141,11 @@ class EdgeIndex:
 
     async def read_ahead(self, collection: str) -> None:
         await asyncio.to_thread(lambda: self._shard(collection).read_ahead())
+
+    def copy_files(self, keep: Callable[[str, Path], None]) -> None:
+        """Hands over every file of every collection, with its path in the index, while no writer changes it. Blocks."""
+        for collection in self._collections():
+            self._shard(collection).copy_files(lambda file: keep(file.relative_to(self._folder).as_posix(), file))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)

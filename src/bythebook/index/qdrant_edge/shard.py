@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -184,6 +184,15 @@ class EdgeShard:
         self._compact()
         if self._reads_ahead:
             self.read_ahead()
+
+    def copy_files(self, keep: Callable[[Path], None]) -> None:
+        """Hands over every file that makes up the collection, the manifest last. Readers go on meanwhile, writers wait."""
+        self._finish()
+        with self._writers, storage(self.folder):
+            self._shard.flush()
+            for file in sorted(path for path in (self.folder / SHARD).rglob("*") if path.is_file()):
+                keep(file)
+            keep(self.folder / MANIFEST)
 
     def close(self) -> None:
         self._closing = True

@@ -28,6 +28,7 @@ OPERATIONS = {
     name: f"bythebook.operations.{module}"
     for module, names in {
         "author": ("inspect", "list_books", "publish", "calibrate", "read_calibration"),
+        "backup": ("back_up",),
         "books": ("read_holdings", "remove_book", "rename_book"),
         "evaluation": ("evaluate", "draft_questions"),
         "reader": ("choose_book", "fetch_context", "fetch_lesson", "read_state", "search"),
