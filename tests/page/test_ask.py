@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.support import hostile_book
 from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, REFUSED, ZERO_MOMENT, ask, ended
+from tests.support.serving import Service
 
 
 def test_a_question_is_answered_sentence_by_sentence_and_a_marker_opens_its_source(page: Page) -> None:
@@ -130,3 +132,17 @@ def test_stopping_keeps_nothing(page: Page) -> None:
     expect(page.get_by_text("Stopped. Nothing of this question was kept.")).to_be_visible()
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
     assert "#/threads" not in page.url
+
+
+def test_a_link_of_another_program_opens_the_lesson_of_a_book_without_a_site(
+    open_page: Callable[..., Page], service: Service
+) -> None:
+    question = {"role": "user", "content": hostile_book.QUESTION}
+    with service.client() as client:
+        told = client.post("/v1/chat/completions", json={"model": hostile_book.BOOK_ID, "messages": [question]}).json()
+    message = told["choices"][0]["message"]
+    link = message["annotations"][0]["url_citation"]["url"]
+    assert f"]({link})" in message["content"]
+    assert "<script" not in message["content"].partition("**Sources**")[2]
+    page = open_page(link)
+    expect(page.locator("source-panel .lesson")).to_contain_text(hostile_book.ANSWER)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bythebook.answering.answer import Answer
-from bythebook.threads.export import harmless, to_markdown
+from bythebook.answering.markdown import harmless
+from bythebook.threads.export import to_markdown
 from bythebook.threads.model import StoredTurn, Thread
 from tests.support.made_turns import NOON, answer, refusal
 

@@ -21,6 +21,14 @@ from bythebook.retrieval.query import SearchResult
 
 REFUSAL_OFF_TOPIC = off_topic_refusal("{title}")
 DISCLAIMER = "These are the closest passages in the book; they may not answer the question. Read them before you rely on them."
+HEADLINES = {
+    "nothing_found": "Nothing found",
+    "off_topic": "Not what this book is about",
+    "not_in_book": "Not in the book",
+    "outside_filters": "Outside your filters",
+    "unsupported": "Not supported by the book",
+}
+"""Each reason to refuse in a few words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

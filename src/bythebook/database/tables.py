@@ -111,7 +111,8 @@ embeddings = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
-# A conversation that is kept. `turn_token` and `turn_expires_at` are the lease of the turn now running in it.
+# A conversation that is kept. `turn_token` and `turn_expires_at` are the lease of the turn now running in it. `said` is a digest
+# of all that was said, for clients that keep the conversation themselves and send it whole instead of the thread's id.
 threads = Table(
     "threads",
     metadata,
@@ -126,6 +127,8 @@ threads = Table(
     Column("turn_count", Integer, nullable=False),
     Column("turn_token", String(36)),
     Column("turn_expires_at", Moment),
+    Column("said", String(64)),
+    Index("threads_that_said", "said"),
     Index("threads_of_a_key", "key_id", "updated_at"),
     Index("threads_of_a_book", "book_id", "updated_at"),
     Index("threads_in_a_turn", "turn_expires_at"),

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any, cast
@@ -27,7 +27,7 @@ from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT
 from bythebook.errors import BookError, Busy, InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
 from bythebook.retrieval.query import Scope, SearchResult
-from bythebook.threads.model import Lease, NewTurn, read_thread_id
+from bythebook.threads.model import Lease, NewTurn, digest_of, read_thread_id
 from bythebook.threads.store import Threads
 from bythebook.threads.summary import PendingSummary
 from bythebook.threads.transcript import opening, spoken
@@ -47,7 +47,8 @@ begun."""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A question put to a thread. Without a `thread_id`, or with a new one, a thread begins. `metadata` is stored with the
-    thread."""
+    thread. `history`: what was said before, from a client that keeps the conversation itself; the thread is then the one that has
+    said just that, or a new one."""
 
     text: str
     scope: Scope
@@ -57,6 +58,7 @@ class Asked:
     similarity_threshold: float = 0.0
     score_scale: ScoreScale = "relevance"
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Exchange, ...] | None = None
 
     def question(self, history: tuple[Exchange, ...] = ()) -> Question:
         """Raises InvalidInput for what cannot be asked."""
@@ -114,28 +116,33 @@ class Conversation:
     async def _run(self, asked: Asked, steps: Steps) -> AsyncGenerator[ThreadEvent, None]:
         asked_at = datetime.now(UTC)
         asked.question()
-        thread_id = str(uuid4()) if asked.thread_id is None else read_thread_id(asked.thread_id)
+        self._check_room(len(asked.history or ()))
+        thread_id = await self._thread_id(asked)
         token, kept = str(uuid4()), False
         renewing = asyncio.create_task(self._renew(thread_id, token))
         summing = PendingSummary(self._write_line)
         try:
             lease = await self._lease(thread_id, token, asked)
-            self._check_room(lease)
+            self._check_room(lease.turn_count)
+            if asked.history and lease.turn_count and lease.said != digest_of(asked.history):
+                raise Busy("This conversation was continued by another request at the same moment. Ask again.")
+            history = lease.history or (asked.history or ())[-MAX_HISTORY_TURNS:]
             steps.attributes |= {"thread_id": thread_id, "turn": lease.turn_count + 1}
             yield Opened(thread_id=thread_id, turn=lease.turn_count + 1)
             results: tuple[SearchResult, ...] = ()
-            events = cast(AsyncGenerator[TurnEvent, None], self._answerer.answer(asked.question(lease.history), steps))
+            events = cast(AsyncGenerator[TurnEvent, None], self._answerer.answer(asked.question(history), steps))
             async with aclosing(events):
                 async for event in events:
                     match event:
                         case Found():
                             results = event.results
                         case Sentence():
-                            summing.begin(asked.text, lease.history)
+                            summing.begin(asked.text, history)
                         case Answered() | Refused():
                             steps.attributes |= told(event.answer)
                             with steps.step("store"):
-                                await self._threads.append(lease, self._turn(lease, asked, event, results, asked_at, summing))
+                                turn = self._turn(replace(lease, history=history), asked, event, results, asked_at, summing)
+                                await self._threads.append(lease, turn)
                             kept = True
                     yield event
         finally:
@@ -143,6 +150,13 @@ class Conversation:
             await summing.stop()
             if not kept:
                 await self._threads.release(thread_id, token)
+
+    async def _thread_id(self, asked: Asked) -> str:
+        if asked.history:
+            said = digest_of(asked.history)
+            found = await self._threads.find(said, book_id=asked.scope.book_id, key_id=asked.key_id)
+            return found or str(uuid4())
+        return str(uuid4()) if asked.thread_id is None else read_thread_id(asked.thread_id)
 
     async def _lease(self, thread_id: str, token: str, asked: Asked) -> Lease:
         give_up_at = time.monotonic() + self._wait_seconds
@@ -168,8 +182,8 @@ class Conversation:
             with suppress(BookError):  # while the database is away; storing the turn will say so
                 await self._threads.renew(thread_id, token)
 
-    def _check_room(self, lease: Lease) -> None:
-        if lease.turn_count >= self._max_turns:
+    def _check_room(self, turn_count: int) -> None:
+        if turn_count >= self._max_turns:
             raise InvalidInput(f"This thread has had its {self._max_turns} questions. Begin a new one.")
 
     def _turn(
@@ -189,5 +203,10 @@ class Conversation:
         now = Exchange(question=asked.text, answer=answer.answer, sources=sources, refused=answer.refused)
         exchanges = (*lease.history, now)
         return NewTurn(
-            answer=answer, trace=ended.trace, messages=messages, topic_summary=summing.told(exchanges), metadata=asked.metadata
+            answer=answer,
+            trace=ended.trace,
+            messages=messages,
+            topic_summary=summing.told(exchanges),
+            metadata=asked.metadata,
+            said=None if asked.history is None else digest_of((*asked.history, now)),
         )

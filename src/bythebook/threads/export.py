@@ -3,20 +3,14 @@ addresses."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from markdown_it import MarkdownIt
-
 from bythebook.answering.answer import Answer, sources_footer
+from bythebook.answering.markdown import harmless
 from bythebook.threads.model import StoredTurn, Thread
 from bythebook.threads.store import ANY_KEY, Threads
 
 MOST_THREADS = 1_000_000
-CODE = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)")
-"""A part of a line."""
-TAG = re.compile(r"<(?=[A-Za-z/!?])")
-ADDRESS = re.compile(r"(?<=\])(?:\((?!https?://)|:(?!\s*https?://))")
 
 
 def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
@@ -33,36 +27,6 @@ async def book_to_markdown(threads: Threads, book_id: str) -> str:
     """Returns every thread of a book, of all keys, the latest first."""
     listed = await threads.list(ANY_KEY, book_id=book_id, limit=MOST_THREADS)
     return "\n".join([to_markdown(thread, await threads.turns(thread.thread_id)) for thread in listed])
-
-
-def harmless(markdown: str) -> str:
-    """Writes tags as text and disables links that are not web addresses. Code is left as it is."""
-    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", markdown)  # as the parser counts them
-    made, at = [], 0
-    for first, end in _code_blocks(markdown):
-        made += [_without_tags("".join(lines[at:first])), "".join(lines[first:end])]
-        at = end
-    return "".join(made) + _without_tags("".join(lines[at:]))
-
-
-def _code_blocks(markdown: str) -> list[tuple[int, int]]:
-    """The lines of each, as a program that shows Markdown finds them: indented fences, and fences in lists, end elsewhere than it
-    seems. Without tags, as what is made of it has none."""
-    tokens = MarkdownIt("commonmark", {"html": False}).parse(markdown)
-    return [(token.map[0], token.map[1]) for token in tokens if token.type == "fence" and token.map]
-
-
-def _without_tags(prose: str) -> str:
-    made, at = [], 0
-    for code in CODE.finditer(prose):
-        made += [_escaped(prose[at : code.start()]), code.group()]
-        at = code.end()
-    return "".join(made) + _escaped(prose[at:])
-
-
-def _escaped(prose: str) -> str:
-    """Escapes by entities, because a backslash could follow another one."""
-    return ADDRESS.sub(lambda sign: f"&#{ord(sign[0])};", TAG.sub("&lt;", prose))
 
 
 def _told(answer: Answer) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -98,6 +100,8 @@ class NewTurn:
     trace: Trace | None = None
     topic_summary: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    said: str | None = None
+    """The digest of all that the thread has said with this turn, where its reader's client keeps the conversation itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +127,13 @@ class StoredQuote:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to run the next turn of a thread, with the history that turn may refer to. `turn_count` is how many turns it
-    has had."""
+    has had; `said` the digest of them, where there is one."""
 
     thread_id: str
     token: str
     turn_count: int = 0
     history: tuple[Exchange, ...] = ()
+    said: str | None = None
 
 
 def read_thread_id(text: str) -> str:
@@ -136,6 +141,12 @@ def read_thread_id(text: str) -> str:
     if not _UUID4.fullmatch(text):
         raise InvalidInput("A thread's id is a UUID of version 4, such as 550e8400-e29b-41d4-a716-446655440000.")
     return text.lower()
+
+
+def digest_of(exchanges: Iterable[Exchange]) -> str:
+    """Tells one conversation from another by its words alone: clients change spaces and line ends."""
+    said = [(" ".join(one.question.split()), " ".join(one.answer.split())) for one in exchanges]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def archived_at(updated_at: datetime, now: datetime) -> datetime | None:

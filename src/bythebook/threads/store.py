@@ -31,7 +31,7 @@ from bythebook.database.tables import cited, messages, threads, turns
 from bythebook.errors import NotFound
 from bythebook.threads.model import Lease, Message, NewTurn, StoredTurn, Thread, checked_title, read_thread_id
 from bythebook.threads.rows import message_of, thread_of, turn_of
-from bythebook.threads.turn_statements import no_thread, store, take
+from bythebook.threads.turn_statements import find_said, no_thread, store, take
 
 ANY_KEY: Final = "*"
 """Stands for a key's id: the operator sees the threads of all keys."""
@@ -114,6 +114,12 @@ class Threads:
             lambda connection: take(
                 connection, thread_id, token, book_id=book_id, key_id=key_id, lasts=self.lease_for, history=history
             )
+        )
+
+    async def find(self, said: str, *, book_id: str, key_id: str | None) -> str | None:
+        """Finds the thread whose conversation has this digest and waits for its next turn."""
+        return await self._database.run(
+            lambda connection: find_said(connection, said, book_id=book_id, key_id=key_id, lasts=self.lease_for)
         )
 
     async def renew(self, thread_id: str, token: str) -> None:

@@ -33,7 +33,18 @@ TAKE = (
     update(threads)
     .where(OWN & FREE)
     .values(turn_token=bindparam("token"), turn_expires_at=bindparam("until"))
-    .returning(threads.c.turn_count)
+    .returning(threads.c.turn_count, threads.c.said)
+)
+SAID = (
+    select(threads.c.thread_id)
+    .where(
+        (threads.c.said == bindparam("of_said"))
+        & (threads.c.book_id == bindparam("of_book"))
+        & threads.c.key_id.is_not_distinct_from(bindparam("of_key", type_=String))
+        & FREE
+    )
+    .order_by(threads.c.updated_at.desc(), threads.c.thread_id)
+    .limit(1)
 )
 THERE, THERE_AS_OWN = select(threads.c.thread_id).where(THIS), select(threads.c.thread_id).where(OWN)
 HISTORY = (
@@ -54,13 +65,13 @@ def take(
     is not for this key and book."""
     moment = now(connection)
     own = {"of_thread": thread_id, "of_book": book_id, "of_key": key_id}
-    count = connection.execute(
+    taken = connection.execute(
         TAKE, {**own, "moment": moment, "beyond": moment + 2 * lasts, "token": token, "until": moment + lasts}
-    ).scalar()
-    if count is not None:
+    ).first()
+    if taken is not None:
         rows = connection.execute(HISTORY, {"of_thread": thread_id, "history": history}).all()
         said = tuple(exchange_of(row.answer) for row in reversed(rows))
-        return Lease(thread_id=thread_id, token=token, turn_count=count, history=said)
+        return Lease(thread_id=thread_id, token=token, turn_count=taken.turn_count, history=said, said=taken.said)
     row: dict[str, Any] = {"thread_id": thread_id, "book_id": book_id, "key_id": key_id, "metadata": {}, "turn_count": 0}
     row |= {"turn_token": token, "turn_expires_at": moment + lasts, "created_at": moment, "updated_at": moment}
     if insert_absent(connection, threads, row, key="thread_id"):
@@ -68,6 +79,14 @@ def take(
     if connection.execute(THERE_AS_OWN, own).first() is None:
         raise no_thread(thread_id)
     return None
+
+
+def find_said(connection: Connection, said: str, *, book_id: str, key_id: str | None, lasts: timedelta) -> str | None:
+    """The latest thread that has said this and nothing after it, and in which no turn is running."""
+    moment = now(connection)
+    wanted = {"of_said": said, "of_book": book_id, "of_key": key_id, "moment": moment, "beyond": moment + 2 * lasts}
+    found: str | None = connection.execute(SAID, wanted).scalar()
+    return found
 
 
 def store(connection: Connection, lease: Lease, turn: NewTurn) -> None:
@@ -107,6 +126,7 @@ def _changes(lease: Lease, turn: NewTurn) -> dict[str, Any]:
         changes["topic_summary"] = turn.topic_summary
     if turn.metadata:
         changes["metadata"] = turn.metadata
+    changes["said"] = turn.said
     return changes
 
 

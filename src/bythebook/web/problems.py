@@ -31,8 +31,22 @@ from bythebook.errors import (
 from bythebook.web.logs import log
 
 MEDIA_TYPE = "application/problem+json"
+COMPLETIONS = "/v1/"
+"""Under this path, errors have the form that OpenAI's clients read."""
 RETRY_SECONDS = 5
 HIDDEN = "Part of this server is out of order. Try again in a moment; its log says more under this request_id."
+
+
+class InvalidField(InvalidInput):
+    """One field of a request asks for what cannot be had."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NoSuchModel(NotFound):
+    """A client of chat completions names a model that is no book."""
 
 
 class KeyRequired(BookError):
@@ -89,6 +103,7 @@ class FieldError:
 KINDS: tuple[tuple[type[BookError], int, str], ...] = (
     (KeyRequired, 401, "key_required"),
     (NotAllowed, 403, "not_allowed"),
+    (NoSuchModel, 404, "model_not_found"),
     (NotFound, 404, "not_found"),
     (TooSlow, 408, "too_slow"),
     (Busy, 409, "busy"),
@@ -118,6 +133,15 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """What any route may answer instead, for the OpenAPI document."""
 
 
+COMPLETION_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": "An error as OpenAI's clients read it.",
+        "content": {"application/json": {"schema": {"type": "object", "required": ["error"]}}},
+    }
+    for status in ("4XX", "503")
+}
+
+
 def problem_schemas() -> dict[str, Any]:
     """The components that `ERRORS` refers to."""
     schema = TypeAdapter(Problem).json_schema(ref_template=REFERENCE)
@@ -129,6 +153,8 @@ def describe(error: BookError, request_id: str, *, trusted: bool = False) -> Pro
     status, code = next(((status, code) for kind, status, code in KINDS if isinstance(error, kind)), (500, "failure"))
     detail = str(error) if trusted or code not in OPERATORS else HIDDEN
     told = problem(status, code, detail, request_id)
+    if isinstance(error, InvalidField):
+        return replace(told, errors=(FieldError(field=error.field, message=detail),))
     return replace(told, books=error.books) if isinstance(error, SeveralBooks) else told
 
 
@@ -137,9 +163,22 @@ def problem(status: int, code: str, detail: str, request_id: str, errors: tuple[
     return Problem(title=title, status=status, detail=detail, code=code, request_id=request_id, errors=errors)
 
 
-def respond(told: Problem, headers: Mapping[str, str] | None = None) -> Response:
+def respond(told: Problem, headers: Mapping[str, str] | None = None, *, path: str) -> Response:
+    """In the form that whoever asks at this path understands."""
+    if path.startswith(COMPLETIONS):
+        status = 400 if told.status == 422 else told.status
+        return Response(json.dumps(completion_error(told)), status, headers, "application/json")
     body = {name: value for name, value in asdict(told).items() if value or name not in ("errors", "books")}
     return Response(json.dumps(body), told.status, headers, MEDIA_TYPE)
+
+
+def completion_error(told: Problem) -> dict[str, Any]:
+    """The form that OpenAI's clients read errors in."""
+    kind = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}.get(told.status)
+    kind = kind or ("server_error" if told.status >= 500 else "invalid_request_error")
+    code = {"key_required": "invalid_api_key", "too_many_requests": "rate_limit_exceeded"}.get(told.code, told.code)
+    param = told.errors[0].field if told.errors else "model" if told.code == "model_not_found" else None
+    return {"error": {"message": told.detail, "type": kind, "param": param, "code": code, "request_id": told.request_id}}
 
 
 def headers_of(error: BookError) -> dict[str, str]:
@@ -158,13 +197,14 @@ async def on_book_error(request: Request, error: Exception) -> Response:
     told = describe(error, request_id(request), trusted=trusted(request))
     if told.status >= 500:
         log.warning("failed", code=told.code, reason=str(error))
-    return respond(told, headers_of(error))
+    return respond(told, headers_of(error), path=request.url.path)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
-    return respond(problem(error.status_code, code, _sentence(error, request), request_id(request)), error.headers)
+    told = problem(error.status_code, code, _sentence(error, request), request_id(request))
+    return respond(told, error.headers, path=request.url.path)
 
 
 async def on_invalid_request(request: Request, error: Exception) -> Response:
@@ -172,14 +212,14 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if any(one["type"] == "json_invalid" for one in error.errors()):
         told = problem(400, "invalid_json", "The body is not JSON. Check its quotes, commas and brackets.", request_id(request))
-        return respond(told)
+        return respond(told, path=request.url.path)
     errors = tuple(FieldError(field=_field(one["loc"]), message=_message(one)) for one in error.errors())
     first = f"{errors[0].field}: {errors[0].message}." if errors else "The request does not fit."
-    return respond(problem(422, "invalid_input", first, request_id(request), errors))
+    return respond(problem(422, "invalid_input", first, request_id(request), errors), path=request.url.path)
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    return respond(failure(request_id(request)))
+    return respond(failure(request_id(request)), path=request.url.path)
 
 
 def failure(request_id: str) -> Problem:

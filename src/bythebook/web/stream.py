@@ -6,7 +6,7 @@ The work runs in the task of its request. When the reader goes away it is cancel
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
@@ -32,17 +32,17 @@ class ReaderGone(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event as it is sent. `id` ends with its number in the stream; `body` is JSON. `held`: sent with the next one, or with
-    the end, which comes at once."""
+    """One event as it is sent. `id` ends with its number in the stream; `body` is JSON. Clients of chat completions know neither
+    names nor ids. `held`: sent with the next one, or with the end, which comes at once."""
 
-    name: str
-    id: str
+    name: str = ""
+    id: str = ""
     body: bytes
     held: bool = False
 
     @property
     def wire(self) -> bytes:
-        return format_sse_event(data_str=self.body.decode(), event=self.name, id=self.id)
+        return format_sse_event(data_str=self.body.decode(), event=self.name or None, id=self.id or None)
 
 
 class WhileRead:
@@ -77,7 +77,16 @@ class WhileRead:
         self.leave()
 
 
-async def begin(receive: Receive, events: AsyncGenerator[Event]) -> EventStream:
+Failed = Callable[[Problem, str], Event]
+"""The last event of a stream that did not come to its own end, from what was wrong and the id of the event before."""
+
+
+def error_event(told: Problem, last_id: str) -> Event:
+    begun, _, number = last_id.rpartition("/")
+    return Event(name="error", id=f"{begun}/{int(number) + 1}", body=write(told), held=True)
+
+
+async def begin(receive: Receive, events: AsyncGenerator[Event], failed: Failed = error_event) -> EventStream:
     """Waits for the first event before there is a status, so that what fails early fails as HTTP does."""
     try:
         with WhileRead(receive):
@@ -85,22 +94,30 @@ async def begin(receive: Receive, events: AsyncGenerator[Event]) -> EventStream:
     except BaseException:
         await events.aclose()
         raise
-    return EventStream(first, events)
+    return EventStream(first, events, failed)
 
 
 class EventStream(EventSourceResponse):
     """To be sent in the task that began it: timeouts inside the work need that it is always the same."""
 
-    def __init__(self, first: Event, events: AsyncGenerator[Event], *, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
+    def __init__(
+        self,
+        first: Event,
+        events: AsyncGenerator[Event],
+        failed: Failed = error_event,
+        *,
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+    ) -> None:
         super().__init__((), headers={"X-Accel-Buffering": "no"})
         self._first = first
         self._events = events
+        self._failed = failed
         self._keep_alive_seconds = keep_alive_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whatever ends the work is said as the last event."""
         reading = WhileRead(receive)
-        telling = _EventSender(send, reading, self._keep_alive_seconds)
+        telling = _EventSender(send, reading, self._failed, self._keep_alive_seconds)
         request = Request(scope)
         try:
             async with aclosing(self._events) as events:
@@ -127,9 +144,10 @@ class _EventSender:
     """Sends events, and a comment when nothing has been sent for a while. One timer sees to that and to readers who take
     nothing: to set and unset one with each event would cost more than to send it."""
 
-    def __init__(self, send: Send, reading: WhileRead, keep_alive_seconds: float) -> None:
+    def __init__(self, send: Send, reading: WhileRead, failed: Failed, keep_alive_seconds: float) -> None:
         self._send = send
         self._reading = reading
+        self._failed = failed
         self._keep_alive_seconds = keep_alive_seconds
         self._held = b""
         self._last_id = ""
@@ -159,8 +177,7 @@ class _EventSender:
 
     async def fail(self, told: Problem) -> None:
         """The end of a stream that did not come to its own."""
-        begun, _, number = self._last_id.rpartition("/")
-        await self.tell(Event(name="error", id=f"{begun}/{int(number) + 1}", body=write(told), held=True))
+        await self.tell(self._failed(told, self._last_id))
         await self.end()
 
     async def _send_part(self, part: bytes, *, more: bool = True) -> None:

@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
+from bythebook.answering.answer import HEADLINES
 from bythebook.cli.output.console import Console
 
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer, Section, Sentence
     from bythebook.grounding.citations import Citation
 
-HEADLINES = {
-    "nothing_found": "Nothing found",
-    "off_topic": "Not what this book is about",
-    "not_in_book": "Not in the book",
-    "outside_filters": "Outside your filters",
-    "unsupported": "Not supported by the book",
-}
 QUOTE_LENGTH = 220
 
 

@@ -11,8 +11,8 @@ from bythebook.errors import BookError
 from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
 
 MOST_BYTES = 10_000
-LARGER = {"/webhooks/": 5_000_000}
-"""A forge tells all about a push."""
+LARGER = {"/webhooks/": 5_000_000, "/v1/": 1_000_000}
+"""A forge tells all about a push; a client of chat completions sends the whole conversation each time."""
 FROM_THIS_MACHINE = {"/local/": 20_000_000}
 """The command line sends what it was given, which may be thousands of questions."""
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
@@ -36,7 +36,7 @@ class WholeBody:
             body = await self._read(scope, receive)
         except BookError as error:
             told = describe(error, scope["state"].get("request_id", ""), trusted=False)
-            await respond(told, {"Connection": "close"})(scope, receive, send)
+            await respond(told, {"Connection": "close"}, path=scope["path"])(scope, receive, send)
             return
         if body is not None:
             await self._app(scope, _replaying(body, receive), send)

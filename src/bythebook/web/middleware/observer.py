@@ -56,7 +56,7 @@ class Observer:
         try:
             if self._now > self._most_at_once:
                 told = problem(503, "overloaded", "The server has too many requests. Try again in a moment.", seen.request_id)
-                await respond(told, {"Retry-After": "5"})(scope, receive, seen.send)
+                await respond(told, {"Retry-After": "5"}, path=scope["path"])(scope, receive, seen.send)
             else:
                 await self._app(scope, receive, seen.send)
         finally:

@@ -127,13 +127,13 @@ function noBook() {
 let showing = 0;
 async function show() {
   const turn = ++showing;
-  const [view = "", id] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [view = "", id, ...place] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   for (const link of document.querySelectorAll("nav [data-view]")) {
     link.toggleAttribute("aria-current", link.dataset.view === (view === "author" || (view === "threads" && !id) ? view : "ask"));
   }
   document.title = "By the Book";
   try {
-    const made = await views(view, id);
+    const made = await views(view, id, place);
     if (turn !== showing) return;
     if (!made) return noBook();
     main.replaceChildren(made.element);
@@ -153,7 +153,7 @@ async function show() {
 }
 
 // `open` is called once the element stands in the page.
-async function views(view, id) {
+async function views(view, id, [address, heading]) {
   if (view === "threads" && !id) {
     const { ThreadList } = await import("./threads.js");
     const made = new ThreadList();
@@ -168,7 +168,11 @@ async function views(view, id) {
   const book = await openBook(thread?.book_id ?? (view === "books" ? id : null));
   if (!book) return null;
   const made = element("book-conversation");
-  return { element: made, open: () => made.open({ api, book }, thread) };
+  const open = async () => {
+    made.open({ api, book }, thread);
+    if (view === "books" && address) await made.read(address, heading);
+  };
+  return { element: made, open };
 }
 
 function theme(wanted) {

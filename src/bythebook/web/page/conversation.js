@@ -83,6 +83,13 @@ export class BookConversation extends HTMLElement {
     return contents(this.book, (lesson) => this.panel.showLesson(lesson.parent_doc_id));
   }
 
+  // The lesson at this address, opened beside the conversation at one of its headings. Other programs link here where the book has
+  // no site of its own.
+  async read(address, heading) {
+    const lesson = lessonAt(this.book, address);
+    if (lesson) await this.panel.showLesson(lesson.parent_doc_id, [], heading);
+  }
+
   resume(thread) {
     this.head(thread.title || thread.topic_summary || this.book.title, ago(thread.updated_at));
     this.turns.append(...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((turn) => this.past(turn)));

@@ -1,0 +1,135 @@
+"""An answer as Markdown, for clients that show nothing else: its sentences, then what it rests on. And the same read back from a
+client that sends it again with the next question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from markdown_it import MarkdownIt
+
+from bythebook.answering.answer import DISCLAIMER, HEADLINES, Answer, Section
+from bythebook.drafting.draft import Exchange
+from bythebook.grounding.citations import Citation
+
+SOURCES = "**Sources**"
+NEAREST = "**Nearest sections**"
+QUOTE_LENGTH = 220
+TAIL = re.compile(rf"\n\n(?:\*{re.escape(DISCLAIMER)}\*|{re.escape(SOURCES)}|{re.escape(NEAREST)})(?=\n|$)")
+"""Where what follows an answer begins."""
+LISTED = re.compile(r"^\d+\. (?:\[(?P<linked>(?:\\.|[^\]\\])+)\]\(|(?P<plain>.+?) \()", re.MULTILINE)
+HEADED = re.compile(rf"\*\*(?:{'|'.join(map(re.escape, HEADLINES.values()))})\*\*\n\n")
+
+CODE = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)")
+"""A part of a line."""
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
+ADDRESS = re.compile(r"(?<=\])(?:\((?!https?://)|:(?!\s*https?://))")
+
+LinkOf = Callable[[Citation | Section], str]
+"""Where a reader can open it; empty where that is nowhere."""
+
+
+def web_address(place: Citation | Section) -> str:
+    """The place on the book's own site; empty for a book that has none."""
+    return place.source_url if place.source_url.startswith(("https://", "http://")) else ""
+
+
+def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:
+    """All that a reader is told."""
+    return opening(answer) + answer.answer + after(answer, link)
+
+
+def opening(answer: Answer) -> str:
+    """What stands before a refusal: its reason."""
+    return f"**{HEADLINES[answer.reason or 'unsupported']}**\n\n" if answer.refused else ""
+
+
+def after(answer: Answer, link: LinkOf = web_address) -> str:
+    """What follows the text: a disclaimer, the sources with their quotes; or, after a refusal, the nearest sections."""
+    parts = [f"*{answer.disclaimer}*"] if answer.disclaimer else []
+    if answer.citations:
+        parts.append(f"{SOURCES}\n\n" + "\n".join(_source(one, answer, link) for one in answer.citations))
+    if answer.refused and answer.nearest:
+        parts.append(f"{NEAREST}\n\n" + "\n".join(f"- {_linked(_place(one), one, link)}" for one in answer.nearest))
+    return "".join(f"\n\n{part}" for part in parts)
+
+
+def title_of_source(citation: Citation) -> str:
+    return " › ".join(filter(None, (citation.page_title, citation.section)))
+
+
+def place_of_quote(citation: Citation) -> str:
+    """Where in the author's file it stands."""
+    return f"line {citation.span.first_line}"
+
+
+def quotes_of(answer: Answer, label: int) -> list[Citation]:
+    """The different quotes of one source, in the order of the book."""
+    found = {one.quote: one for sentence in answer.sentences for one in sentence.citations if one.label == label}
+    return sorted(found.values(), key=lambda one: one.span.start)
+
+
+def read_exchange(question: str, markdown: str) -> Exchange:
+    """An earlier turn, from what was asked and what was answered as `to_markdown` wrote it."""
+    text = markdown.replace("\r\n", "\n").strip()
+    tail = TAIL.search(text)
+    headed = HEADED.match(text)
+    said = text[headed.end() if headed else 0 : tail.start() if tail else None]
+    listed = LISTED.finditer(text, tail.start()) if tail and not headed else ()
+    sources = tuple(re.sub(r"\\(.)", r"\1", one["linked"] or one["plain"]).replace("&lt;", "<") for one in listed)
+    return Exchange(question=question, answer=said.strip(), sources=sources, refused=headed is not None)
+
+
+def harmless(markdown: str) -> str:
+    """Writes tags as text and disables links that are not web addresses. Code is left as it is."""
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", markdown)  # as the parser counts them
+    made, at = [], 0
+    for first, end in _code_blocks(markdown):
+        made += [_without_tags("".join(lines[at:first])), "".join(lines[first:end])]
+        at = end
+    return "".join(made) + _without_tags("".join(lines[at:]))
+
+
+def _source(citation: Citation, answer: Answer, link: LinkOf) -> str:
+    quotes = (f"“{_line(one.quote)}”, {place_of_quote(one)}" for one in quotes_of(answer, citation.label) or [citation])
+    return f"{citation.label}. {_linked(title_of_source(citation), citation, link)}: {'; '.join(quotes)}"
+
+
+def _place(section: Section) -> str:
+    return " › ".join((section.page_title, *section.heading_path))
+
+
+def _linked(title: str, place: Citation | Section, link: LinkOf) -> str:
+    shown = TAG.sub("&lt;", re.sub(r"([\[\]\\])", r"\\\1", " ".join(title.split())))
+    address = link(place)
+    return f"[{shown}]({_address(address)})" if address else f"{shown} ({place.source_url})"
+
+
+def _address(url: str) -> str:
+    """As it stands between the brackets of a link."""
+    return re.sub(r"[\s()<>]", lambda sign: f"%{ord(sign[0]):02X}", url)
+
+
+def _line(quote: str) -> str:
+    line = " ".join(quote.split())
+    return _without_tags(line if len(line) <= QUOTE_LENGTH else line[:QUOTE_LENGTH].rsplit(None, 1)[0] + " …")
+
+
+def _code_blocks(markdown: str) -> list[tuple[int, int]]:
+    """The lines of each, as a program that shows Markdown finds them: indented fences, and fences in lists, end elsewhere than it
+    seems. Without tags, as what is made of it has none."""
+    tokens = MarkdownIt("commonmark", {"html": False}).parse(markdown)
+    return [(token.map[0], token.map[1]) for token in tokens if token.type == "fence" and token.map]
+
+
+def _without_tags(prose: str) -> str:
+    made, at = [], 0
+    for code in CODE.finditer(prose):
+        made += [_escaped(prose[at : code.start()]), code.group()]
+        at = code.end()
+    return "".join(made) + _escaped(prose[at:])
+
+
+def _escaped(prose: str) -> str:
+    """Escapes by entities, because a backslash could follow another one."""
+    return ADDRESS.sub(lambda sign: f"&#{ord(sign[0])};", TAG.sub("&lt;", prose))

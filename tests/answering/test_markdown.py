@@ -1,0 +1,61 @@
+"""An answer as Markdown, and read back from a client that sends it again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bythebook.answering.answer import DISCLAIMER, Answer
+from bythebook.answering.markdown import read_exchange, to_markdown
+from tests.support.made_turns import NEAREST, answer, citation
+
+REFUSED = replace(
+    answer(), refused=True, reason="not_in_book", answer="I do not know.", sentences=(), citations=(), nearest=(NEAREST,)
+)
+
+
+def test_an_answer_ends_with_its_sources() -> None:
+    assert to_markdown(answer()) == (
+        "The keeper trims the wick every four hours. [1]\n\n**Sources**\n\n"
+        "1. [Wicks and oil › Trimming](https://light.example/wicks#trimming): "
+        "“The keeper trims the wick every four hours.”, line 3"
+    )
+
+
+def test_a_refusal_begins_with_its_reason_and_ends_with_the_nearest_sections() -> None:
+    assert to_markdown(REFUSED) == (
+        "**Not in the book**\n\nI do not know.\n\n**Nearest sections**\n\n"
+        "- [Wicks and oil › Wicks and oil › Trimming](https://light.example/wicks)"
+    )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        answer(),
+        answer(disclaimer=DISCLAIMER),
+        answer(citations=(citation(), citation(2, "c2", title="Oil [a] \\ b", section=""))),
+        answer(citations=(replace(citation(), source_url="wicks.md#trimming"),)),
+        REFUSED,
+        replace(REFUSED, nearest=()),
+    ],
+)
+def test_what_a_client_sends_back_is_the_turn_it_was(told: Answer) -> None:
+    for sent in (to_markdown(told), to_markdown(told).replace("\n", "\r\n") + "\n"):
+        read = read_exchange("How often?", sent)
+        assert read.answer == told.answer
+        assert read.refused == told.refused
+        assert read.sources == tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in told.citations)
+
+
+def test_a_quote_brings_no_tag_and_no_link_that_is_not_a_web_address() -> None:
+    hostile = replace(citation(), quote="See <b onclick=x>[this](javascript:alert(1))</b>", source_url="https://a.example/a b(c)")
+    told = to_markdown(answer(citations=(hostile,)))
+    assert "<b" not in told
+    assert "](javascript" not in told
+    assert "](https://a.example/a%20b%28c%29)" in told
+
+
+def test_a_text_of_another_program_is_kept_whole() -> None:
+    assert read_exchange("q", "Anything.\n\nSources: none").answer == "Anything.\n\nSources: none"
