@@ -20,6 +20,7 @@ TESTS = REPOSITORY / "tests"
 ROOT_MODULES = {"__init__", "__main__", "errors", "settings", "plain", "retry"}
 NOUNS_IN_ING = {
     "Heading": "a heading is a thing in a book",
+    "Reading": "a reading is a thing: what a reader makes of a file",
     "BookWarning": "a warning is a thing that is shown; the word is Python's too",
 }
 SHORT = 60

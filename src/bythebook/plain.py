@@ -41,6 +41,7 @@ STORED_NAMES = {
     "Section": "section",
     "Sentence": "sentence",
     "Shown": "shown",
+    "SourcePlace": "source_place",
     "Span": "span",
     "Step": "step",
     "Times": "times",

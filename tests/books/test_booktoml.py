@@ -95,9 +95,15 @@ def test_book_toml_that_is_not_utf8(tmp_path: Path) -> None:
 def test_no_folder_and_no_file(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_book(tmp_path / "none")
-    (tmp_path / "a.md").write_text("x")
-    with pytest.raises(InvalidBook, match="is a file"):
-        read_book(tmp_path / "a.md")
+    (tmp_path / "a.zip").write_text("x")
+    with pytest.raises(InvalidBook, match="is no lesson"):
+        read_book(tmp_path / "a.zip")
+
+
+def test_a_book_of_one_file_is_called_as_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / "Robot_arms.ipynb").write_text("{}")
+    book, warnings = read_book(tmp_path / "Robot_arms.ipynb")
+    assert (book.book_id, book.title, warnings) == ("robot_arms", "Robot arms", ())
 
 
 @pytest.mark.parametrize(

@@ -83,9 +83,15 @@ def test_no_book(tmp_path: Path) -> None:
         discover(tmp_path / "none")
     with pytest.raises(InvalidBook, match="holds no lesson"):
         discover(tmp_path)
-    write(tmp_path, "a.md")
-    with pytest.raises(InvalidBook, match="is a file"):
-        discover(tmp_path / "a.md")
+    write(tmp_path, "a.zip")
+    with pytest.raises(InvalidBook, match="is no lesson"):
+        discover(tmp_path / "a.zip")
+
+
+def test_a_book_may_be_one_file(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.md")
+    assert found(tmp_path / "a.md") == ["a.md"]
+    assert read_source(tmp_path / "a.md", "a.md") == (tmp_path / "a.md").read_bytes()
 
 
 def test_many_files_are_found_quickly(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bythebook.books.formats.readers import SUFFIXES
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.small_book import lesson, write
@@ -37,14 +38,17 @@ def failed_lesson(outcome: Outcome, path: str) -> str:
 def test_a_missing_folder(shelf: Cli, folder: Path) -> None:
     outcome = shelf("ingest", folder / "nowhere")
     assert outcome.code == 1
-    assert outcome.sentence() == f"There is no folder {folder / 'nowhere'}; give the folder that holds the book's lessons."
+    assert outcome.sentence() == (
+        f"There is no file or folder {folder / 'nowhere'}; give the folder that holds the book's lessons, or the book's one file."
+    )
     still_searchable(shelf)
 
 
-def test_a_file_in_place_of_a_folder(shelf: Cli, book: Path) -> None:
-    outcome = shelf("ingest", book / ELBOWS)
+def test_a_file_that_is_no_lesson(shelf: Cli, book: Path) -> None:
+    (book / "elbows.zip").write_bytes(b"PK")
+    outcome = shelf("ingest", book / "elbows.zip")
     assert outcome.code == 1
-    assert "is a file, not a folder; give the folder" in outcome.sentence()
+    assert "is no lesson; a lesson is a file that ends in .md" in outcome.sentence()
     still_searchable(shelf)
 
 
@@ -52,7 +56,7 @@ def test_an_empty_folder(shelf: Cli, folder: Path) -> None:
     (folder / "empty").mkdir()
     outcome = shelf("ingest", folder / "empty")
     assert outcome.code == 1
-    assert outcome.sentence() == f"{folder / 'empty'} holds no lesson; a lesson is a file that ends in .md, .mdx, .markdown."
+    assert outcome.sentence() == f"{folder / 'empty'} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."
     still_searchable(shelf)
 
 

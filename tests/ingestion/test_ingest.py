@@ -259,7 +259,7 @@ def test_a_book_of_which_nothing_can_be_read_changes_nothing(book: Path, folder:
 def test_an_empty_or_missing_folder_leaves_no_trace(book: Path, folder: Path, mode: Mode) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
-            with pytest.raises(NotFound, match="There is no folder"):
+            with pytest.raises(NotFound, match="There is no file or folder"):
                 await library.ingest(folder / "nowhere", mode)
             (folder / "empty").mkdir()
             with pytest.raises(InvalidBook, match="holds no lesson"):

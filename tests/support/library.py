@@ -29,6 +29,7 @@ from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
 from bythebook.ingestion.progress import IngestionEvent, IngestReport, Mode
+from bythebook.ingestion.readings import FileReader, ReadingStore
 from bythebook.ingestion.records import Records
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search
@@ -103,7 +104,8 @@ class Library:
 
     async def problems(self, book_id: str = "small") -> tuple[BrokenInvariant, ...]:
         state = await self.search.book(book_id)
-        return (await inspect_book(self.index, self.records, state)).problems
+        reader = FileReader(root=Path(state.source_root), limit_bytes=1_000_000, store=ReadingStore(None))
+        return (await inspect_book(self.index, self.records, state, reader)).problems
 
     async def snapshot(self) -> dict[str, Any]:
         """All that every book holds: points, vectors, terms, records. Without times, versions and the collections' names."""

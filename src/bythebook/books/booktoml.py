@@ -10,12 +10,12 @@ from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
 
-from bythebook.books.book_id import default_id
-from bythebook.books.discovery import read_beside
+from bythebook.books.book_id import default_id, slug
+from bythebook.books.discovery import read_beside, require_book
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.markdown import first_heading
 from bythebook.books.model import BOOK_ID, SITE_STYLES, Book, BookWarning, SiteStyle
-from bythebook.errors import InvalidBook, NotFound
+from bythebook.errors import InvalidBook
 
 FILE_NAME = "book.toml"
 LARGEST = LONGEST_TOML
@@ -30,11 +30,8 @@ FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", 
 
 def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[BookWarning, ...]]:
     """Returns the book in the folder `root`. What `book.toml` does not say is taken from the folder itself."""
-    if not root.exists():
-        raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
-    if not root.is_dir():
-        raise InvalidBook(f"{root} is a file, not a folder; give the folder that holds the book's lessons.")
-    source = _source(root)
+    require_book(root)
+    source = _source(root) if root.is_dir() else None
     values = _Values(root / FILE_NAME, source) if source is not None else None
     book = values.book(root) if values else _undeclared(root)
     if book_id is not None:
@@ -146,13 +143,15 @@ def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[Bo
 
 
 def _undeclared(root: Path) -> Book:
+    if root.is_file():
+        return Book(book_id=slug(root.stem) or "book", title=re.sub(r"[-_ ]+", " ", root.stem).strip() or "Book")
     title = _front_title(root)
     return Book(book_id=default_id(root, title), title=title)
 
 
 def declares_id(root: Path) -> bool:
     """Whether the book itself says what it is called, so that its folder's name has no say."""
-    source = _source(root)
+    source = _source(root) if root.is_dir() else None
     return source is not None and bool(_Values(root / FILE_NAME, source).text("book_id", ""))
 
 

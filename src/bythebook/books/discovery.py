@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bythebook.books.formats.readers import SUFFIXES
 from bythebook.books.model import BookWarning
 from bythebook.errors import InvalidBook, NotFound
 
-SUFFIXES = (".md", ".mdx", ".markdown")
 SKIPPED_FOLDERS = frozenset({"node_modules", "build", "dist", "_build", "site-packages"})
 
 
@@ -26,15 +26,29 @@ class SourceFile:
 def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:
     """Returns every lesson below `root`, sorted by path, and warnings about skipped files that an author may have meant as
     lessons."""
-    if not root.exists():
-        raise NotFound(f"There is no folder {root}; give the folder that holds the book's lessons.")
-    if not root.is_dir():
-        raise InvalidBook(f"{root} is a file, not a folder; give the folder that holds the book's lessons.")
+    require_book(root)
+    if root.is_file():
+        return (SourceFile(path=root.name, size=root.stat().st_size),), ()
     walk = _Walk(root)
     files = sorted(walk.files(str(root), ""), key=lambda file: file.path)
     if not files:
         raise InvalidBook(f"{root} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
     return tuple(files), tuple(walk.warnings)
+
+
+def require_book(root: Path) -> None:
+    """A book is a folder of lessons, or one file."""
+    if not root.exists():
+        raise NotFound(
+            f"There is no file or folder {root}; give the folder that holds the book's lessons, or the book's one file."
+        )
+    if not root.is_dir() and not root.name.lower().endswith(SUFFIXES):
+        raise InvalidBook(f"{root} is no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
+
+
+def folder_of(root: Path) -> Path:
+    """The folder that paths of lessons are counted from: of a book that is one file, the one it lies in."""
+    return root.parent if root.is_file() else root
 
 
 class _Walk:
@@ -110,7 +124,7 @@ def _writable_as_text(path: str) -> bool:
 def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> bytes:
     """Reads the bytes of one lesson."""
     try:
-        with (root / path).open("rb") as file:
+        with (folder_of(root) / path).open("rb") as file:
             raw = file.read(limit_bytes + 1)
     except FileNotFoundError as error:
         raise InvalidBook(f"{path} vanished while the book was read; run the ingestion again.") from error

@@ -21,6 +21,7 @@ from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
 from bythebook.books.markdown import first_heading
 from bythebook.books.model import Book, BookWarning, Chunk, ChunkSection, Lesson, Place, chunk_id, parent_id, sha256
 from bythebook.books.place import PlaceReader, is_index, read_path
+from bythebook.books.source_places import Reading, marks_within
 from bythebook.errors import InvalidBook
 
 SHORTEST_TEXT = 10
@@ -66,14 +67,24 @@ def read_claim(book: Book, path: str, source: str) -> Claim:
     return Claim(place=place, title=title, warnings=tuple(reader.warnings), front=front)
 
 
-def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Claim, id_base: str, chapter_title: str) -> Lesson:
+def read_lesson(
+    book: Book,
+    path: str,
+    source: str,
+    *,
+    file_hash: str,
+    claim: Claim,
+    id_base: str,
+    chapter_title: str,
+    reading: Reading | None = None,
+) -> Lesson:
     """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. What a
-    claim from an earlier run lacks is read here."""
+    claim from an earlier run lacks is read here. `reading`: where `source` is one of another format."""
     read = claim if claim.front else read_claim(book, path, source)
     front = read.front or Frontmatter()
     page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
-    title = claim.title or humanised(path.rpartition("/")[2])
-    url = page_url(book, path, front.values)
+    title = claim.title or (reading and reading.title) or humanised(path.rpartition("/")[2])
+    url = page_url(book, reading.file if reading else path, front.values)
     lesson = Lesson(
         source_file=path,
         file_hash=file_hash,
@@ -82,9 +93,9 @@ def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Cl
         chapter_title=chapter_title,
         parent_doc_id=parent_id(book.book_id, id_base),
         chunks=(),
-        warnings=read.warnings,
+        warnings=(*read.warnings, *(_warning(path, said) for said in (reading.warnings if reading else ()))),
     )
-    lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url))
+    lesson = replace(lesson, chunks=_chunks(book, lesson, page, id_base, url, reading))
     if len(lesson.chunks) == 1 and len(lesson.chunks[0].text) < SHORTEST_TEXT:
         message = f"the lesson holds fewer than {SHORTEST_TEXT} characters of text."
         line = lesson.chunks[0].span.first_line
@@ -93,7 +104,11 @@ def read_lesson(book: Book, path: str, source: str, *, file_hash: str, claim: Cl
     return lesson
 
 
-def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> tuple[Chunk, ...]:
+def _warning(path: str, message: str) -> BookWarning:
+    return BookWarning(source_file=path, line=0, field="text", message=message)
+
+
+def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str, reading: Reading | None) -> tuple[Chunk, ...]:
     pieces = cut_page(page)
     texts = [page.source[piece.span.start : piece.span.end] for piece in pieces]
     hashes = [sha256(text) for text in texts]
@@ -102,7 +117,8 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
     for content_hash in hashes:
         seen[content_hash] += 1
         ids.append(chunk_id(book.book_id, id_base, content_hash, seen[content_hash]))
-    anchors = _anchors(book, page)
+    anchors = _given_anchors(page, reading) or _anchors(book, page)
+    marks = reading.marks if reading else ()
     chunks = []
     for index, (piece, text, content_hash) in enumerate(zip(pieces, texts, hashes, strict=True)):
         path, anchor = _section(lesson.title, piece, anchors)
@@ -135,9 +151,16 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str) -> t
                 source_url=_address(url, anchor),
                 span=piece.span,
                 sections=sections,
+                marks=marks_within(marks, piece.span.start, piece.span.end),
             )
         )
     return tuple(chunks)
+
+
+def _given_anchors(page: Page, reading: Reading | None) -> list[str]:
+    """Those of the author's file, where it has one for each heading that was read."""
+    given = reading.anchors if reading and reading.anchors else ()
+    return [*given] if len(given) == len(page.headings) else []
 
 
 def _anchors(book: Book, page: Page) -> list[str]:

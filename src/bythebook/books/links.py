@@ -16,7 +16,9 @@ from bythebook.books.markdown import HEADING_ID
 from bythebook.books.model import Book, SiteStyle
 
 UNRESERVED = "!$&'()*+,;=:@~"
-EXTENSION = re.compile(r"\.(?:md|mdx|markdown)$", re.IGNORECASE)
+EXTENSION = re.compile(r"\.(?:md|mdx|markdown|qmd|rmd|ipynb|x?html?|rst|adoc|asciidoc|docx|epub|pdf)$", re.IGNORECASE)
+AS_IT_IS = (".html", ".htm", ".xhtml", ".pdf", ".epub", ".docx")
+"""Files that a site builder does not build anything from."""
 VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")
 NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*([^-_.\s].*)")
 PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
@@ -26,6 +28,8 @@ def page_url(book: Book, path: str, frontmatter: Mapping[str, Any]) -> str:
     """Returns the lesson's address. Without a base_url it is relative to the site's root."""
     stem = EXTENSION.sub("", path)
     folder, _, name = stem.rpartition("/")
+    if path.lower().endswith(AS_IT_IS):
+        return _join(book, path)
     if book.site == "docusaurus":
         return _join(book, _docusaurus(folder, name, frontmatter))
     if book.site == "mkdocs":

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from bythebook.books.source_places import SourceMark, SourcePlace, mark_at
+
 Proficiency = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
 Layer = Literal["L1", "L2", "L3", "L4"]
 SiteStyle = Literal["docusaurus", "mkdocs", "mdbook", "plain"]
@@ -25,6 +27,7 @@ ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 TOKENS_PER_WORD = 1.3
 CHUNKER_VERSION = 2
 """Of the way lessons are cut and linked. Here and not beside the chunker, because a search checks it and cuts nothing."""
+LINE_END = re.compile(r"\r\n?|\n")
 BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -130,11 +133,27 @@ class Chunk:
     span: Span
     sections: tuple[ChunkSection, ...] = ()
     """In order, where the chunk holds several: small ones are joined. `heading_path` and the rest name the one that leads."""
+    marks: tuple[SourceMark, ...] = ()
+    """Where pieces of the text stand in the author's file, where that is not Markdown: then `span` is one of the reading."""
+
+    def mark_at(self, start: int) -> SourceMark:
+        """Where this character of the text stands in the author's file."""
+        if self.marks:
+            return mark_at(self.marks, start)
+        line = self.span.first_line + len(LINE_END.findall(self.text, 0, start))
+        place = SourcePlace(file=self.source_file, kind="line", number=line)
+        return SourceMark(start=start, end=len(self.text), place=place)
 
     def section_at(self, start: int) -> ChunkSection:
         """The section that this character of the text stands in."""
         within = [section for section in self.sections if section.start <= start]
         return within[-1] if within else ChunkSection(start=0, heading_path=self.heading_path, source_url=self.source_url)
+
+    def words_placed(self) -> tuple[int, int]:
+        """How many of the words that come from the author's file stand in it character for character, and how many there are.
+        Of Markdown, which is that file, none are counted."""
+        counts = [(mark.exact, len(self.text[mark.start : mark.end].split())) for mark in self.marks]
+        return sum(words for exact, words in counts if exact), sum(words for _, words in counts)
 
     @property
     def word_count(self) -> int:

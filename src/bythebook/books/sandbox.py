@@ -45,10 +45,13 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCall(Generic[Given]):
-    """A call to be done in the child, and how many characters it reads."""
+    """A call to be done in the child, and how many characters it reads. `seconds` and `most_bytes` are its limits where those of
+    a text of so many characters do not suit."""
 
     call: partial[Given]
     characters: int
+    seconds: float | None = None
+    most_bytes: int | None = None
 
 
 class Sandbox:
@@ -82,9 +85,7 @@ class Sandbox:
     def _exchange(self, batch: Sequence[SandboxCall[T]]) -> list[T | Unreadable] | Unreadable:
         if self._closed:
             return Unreadable(reason="was not read, because the program is ending; run it again")
-        characters = sum(one.characters for one in batch)
-        seconds = self._seconds + SECONDS_EACH_MILLION * characters / 1_000_000
-        most_bytes = self._least_bytes + BYTES_EACH_CHARACTER * characters
+        seconds, most_bytes = self._limits(batch)
         child = self._started()
         assert child.stdin
         assert child.stdout
@@ -96,6 +97,15 @@ class Sandbox:
         if found is None:
             return Unreadable(reason=_cause(self._end(), seconds))
         return list(found)
+
+    def _limits(self, batch: Sequence[SandboxCall[T]]) -> tuple[float, int]:
+        characters = sum(one.characters for one in batch if one.most_bytes is None)
+        own_seconds = sum(one.seconds for one in batch if one.seconds is not None)
+        own_bytes = max((one.most_bytes for one in batch if one.most_bytes is not None), default=0)
+        seconds = SECONDS_EACH_MILLION * characters / 1_000_000 + own_seconds
+        return seconds + (0 if own_seconds else self._seconds), max(
+            self._least_bytes + BYTES_EACH_CHARACTER * characters, own_bytes
+        )
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None:
@@ -175,7 +185,7 @@ def read_calls() -> None:
             seconds, most_bytes, calls = asked
             _limit_memory(most_bytes)
             faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
-            found = [_attempt(call) for call in calls]
+            found = [attempt(call) for call in calls]
             faulthandler.cancel_dump_traceback_later()
             try:
                 _send(pipe, found)
@@ -183,7 +193,8 @@ def read_calls() -> None:
                 os._exit(OUT_OF_MEMORY)
 
 
-def _attempt(call: partial[Any]) -> Any:
+def attempt(call: partial[Any]) -> Any:
+    """What the call gives, or an Unreadable."""
     try:
         return call()
     except BookError as error:

@@ -9,6 +9,7 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, run_with_resources, to_json
 
 if TYPE_CHECKING:
+    from bythebook.cli.output.console import Console
     from bythebook.ingestion.integrity import Inspection
     from bythebook.operations.runner import OperationRunner
     from bythebook.wiring.author import Resources
@@ -45,6 +46,7 @@ def _print(inspection: Inspection) -> None:
     size = f"{inspection.lessons:,} lessons, {inspection.chunks:,} chunks"
     if not inspection.problems:
         console.print(f"[green]✓[/] [bold]{inspection.book_id}[/]  {size}: every invariant holds")
+        _print_places(console, inspection)
         return
     console.print(f"[red]✗[/] [bold]{inspection.book_id}[/]  {size}: {len(inspection.problems):,} problems")
     for rule, group in groupby(inspection.problems, key=lambda problem: problem.rule):
@@ -54,4 +56,17 @@ def _print(inspection: Inspection) -> None:
             console.print(f"    {escape(problem.source_file or 'the book')}: {escape(problem.detail)}", soft_wrap=True)
         if len(problems) > PROBLEMS_SHOWN:
             console.print(f"    [dim]and {len(problems) - PROBLEMS_SHOWN:,} more; --json lists them all[/]")
+    _print_places(console, inspection)
     console.print("\n  Repair it with: bythebook ingest FOLDER --mode full")
+
+
+def _print_places(console: Console, inspection: Inspection) -> None:
+    from rich.markup import escape
+
+    if inspection.words_read:
+        share = 100 * inspection.words_exact / inspection.words_read
+        console.print(f"  {share:.1f} % of {inspection.words_read:,} words stand in the author's files, character for character")
+    for file in inspection.changed_files:
+        console.print(
+            f"  {escape(file)} is gone or has changed since it was ingested; run: bythebook ingest FOLDER", soft_wrap=True
+        )

@@ -9,6 +9,7 @@ import typer
 from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
 
 if TYPE_CHECKING:
+    from bythebook.books.model import Chunk
     from bythebook.operations.runner import OperationRunner
     from bythebook.retrieval.context import Context
     from bythebook.wiring.reader import Library
@@ -40,10 +41,18 @@ def run(
     console.print()
     console.print(where(context.chunk))
     console.print(course(context.chunk))
-    console.print(
-        f"[dim]{escape(context.chunk.source_file)}, lines {context.chunk.span.first_line}-{context.chunk.span.last_line}[/]\n"
-    )
+    console.print(f"[dim]{escape(context.chunk.source_file)}, {escape(_stretch(context.chunk))}[/]\n")
     for name, chunk in (("before", context.prev), ("this chunk", context.chunk), ("after", context.next)):
         console.rule(f"[dim]{name}[/]", align="left")
         style = "" if chunk is context.chunk else "dim"
         console.print(chunk.text if chunk else "(the lesson ends here)", style=style, markup=False)
+
+
+def _stretch(chunk: Chunk) -> str:
+    """From where to where the chunk stands in the author's file."""
+    from bythebook.books.source_places import where
+
+    if not chunk.marks:
+        return f"lines {chunk.span.first_line}-{chunk.span.last_line}"
+    first, last = where(chunk.marks[0].place), where(chunk.marks[-1].place)
+    return first if first == last else f"{first} to {last}"

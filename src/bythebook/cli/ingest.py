@@ -32,7 +32,7 @@ class IngestMode(StrEnum):
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="The book: a folder of Markdown or MDX lessons.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The book: a folder of lessons, or one file.", show_default=False)],
     mode: Annotated[
         IngestMode,
         typer.Option(
@@ -184,6 +184,9 @@ def print_report(report: IngestReport) -> None:
     )
     table.add_row(f"{report.chunks_created:,}", f"chunks {verb}added, {report.chunks_deleted:,} {verb}removed")
     table.add_row(f"{report.chunks_embedded:,}", f"texts {verb}embedded [dim](the rest came from the cache)[/]")
+    if report.words_read:
+        share = f"{100 * report.words_exact / report.words_read:.1f} %"
+        table.add_row(share, f"of {report.words_read:,} words found again in the files, character for character")
     if not report.dry_run:
         table.add_row(f"{report.total_chunks:,}", f"chunks in the index [dim]({report.duration_seconds:.1f} s)[/]")
     console.print(table)

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.books.booktoml import read_book
-from bythebook.books.discovery import read_source
-from bythebook.books.lesson import decode, read_lesson
+from bythebook.books.lesson import read_lesson
 from bythebook.books.model import Book, Chunk
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, Usage
 from bythebook.errors import BookError
 from bythebook.evaluation.cases import Case
 from bythebook.grounding.citations import Checker, Supported
 from bythebook.grounding.judgement import Judge
-from bythebook.ingestion.plan import make_plan
+from bythebook.ingestion.plan import PlannedTexts, make_plan
+from bythebook.ingestion.readings import FileReader, ReadingStore
 from bythebook.retrieval.evidence import Evidence
 
 ANSWERABLE, UNANSWERABLE = 9, 3
@@ -80,15 +80,19 @@ def trial_questions(folder: Path, cases: Sequence[Case]) -> tuple[list[TrialQues
 def _chunks(folder: Path) -> tuple[Book, list[Chunk]]:
     book, _ = read_book(folder)
     chunks: list[Chunk] = []
-    for page in make_plan(folder, book, {}, limit_bytes=LARGEST_FILE).pages:
+    texts, store = PlannedTexts(), ReadingStore(None)
+    reader = FileReader(root=folder, limit_bytes=LARGEST_FILE, store=store)
+    for page in make_plan(folder, book, {}, limit_bytes=LARGEST_FILE, texts=texts, store=store).pages:
+        reading = texts.take(page.path) or reader.again(page.path, page.file).text()
         lesson = read_lesson(
             book,
             page.path,
-            decode(read_source(folder, page.path), page.path),
+            reading.text,
             file_hash=page.file_hash,
             claim=page.claim,
             id_base=page.id_base,
             chapter_title=page.chapter_title,
+            reading=reading,
         )
         chunks += lesson.chunks
     return book, chunks

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
+from urllib.parse import quote as quote_url
 
-from bythebook.books.model import Chunk, Span
+from bythebook.books.links import UNRESERVED
+from bythebook.books.model import LINE_END, Chunk, Span
+from bythebook.books.source_places import SourcePlace, where
 from bythebook.grounding.amounts import quoted_otherwise
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import ReadText, read
@@ -22,7 +24,6 @@ from bythebook.retrieval.evidence import Evidence
 BLOCKS = ("code", "table", "maths")
 NEAR = 0.4
 """The share of a sentence's words that the nearest words of the book must have, where the drafter names none itself."""
-LINE_END = re.compile(r"\r\n?|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,9 @@ class Citation:
     page_title: str
     quote: str
     span: Span
+    where: str = ""
+    """The place in words: "line 137", "p. 42", "cell 12, line 3". Answers that an earlier version stored have none."""
+    place: SourcePlace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,11 +257,11 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
 
 
 def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citation:
-    quote, section = chunk.text[start:end], chunk.section_at(start)
+    quote, section, mark = chunk.text[start:end], chunk.section_at(start), chunk.mark_at(start)
     first_line = chunk.span.first_line + len(LINE_END.findall(chunk.text, 0, start))
     return Citation(
         label=evidence.label,
-        source_url=section.source_url,
+        source_url=_address(section.source_url, mark.place.fragment),
         chapter=f"Chapter {chunk.chapter}: {chunk.chapter_title}" if chunk.chapter_title else "",
         section=section.title or "",
         score=evidence.score,
@@ -273,4 +277,11 @@ def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citatio
             first_line=first_line,
             last_line=first_line + len(LINE_END.findall(quote)),
         ),
+        where=where(mark.place, exact=mark.exact),
+        place=mark.place,
     )
+
+
+def _address(section_url: str, fragment: str) -> str:
+    """The link to the place itself, where that is nearer than its heading: the page of a PDF, an element with an id."""
+    return f"{section_url.partition('#')[0]}#{quote_url(fragment, safe=UNRESERVED)}" if fragment else section_url

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.model import Chunk, ChunkSection, Span
+from bythebook.books.source_places import pack_marks, unpack_marks
 from bythebook.index.vectors import ChunkText, IndexedChunk, Terms
 
 
@@ -66,7 +67,7 @@ INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
 )
 
 # What a chunk holds as it is; its id is the point's own, its span and heading path are flattened below.
-_PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path", "sections"})
+_PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path", "sections", "marks"})
 _TIMES = ("created_at", "updated_at", "embedded_at")
 _OUTLANDISH = re.compile(r"[^\w\x00-\xff]")
 """Dashes and quotes beyond Latin-1: no word has them, and a text without them takes half the memory."""
@@ -90,6 +91,8 @@ def to_payload(indexed: IndexedChunk) -> dict[str, Any]:
         "version": indexed.version,
         "embedding_model": indexed.embedding_model,
     }
+    if chunk.marks:
+        payload["marks"] = pack_marks(chunk.marks)
     payload |= {name: getattr(indexed, name).isoformat() for name in _TIMES}
     return payload
 
@@ -111,7 +114,14 @@ def from_payload(
     plain = {name: payload[name] for name in _PLAIN}
     times = {name: datetime.fromisoformat(payload[name]) for name in _TIMES}
     return IndexedChunk(
-        chunk=Chunk(id=point_id, span=span, heading_path=tuple(payload["heading_path"]), sections=_sections(payload), **plain),
+        chunk=Chunk(
+            id=point_id,
+            span=span,
+            heading_path=tuple(payload["heading_path"]),
+            sections=_sections(payload),
+            marks=unpack_marks(payload.get("marks") or ()),
+            **plain,
+        ),
         version=payload["version"],
         embedding_model=payload["embedding_model"],
         embedding=embedding,

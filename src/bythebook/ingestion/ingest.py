@@ -34,6 +34,7 @@ from bythebook.ingestion.identity import check_removal, identify
 from bythebook.ingestion.parser import Parsed, Parser, record_of
 from bythebook.ingestion.plan import Plan, PlannedTexts, make_plan
 from bythebook.ingestion.progress import IngestionRun, IngestReport, Mode, Tally, Tell, nobody
+from bythebook.ingestion.readings import ReadingStore
 from bythebook.ingestion.records import Records
 
 WINDOW_CHUNKS = 256
@@ -55,11 +56,14 @@ class Ingestion:
         folder: Path | None = None,
         spread: Spread | None = None,
         sandbox: Sandbox | None = None,
+        readings: Path | None = None,
     ) -> None:
         """`folder`: where the index lies, when it is on this machine. `spread`: who parses and embeds, when others do.
-        `sandbox`: the child process that reads lessons; without one they are read here."""
+        `sandbox`: the child process that reads lessons; without one they are read here. `readings`: where those of other formats
+        than Markdown are kept."""
         self._spread = spread
         self._sandbox = sandbox
+        self._store = ReadingStore(readings)
         self._slots = spread.slots if spread else 1
         self._index = index
         self._records = records
@@ -106,6 +110,7 @@ class Ingestion:
             limit_bytes=self._max_file_bytes,
             sandbox=self._sandbox,
             texts=texts,
+            store=self._store,
         )
         if not plan.pages:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
@@ -169,6 +174,7 @@ class Ingestion:
             spread=self._spread,
             sandbox=self._sandbox,
             texts=run.texts,
+            store=self._store,
         )
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:

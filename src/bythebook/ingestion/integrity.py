@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,11 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bythebook.books.chunker import CAP
+from bythebook.books.discovery import SourceFile
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Chunk, chunk_id, parent_id, sha256
+from bythebook.books.source_places import where
 from bythebook.books.token_size import size
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
+from bythebook.ingestion.readings import FileReader
 from bythebook.ingestion.records import Records
 
 MIN_CHARACTERS = 10
@@ -36,9 +40,14 @@ class Inspection:
     lessons: int
     chunks: int
     problems: tuple[BrokenInvariant, ...]
+    words_exact: int = 0
+    words_read: int = 0
+    """Of lessons that are not Markdown: words found in the author's files character for character, and all words."""
+    changed_files: tuple[str, ...] = ()
+    """Files that are gone, or say something else than when they were ingested: nothing can be held against them."""
 
 
-async def inspect_book(index: VectorIndex, records: Records, state: IngestionState) -> Inspection:
+async def inspect_book(index: VectorIndex, records: Records, state: IngestionState, reader: FileReader) -> Inspection:
     manifest = (await index.collections())[state.collection_name]
     recorded = await records.records(state.book_id, state.collection_name)
     problems: list[BrokenInvariant] = []
@@ -49,12 +58,45 @@ async def inspect_book(index: VectorIndex, records: Records, state: IngestionSta
     for source_file, chunks in lessons.items():
         problems.extend(_chain_problems(source_file, chunks))
     problems.extend(_record_problems(state, await records.book(state.book_id), recorded, lessons))
+    misplaced, changed = await asyncio.to_thread(_place_problems, reader, recorded, lessons)
+    problems.extend(misplaced)
+    placed = [chunk.words_placed() for chunks in lessons.values() for chunk in chunks]
     return Inspection(
         book_id=state.book_id,
         lessons=len(recorded),
         chunks=sum(len(chunks) for chunks in lessons.values()),
         problems=tuple(sorted(problems, key=lambda problem: (problem.rule, problem.source_file, problem.detail))),
+        words_exact=sum(exact for exact, _ in placed),
+        words_read=sum(words for _, words in placed),
+        changed_files=tuple(changed),
     )
+
+
+def _place_problems(
+    reader: FileReader, recorded: Mapping[str, IngestionRecord], lessons: Mapping[str, list[Chunk]]
+) -> tuple[list[BrokenInvariant], list[str]]:
+    """Every exact mark held against the author's file, and the files where that cannot be done."""
+    by_file: dict[str, dict[str, list[Chunk]]] = defaultdict(dict)
+    for path, chunks in lessons.items():
+        if chunks[0].marks:
+            by_file[chunks[0].marks[0].place.file][path] = chunks
+    problems, changed = [], []
+    for file, held in by_file.items():
+        now = {lesson.path: lesson.file_hash for lesson in reader.read([SourceFile(path=file, size=1)], [])}
+        if any(path in recorded and now.get(path) != recorded[path].file_hash for path in held):
+            changed.append(file)
+            continue
+        marks = [(path, chunk, mark) for path, chunks in held.items() for chunk in chunks for mark in chunk.marks if mark.exact]
+        wrong = reader.misplaced(file, [(chunk.text[mark.start : mark.end], mark.place) for _, chunk, mark in marks])
+        problems += [
+            BrokenInvariant(
+                rule="text stands at its place in the author's file",
+                source_file=marks[index][0],
+                detail=f"chunk {marks[index][1].chunk_index}, {where(marks[index][2].place)}",
+            )
+            for index in wrong
+        ]
+    return problems, changed
 
 
 def _chunk_problems(

@@ -1,4 +1,4 @@
-"""Lessons read and cut into chunks: here, by a child process, or by an executor's workers. The files are always read here."""
+"""Lessons read and cut into chunks: here, by a child process, or by an executor's workers. The files are always opened here."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from bythebook.books.discovery import file_hash, read_source
-from bythebook.books.lesson import decode, read_lesson
+from bythebook.books.lesson import read_lesson
 from bythebook.books.model import Book, Lesson
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
+from bythebook.books.source_places import Reading
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook
 from bythebook.index.state import IngestionRecord
-from bythebook.ingestion.plan import Failure, PlannedLesson, PlannedTexts, failure_of
+from bythebook.ingestion.plan import Failure, PlannedLesson, PlannedTexts
 from bythebook.ingestion.progress import Tally
+from bythebook.ingestion.readings import FileReader, ReadingStore, failure_of
 
 Parsed = tuple[PlannedLesson, Lesson]
 LESSONS_PER_SLOT = 8
@@ -29,7 +30,7 @@ class LessonSource:
     """A lesson's text as the plan saw it, or as it was just read."""
 
     page: PlannedLesson
-    text: str
+    reading: Reading
     file_hash: str
 
 
@@ -44,6 +45,7 @@ class Parser:
     spread: Spread | None = None
     sandbox: Sandbox | None = None
     texts: PlannedTexts = field(default_factory=PlannedTexts)
+    store: ReadingStore = field(default_factory=lambda: ReadingStore(None))
 
     def window(self, pages: Iterator[PlannedLesson], tally: Tally, *, chunks: int) -> list[Parsed]:
         """The next lessons, until they have so many chunks."""
@@ -72,10 +74,11 @@ class Parser:
         return parsed
 
     def _source(self, page: PlannedLesson) -> LessonSource:
-        if (text := self.texts.take(page.path)) is not None:
-            return LessonSource(page=page, text=text, file_hash=page.file_hash)
-        raw = read_source(self.root, page.path, limit_bytes=self.limit_bytes)
-        return LessonSource(page=page, text=decode(raw, page.path), file_hash=file_hash(raw))
+        if (reading := self.texts.take(page.path)) is not None:
+            return LessonSource(page=page, reading=reading, file_hash=page.file_hash)
+        reader = FileReader(root=self.root, limit_bytes=self.limit_bytes, sandbox=self.sandbox, store=self.store)
+        lesson = reader.again(page.path, page.file)
+        return LessonSource(page=page, reading=lesson.text(), file_hash=lesson.file_hash)
 
     def _parsed(self, read: list[LessonSource]) -> Sequence[Lesson | Unreadable]:
         """By workers, dealt out like cards and gathered in order; or by the child."""
@@ -102,13 +105,14 @@ def _reading(book: Book, source: LessonSource) -> SandboxCall[Lesson]:
         read_lesson,
         book,
         page.path,
-        source.text,
+        source.reading.text,
         file_hash=source.file_hash,
         claim=claim,
         id_base=page.id_base,
         chapter_title=page.chapter_title,
+        reading=source.reading,
     )
-    return SandboxCall(call=call, characters=len(source.text))
+    return SandboxCall(call=call, characters=len(source.reading.text))
 
 
 def record_of(book: Book, parsed: Parsed, now: datetime) -> IngestionRecord:

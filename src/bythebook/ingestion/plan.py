@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bythebook.books.discovery import SourceFile, discover, file_hash, read_source
-from bythebook.books.lesson import Claim, chapter_titles, decode, read_categories, read_claim
+from bythebook.books.discovery import SourceFile, discover
+from bythebook.books.lesson import Claim, chapter_titles, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
+from bythebook.books.source_places import Reading
 from bythebook.errors import InvalidBook
 from bythebook.index.state import Failure as Failure
 from bythebook.index.state import IngestionRecord
+from bythebook.ingestion.readings import FileReader, ReadingStore, ReadLesson, failure_of
 
 RECORD_VERSION = 2
 """What is stored beside a chunk's text; 2: the sections within it. Lessons with another are stored again, not embedded again."""
@@ -28,15 +30,15 @@ class PlannedTexts:
     lesson: it need not fit into memory."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, Reading] = {}
         self._room = KEPT_CHARACTERS
 
-    def keep(self, path: str, text: str) -> None:
-        if len(text) <= self._room:
-            self._texts[path] = text
-            self._room -= len(text)
+    def keep(self, reading: Reading) -> None:
+        if len(reading.text) <= self._room:
+            self._texts[reading.source_file] = reading
+            self._room -= len(reading.text)
 
-    def take(self, path: str) -> str | None:
+    def take(self, path: str) -> Reading | None:
         return self._texts.pop(path, None)
 
 
@@ -45,6 +47,8 @@ class PlannedLesson:
     """A lesson as the plan sees it: which file, what it says it is, what its ids are made from."""
 
     path: str
+    file: str
+    """The author's file, which has this lesson and maybe others."""
     size: int
     file_hash: str
     claim: Claim
@@ -83,6 +87,7 @@ def make_plan(
     limit_bytes: int,
     sandbox: Sandbox | None = None,
     texts: PlannedTexts | None = None,
+    store: ReadingStore | None = None,
 ) -> Plan:
     """Document D's get_changed_files, with one thing added: a lesson is also modified when what surrounds it changed
     (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so. What is read of
@@ -90,9 +95,10 @@ def make_plan(
     texts = texts or PlannedTexts()
     files, links = discover(root)
     failures = [Failure(source_file=link.source_file, reason=link.message) for link in links]
-    claims: dict[str, tuple[SourceFile, str, Claim]] = {}
+    claims: dict[str, tuple[ReadLesson, Claim]] = {}
+    reader = FileReader(root=root, limit_bytes=limit_bytes, sandbox=sandbox, store=store or ReadingStore(None))
     for some in _by_size(files):
-        read = _Claims(root=root, book=book, known=known, limit_bytes=limit_bytes, sandbox=sandbox, texts=texts)
+        read = _Claims(book=book, known=known, reader=reader, sandbox=sandbox, texts=texts)
         claims |= read.claims(some, failures)
     kept = {path: known[path].place for path in known if path not in claims and _within(path, failures)}
     pages, clashes = _pages(root, book, claims, kept)
@@ -103,7 +109,7 @@ def make_plan(
         modified=tuple(page.path for page in pages if page.path in known and known[page.path].fingerprint != page.fingerprint),
         deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
         kept=tuple(sorted(kept)),
-        failures=tuple(failures),
+        failures=tuple(sorted(failures, key=lambda failure: failure.source_file)),
         warnings=(*book_warnings, *clashes),
     )
 
@@ -128,64 +134,59 @@ def _by_size(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
 class _Claims:
     """What lessons say of themselves, read by the child process where there is one."""
 
-    root: Path
     book: Book
     known: Mapping[str, IngestionRecord]
-    limit_bytes: int
+    reader: FileReader
     sandbox: Sandbox | None
     texts: PlannedTexts
 
-    def claims(self, files: Sequence[SourceFile], failures: list[Failure]) -> dict[str, tuple[SourceFile, str, Claim]]:
+    def claims(self, files: Sequence[SourceFile], failures: list[Failure]) -> dict[str, tuple[ReadLesson, Claim]]:
         """In the order of the files. A lesson that is known as it is need not be read."""
-        found: dict[str, tuple[SourceFile, str, Claim | SandboxCall[Claim]]] = {}
-        for file in files:
+        found: dict[str, tuple[ReadLesson, Claim | SandboxCall[Claim]]] = {}
+        for lesson in self.reader.read(files, failures):
             try:
-                found[file.path] = file, *self._claim(file, self.known.get(file.path))
+                found[lesson.path] = replace(lesson, reading=None, raw=b""), self._claim(lesson)
             except InvalidBook as error:
-                failures.append(Failure(source_file=file.path, reason=str(error)))
-        given = self._read([claim for _, _, claim in found.values() if isinstance(claim, SandboxCall)])
+                failures.append(Failure(source_file=lesson.path, reason=str(error)))
+        given = self._read([claim for _, claim in found.values() if isinstance(claim, SandboxCall)])
         claims = {}
-        for path, (file, digest, reading) in found.items():
+        for path, (lesson, reading) in found.items():
             claim = next(given) if isinstance(reading, SandboxCall) else reading
             if isinstance(claim, Unreadable):
                 failures.append(failure_of(path, claim))
             else:
-                claims[path] = file, digest, claim
+                claims[path] = lesson, claim
         return claims
 
-    def _claim(self, file: SourceFile, record: IngestionRecord | None) -> tuple[str, Claim | SandboxCall[Claim]]:
-        raw = read_source(self.root, file.path, limit_bytes=self.limit_bytes)
-        digest = file_hash(raw)
-        if record and record.file_hash == digest and record.fingerprint.startswith(_book_mark(self.book)):
-            return digest, Claim(place=record.place, title=record.title, warnings=())
-        source = decode(raw, file.path)
-        self.texts.keep(file.path, source)
-        return digest, SandboxCall(call=partial(read_claim, self.book, file.path, source), characters=len(source))
+    def _claim(self, lesson: ReadLesson) -> Claim | SandboxCall[Claim]:
+        record = self.known.get(lesson.path)
+        if record and record.file_hash == lesson.file_hash and record.fingerprint.startswith(_book_mark(self.book)):
+            return Claim(place=record.place, title=record.title, warnings=())
+        reading = lesson.text()
+        self.texts.keep(reading)
+        return SandboxCall(call=partial(read_claim, self.book, lesson.path, reading.text), characters=len(reading.text))
 
     def _read(self, readings: Sequence[SandboxCall[Claim]]) -> Iterator[Claim | Unreadable]:
         return self.sandbox.run(readings) if self.sandbox else (one.call() for one in readings)
 
 
-def failure_of(path: str, why: Unreadable) -> Failure:
-    return Failure(source_file=path, reason=f"{path} {why.reason}.")
-
-
 def _pages(
-    root: Path, book: Book, claims: Mapping[str, tuple[SourceFile, str, Claim]], kept: Mapping[str, Place]
+    root: Path, book: Book, claims: Mapping[str, tuple[ReadLesson, Claim]], kept: Mapping[str, Place]
 ) -> tuple[tuple[PlannedLesson, ...], list[BookWarning]]:
     """`kept`: lessons that cannot be read now but stay in the index, and keep their numbers."""
-    places = {**kept, **{path: claim.place for path, (_, _, claim) in claims.items()}}
+    places = {**kept, **{path: claim.place for path, (_, claim) in claims.items()}}
     claimed = Counter(place.numbers for place in places.values() if place.in_hierarchy)
-    titles = chapter_titles(book, {path: claim for path, (_, _, claim) in claims.items()}, read_categories(root))
+    titles = chapter_titles(book, {path: claim for path, (_, claim) in claims.items()}, read_categories(root))
     pages, clashes = [], []
-    for path, (file, digest, claim) in claims.items():
+    for path, (lesson, claim) in claims.items():
         clash = claimed[claim.place.numbers] > 1
         if clash:
             clashes.append(_clash(path, places, claimed[claim.place.numbers]))
         page = PlannedLesson(
             path=path,
-            size=file.size,
-            file_hash=digest,
+            file=lesson.file,
+            size=lesson.size,
+            file_hash=lesson.file_hash,
             claim=claim,
             id_base=claim.place.numbers if claim.place.in_hierarchy and not clash else path,
             chapter_title=titles.get(path, ""),

@@ -79,6 +79,9 @@ class IngestReport:
     failures: tuple[Failure, ...]
     stale: tuple[StaleCitation, ...] = ()
     """What kept answers quote and this run took away."""
+    words_exact: int = 0
+    words_read: int = 0
+    """Of lessons that are not Markdown: words found in the author's files character for character, and all words."""
 
     @property
     def stale_answers(self) -> int:
@@ -112,6 +115,8 @@ class Tally:
     bytes: int = 0
     lesson: str | None = None
     left: int = 0
+    words_exact: int = 0
+    words_read: int = 0
 
     def advanced(self) -> Advanced:
         return Advanced(
@@ -135,6 +140,9 @@ class Tally:
         self.chunks += len(after)
         self.files += len(parsed)
         self.warnings.extend(warning for _, lesson in parsed for warning in lesson.warnings)
+        for exact, words in (chunk.words_placed() for _, lesson in parsed for chunk in lesson.chunks):
+            self.words_exact += exact
+            self.words_read += words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,4 +196,6 @@ class IngestionRun:
             completed_at=datetime.now(UTC),
             warnings=tuple(sorted(tally.warnings, key=lambda warning: (warning.field, warning.source_file, warning.line))),
             failures=tuple(tally.failures),
+            words_exact=tally.words_exact,
+            words_read=tally.words_read,
         )

@@ -119,7 +119,7 @@ def under_roots(path: str, roots: Sequence[Path], own: Sequence[Path] | None = N
         try:
             candidate = (root / path).resolve()
             mine = own is None or any(candidate.is_relative_to(one.resolve()) for one in own)
-            if mine and candidate.is_relative_to(root.resolve()) and candidate.is_dir():
+            if mine and candidate.is_relative_to(root.resolve()) and (candidate.is_dir() or candidate.is_file()):
                 return candidate
         except (OSError, RuntimeError):  # a name longer than any, a link in a circle
             continue

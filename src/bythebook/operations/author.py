@@ -25,7 +25,10 @@ async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspecti
     if not ids:
         raise NotFound(NO_BOOK)
     states = [await resources.search.book(id) for id in ids]
-    return [await inspect_book(resources.index, resources.records, state) for state in states]
+    return [
+        await inspect_book(resources.index, resources.records, state, resources.file_reader(Path(state.source_root)))
+        for state in states
+    ]
 
 
 async def list_books(resources: Resources) -> list[str]:

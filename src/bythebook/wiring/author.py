@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bythebook.ingestion.calibrator import Calibrator
     from bythebook.ingestion.ingest import Ingestion
     from bythebook.ingestion.publisher import Publisher
+    from bythebook.ingestion.readings import FileReader
     from bythebook.ingestion.records import Records
     from bythebook.ingestion.shelf import Shelf
     from bythebook.jobs.runner import ForegroundJob, JobRunner
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from bythebook.threads.conversation import Conversation
     from bythebook.threads.review import Review
     from bythebook.threads.store import Threads
+
+READINGS = "readings"
+"""The folder, below the data folder, of what was read of files that are not Markdown."""
 
 
 class Resources(Library):
@@ -99,7 +103,15 @@ class Resources(Library):
             folder=None if self.settings.qdrant_url else self.data_dir,
             spread=self.spread,
             sandbox=self.sandbox,
+            readings=self.data_dir / READINGS,
         )
+
+    def file_reader(self, root: Path) -> FileReader:
+        """Reads the files of the book in `root` once more."""
+        from bythebook.ingestion.readings import FileReader, ReadingStore
+
+        store = ReadingStore(self.data_dir / READINGS)
+        return FileReader(root=root, limit_bytes=self.settings.max_file_bytes, sandbox=self.sandbox, store=store)
 
     @cached_property
     def sandbox(self) -> Sandbox:

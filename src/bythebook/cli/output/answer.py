@@ -65,7 +65,9 @@ def _print_source(console: Console, citations: list[Citation]) -> None:
     for citation in citations:
         quote = " ".join(citation.quote.split())
         shown = quote if len(quote) <= QUOTE_LENGTH else quote[:QUOTE_LENGTH].rsplit(None, 1)[0] + " …"
-        line = Text(f"“{shown}”", style="italic").append(f"  line {citation.span.first_line}", style="dim not italic")
+        line = Text(f"“{shown}”", style="italic").append(
+            f"  {citation.where or f'line {citation.span.first_line}'}", style="dim not italic"
+        )
         console.print(_indented(line, 6))
     _print_link(console, first.source_url, 6)
     console.print()

@@ -126,6 +126,7 @@ export class BookAnswer extends HTMLElement {
         source.quotes.push({
           quote: citation.quote,
           span: citation.span,
+          where: citation.where,
           html: sameWords(sentence, citation.quote) ? sentence.html : null,
         });
       found.set(key, source);

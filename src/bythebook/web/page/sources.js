@@ -209,9 +209,10 @@ function drawQuotes(card, source) {
   card
     .querySelector(".quotes")
     .replaceChildren(
-      ...source.quotes.map(({ quote, html }) =>
+      ...source.quotes.flatMap(({ quote, html, where }) => [
         html ? element("blockquote", { dir: "auto", html }) : element("blockquote", { dir: "auto" }, plain(quote)),
-      ),
+        where ? element("p", { class: "place" }, where) : "",
+      ]),
     );
 }
 

@@ -1,0 +1,78 @@
+"""Which reader a file has, and what a reader may cost. Readers are imported when the first file of theirs is read.
+
+A reader is a module with two functions: `read(path, raw)` gives the file's readings, and `source_texts(raw)` gives a function
+from a place to the text that stands there, found in another way than the reading was made. What an exact mark claims is held
+against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Protocol, cast
+
+from bythebook.books.markdown import readable
+from bythebook.books.source_places import Reading, SourceMark, SourcePlace, fold
+
+MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
+"""Read as they are."""
+SourceTexts = Callable[[SourcePlace], str]
+
+
+class Reader(Protocol):
+    def read(self, path: str, raw: bytes) -> tuple[Reading, ...]: ...
+    def source_texts(self, raw: bytes) -> SourceTexts: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format of lessons. A new `version` has its files read again."""
+
+    name: str
+    version: int
+    suffixes: tuple[str, ...]
+    module: str
+    largest_times: int = 1
+    """How many times the largest size of a text file such a file may have: pictures and outputs take room, and are not read."""
+    seconds: float = 60.0
+    """How long the child process may read one, beside what its size allows."""
+    most_bytes: int = 2**31
+
+    def reader(self) -> Reader:
+        return cast(Reader, import_module(f"bythebook.books.formats.{self.module}"))
+
+
+FORMATS = (Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),)
+SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes))
+
+
+def format_of(path: str) -> Format | None:
+    """None for Markdown, and for what is no lesson."""
+    name = path.lower()
+    return next((one for one in FORMATS if name.endswith(one.suffixes)), None)
+
+
+def read_file(kind: Format, path: str, raw: bytes) -> tuple[Reading, ...]:
+    """The readings of a file. A mark that claims to be exact is verified here, and is not exact if it is not."""
+    reader = kind.reader()
+    readings = reader.read(path, raw)
+    texts = reader.source_texts(raw)
+    return tuple(replace(one, marks=_verified(one.text, one.marks, texts)) for one in readings)
+
+
+def _verified(text: str, marks: Sequence[SourceMark], texts: SourceTexts) -> tuple[SourceMark, ...]:
+    return tuple(
+        replace(mark, exact=mark.exact and fold(texts(mark.place)) in _forms(text[mark.start : mark.end])) for mark in marks
+    )
+
+
+def _forms(text: str) -> tuple[str, str]:
+    """As written, for a format that is Markdown itself or code; and without its marks."""
+    return fold(text), fold(readable(text))
+
+
+def misplaced(kind: Format, raw: bytes, pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
+    """Which of these pieces of text do not stand at their places in the file."""
+    texts = kind.reader().source_texts(raw)
+    return [index for index, (text, place) in enumerate(pieces) if not any(form in fold(texts(place)) for form in _forms(text))]

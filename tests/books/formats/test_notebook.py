@@ -1,0 +1,85 @@
+"""Notebooks: every cell is read, and every line of it is found again in the file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bythebook.books.formats.notebook import read
+from bythebook.books.formats.readers import FORMATS, format_of, read_file
+from bythebook.books.source_places import Reading, where
+from bythebook.errors import InvalidBook
+
+NOTEBOOK = format_of("a.ipynb") or FORMATS[0]
+
+
+def cell(kind: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"cell_type": kind, "source": text.splitlines(keepends=True), "metadata": {}, **more}
+
+
+def notebook(*cells: dict[str, Any], **more: Any) -> bytes:
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}).encode()
+
+
+def one(raw: bytes) -> Reading:
+    (reading,) = read_file(NOTEBOOK, "a/ch2.ipynb", raw)
+    return reading
+
+
+def test_cells_become_markdown_and_know_their_lines() -> None:
+    reading = one(
+        notebook(
+            cell("markdown", "# Arms\n\nAn *elbow* bends in one plane.", id="intro"),
+            cell("code", "import arm\narm.bend(2 * 3 * 4)", outputs=[{"text": "not read"}]),
+            cell("markdown", ""),
+            cell("raw", "kept as it is"),
+        )
+    )
+    assert reading.text == (
+        "# Arms\n\nAn *elbow* bends in one plane.\n\n```python\nimport arm\narm.bend(2 * 3 * 4)\n```\n\n"
+        "```\nkept as it is\n```\n\n"
+    )
+    placed = [(reading.text[mark.start : mark.end], where(mark.place, exact=mark.exact)) for mark in reading.marks]
+    assert placed == [
+        ("# Arms", "cell 1, line 1"),
+        ("An *elbow* bends in one plane.", "cell 1, line 3"),
+        ("import arm", "cell 2, line 1"),
+        ("arm.bend(2 * 3 * 4)", "cell 2, line 2"),
+        ("kept as it is", "cell 4, line 1"),
+    ]
+    assert reading.marks[0].place.label == "intro"
+
+
+def test_the_language_of_the_code_is_the_kernel_s() -> None:
+    raw = notebook(cell("code", "x <- 1"), metadata={"language_info": {"name": "R"}})
+    assert one(raw).text == "```R\nx <- 1\n```\n\n"
+
+
+def test_a_fence_that_a_cell_leaves_open_ends_with_the_cell() -> None:
+    reading = one(notebook(cell("markdown", "```text\nopen"), cell("markdown", "## Next"), cell("code", "s = '''\n```\n'''")))
+    assert reading.text == "```text\nopen\n```\n\n## Next\n\n````python\ns = '''\n```\n'''\n````\n\n"
+
+
+def test_version_3_has_worksheets_and_heading_cells() -> None:
+    sheet = {"cells": [{"cell_type": "heading", "level": 2, "source": ["Legs"]}, {"cell_type": "code", "input": "walk()"}]}
+    reading = one(json.dumps({"worksheets": [sheet], "nbformat": 3, "metadata": {}}).encode())
+    assert reading.text == "## Legs\n\n```python\nwalk()\n```\n\n"
+    assert [where(mark.place) for mark in reading.marks] == ["cell 1, line 1", "cell 2, line 1"]
+    assert all(mark.exact for mark in reading.marks)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b'{"cells": [\n  oops', "it is not valid JSON (line 2: Expecting value); open it in Jupyter and save it again"),
+        (b"[]", "it is JSON, but not a notebook with cells"),
+        (b"\xff\xfe", "it is not UTF-8 (byte 0)"),
+        (notebook(cell("code", "  \n")), "it has no cell with text"),
+    ],
+)
+def test_what_is_no_notebook_is_said_in_a_sentence(raw: bytes, says: str) -> None:
+    with pytest.raises(InvalidBook) as said:
+        read("a.ipynb", raw)
+    assert says in str(said.value)

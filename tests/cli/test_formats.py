@@ -1,0 +1,49 @@
+"""Books that are not Markdown, brought in and asked on the command line: the citation says where in the author's own file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.books.formats.test_notebook import cell, notebook
+from tests.cli.conftest import Cli
+from tests.support.fakes.small_embedder import SmallEmbedder
+
+ELBOW = "An elbow bends in one plane and carries the forearm."
+QUESTION = "How does an elbow bend in one plane and carry the forearm?"
+KNEE = "A knee locks when the leg is straight and bears the weight."
+
+
+def test_a_notebook_is_ingested_asked_checked_and_edited(cli: Cli, folder: Path, embedder: SmallEmbedder) -> None:
+    file = folder / "joints.ipynb"
+    cells = [cell("markdown", "# Joints"), cell("code", "bend()"), cell("markdown", f"## Elbow\n\n{ELBOW}")]
+    file.write_bytes(notebook(*cells))
+    done = cli("ingest", file)
+    assert done.code == 0, done.err
+    assert "100.0 % of 15 words found again" in " ".join(done.out.split())
+    asked = json.loads(cli("ask", QUESTION, "--threshold", "0", "--format", "json").out)
+    (citation,) = asked["citations"]
+    assert (citation["quote"], citation["where"]) == (ELBOW, "cell 3, line 3")
+    assert citation["place"]["number"] == 3
+    assert f"“{ELBOW}”  cell 3, line 3" in cli("ask", QUESTION, "--threshold", "0").out
+    checked = cli("check")
+    assert checked.code == 0
+    assert "100.0 % of" in checked.out
+    embedded = len(embedder.embedded)
+    file.write_bytes(notebook(*cells, cell("markdown", f"## Knee\n\n{KNEE}")))
+    assert "joints.ipynb is gone or has changed since it was ingested" in cli("check").out
+    assert cli("ingest", file).code == 0
+    assert embedded < len(embedder.embedded)
+    assert "changed since" not in cli("check").out
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_goes_in(cli: Cli, folder: Path) -> None:
+    book = folder / "mixed"
+    book.mkdir()
+    (book / "good.ipynb").write_bytes(notebook(cell("markdown", f"# Joints\n\n{ELBOW}")))
+    (book / "broken.ipynb").write_bytes(b'{"cells": [')
+    (book / "plain.md").write_text(f"# Legs\n\n{KNEE}\n")
+    done = cli("ingest", book)
+    assert done.code == 1
+    assert "broken.ipynb cannot be read: it is not valid JSON (line 1: Expecting value)" in done.out
+    assert {one["source_file"] for one in json.loads(cli("lessons", "--json").out)} == {"good.ipynb", "plain.md"}
