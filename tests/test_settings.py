@@ -96,6 +96,8 @@ def test_sources_are_read_from_one_line(monkeypatch: pytest.MonkeyPatch) -> None
         ("BYTHEBOOK_SOURCE_ROOTS", "books"),
         ("BYTHEBOOK_GIT_SOURCES", "one=https://git.example/me/one"),
         ("BYTHEBOOK_GIT_SOURCES", "one=--upload-pack=evil#main"),
+        ("BYTHEBOOK_GIT_SOURCES", "one=ext::sh#main"),
+        ("BYTHEBOOK_GIT_SOURCES", "one=/srv/book.git#main"),
         ("BYTHEBOOK_GIT_SOURCES", "one=https://git.example/me/one#--evil"),
         ("DASK_SCHEDULER", "somewhere"),
     ],

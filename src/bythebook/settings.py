@@ -47,7 +47,8 @@ class GitSource:
 
 
 _GIT_SOURCE = re.compile(
-    r"(?P<book_id>[a-z0-9][a-z0-9._-]*)=(?P<url>[^\s#-][^\s#]*)#(?P<branch>[^\s:#-][^\s:#]*)(?::(?P<folder>[^\s:]+))?"
+    r"(?P<book_id>[a-z0-9][a-z0-9._-]*)=(?P<url>(?:(?:https?|ssh|file)://|[\w.-]+@[\w.-]+:)[^\s#]+)"
+    r"#(?P<branch>[^\s:#-][^\s:#]*)(?::(?P<folder>[^\s:]+))?"
 )
 
 
@@ -198,6 +199,8 @@ class Settings:
 
     source_roots: tuple[Path, ...] = _setting((), _folders)
     git_sources: tuple[GitSource, ...] = _setting((), _git_sources)
+    git_max_bytes: int = _setting(2_000_000_000, _number(int, 1_000_000, 1_000_000_000_000))
+    git_private: bool = _setting(False, _yes_or_no)
     github_webhook_secret: Secret | None = _setting(None, _secret, variable="GITHUB_WEBHOOK_SECRET", secret=True)
     dask_scheduler: str | None = _setting(None, _text(r"^\S+:\S+$", "an address like tcp://host:8786"), variable="DASK_SCHEDULER")
     qdrant_shard_number: int | None = _setting(None, _number(int, 1, 1000), variable="QDRANT_SHARD_NUMBER")

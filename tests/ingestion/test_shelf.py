@@ -17,6 +17,7 @@ from bythebook.index.vectors import Filters
 from bythebook.ingestion.shelf import Shelf
 from bythebook.jobs.store import Jobs
 from bythebook.threads.store import ANY_KEY, Threads
+from bythebook.web.keys import Keys
 from tests.support.hall import order_of
 from tests.support.library import Library, open_library
 from tests.support.made_turns import answer, citation, keep
@@ -34,6 +35,8 @@ def tell(folder: Path, story: Callable[[Library, Shelf], Awaitable[None]]) -> No
                 said = answer(book_id=book_id, citations=(citation(chunk_id=chunk),))
                 await keep(Threads(library.database), said, book_id=book_id)
             await Jobs(library.database).queue(order_of(folder / "one", book_id="one"))
+            for book_id in ("one", "two"):
+                await Keys(library.database).create("a reader", book_id=book_id)
             await fit(library, "one")
             cache = EmbeddingCache(library.database)
             await story(library, Shelf(index=library.index, records=library.records, cache=cache, database=library.database))
@@ -61,7 +64,9 @@ def test_a_removed_book_leaves_nothing_and_takes_nothing_with_it(folder: Path) -
     async def story(library: Library, shelf: Shelf) -> None:
         other = await library.snapshot_of("two")
         held = await shelf.remove("one")
-        assert (held.lessons, held.chunks, held.threads, held.jobs, held.keys) == (7, 17, 1, 1, 0)
+        assert (held.lessons, held.chunks, held.threads, held.jobs, held.keys) == (7, 17, 1, 1, 1)
+        bound, other_key = await Keys(library.database).list()
+        assert (bound.revoked_at is not None, other_key.revoked_at) == (True, None)
         for table in (threads, jobs, turns, cited, ingestion_records, reservations):
             assert await count(library, table, book_id="one") == 0, table.name
         assert await count(library, messages) > 0

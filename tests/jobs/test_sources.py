@@ -12,14 +12,18 @@ import pytest
 
 from bythebook.errors import InvalidInput, NotFound, Rejected
 from bythebook.jobs import model
+from bythebook.jobs.git import GitLimits
 from bythebook.jobs.sources import Sources, same_repository, shown, under_roots, without_password
 from tests.support.repository import Repository
 from tests.support.small_book import BOOK_TOML, write
 
+HERE = GitLimits(private=True)
+"""The tests' repositories are on this machine."""
 
-def fetch(folder: Path, url: str, branch: str = "main", subfolder: str = "") -> Path:
+
+def fetch(folder: Path, url: str, branch: str = "main", subfolder: str = "", limits: GitLimits = HERE) -> Path:
     source = model.Repository(url=url, branch=branch, folder=subfolder)
-    return asyncio.run(Sources(checkouts=folder / "checkouts").fetch(source))
+    return asyncio.run(Sources(checkouts=folder / "checkouts", limits=limits).fetch(source))
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -109,11 +113,14 @@ def test_git_gets_a_password_by_its_environment_and_no_command_shows_it(tmp_path
     """A git of our own says what it was started with; over HTTP it would be sent as a header."""
     said = tmp_path / "said"
     fake = write(
-        tmp_path, "bin/git", f'#!/bin/sh\necho "$@" >> {said}\necho "$GIT_CONFIG_VALUE_0 $GIT_CONFIG_KEY_0" >> {said}.env\n'
+        tmp_path,
+        "bin/git",
+        f'#!/bin/sh\necho "$@" >> {said}\necho "$GIT_CONFIG_VALUE_0 $GIT_CONFIG_KEY_0" >> {said}.env\nmkdir -p .git\n',
     )
     fake.chmod(0o755)
     source = model.Repository(url="https://host.example/me/book", branch="main")
-    sources = Sources(checkouts=tmp_path / "checkouts", addresses=("https://me:s%40cret@host.example/me/book",))
+    addresses = ("https://me:s%40cret@host.example/me/book",)
+    sources = Sources(checkouts=tmp_path / "checkouts", addresses=addresses, limits=HERE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
         asyncio.run(sources.fetch(source))
@@ -131,7 +138,7 @@ def test_what_git_started_ends_when_the_job_is_cancelled(tmp_path: Path) -> None
 
     async def story() -> int:
         source = model.Repository(url="https://host.example/x", branch="main")
-        fetching = asyncio.create_task(Sources(checkouts=tmp_path / "checkouts").fetch(source))
+        fetching = asyncio.create_task(Sources(checkouts=tmp_path / "checkouts", limits=HERE).fetch(source))
         pid = int(await asyncio.to_thread(pipe.read_text))
         fetching.cancel()
         await asyncio.wait({fetching})

@@ -71,6 +71,7 @@ def forge() -> Iterator[Forge]:
     given = {
         "source_roots": str(folder / "roots"),
         "git_sources": f"pushed={repository.url}#main",
+        "git_private": "true",
         "github_webhook_secret": SECRET,
     }
     with running(folder / "data", loopback=False, **given) as service, service.client(service.key("ingest", "chat")) as client:

@@ -93,7 +93,8 @@ def remove(
     yes: Yes = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Remove a book for good, with its fit, its embeddings, its threads and its jobs. The folder it came from stays."""
+    """Remove a book for good, with its fit, its embeddings, its threads and its jobs; keys for it alone are revoked. The folder
+    it came from stays."""
 
     async def look(resources: OperationRunner[Resources]) -> BookHoldings:
         from bythebook.operations.books import read_holdings
@@ -156,7 +157,9 @@ def _told(held: BookHoldings) -> str:
     from bythebook.cli.output.tables import counted
 
     what = [counted(held.lessons, "lesson"), counted(held.chunks, "chunk")]
-    what += [counted(number, word) for number, word in ((held.threads, "thread"), (held.jobs, "job")) if number]
+    what += [
+        counted(number, word) for number, word in ((held.threads, "thread"), (held.jobs, "job"), (held.keys, "key")) if number
+    ]
     return f"'{held.book_id}' ({held.title}): {', '.join(what)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -10,19 +11,22 @@ from sqlalchemy import Connection, delete, func, select, update
 from bythebook.database.tables import books, cited, ingestion_records, jobs, keys, reservations, threads, turns
 
 OWN_TABLES = (threads, jobs, ingestion_records, reservations, books)
-"""What goes with the book. Messages, turns and citations go with their threads; a key stays, and opens nothing."""
+"""What goes with the book. Messages, turns and citations go with their threads; a key that was for this book alone is revoked."""
 
 
 def count_rows(connection: Connection, book_id: str) -> dict[str, int]:
-    """How many threads, jobs and keys the book has."""
+    """How many threads and jobs the book has, and keys that are for it alone and not revoked."""
     counted = {"threads": threads, "jobs": jobs, "keys": keys}
     found = {name: select(func.count()).select_from(table).where(table.c.book_id == book_id) for name, table in counted.items()}
+    found["keys"] = found["keys"].where(keys.c.revoked_at.is_(None))
     return {name: int(connection.execute(statement).scalar_one()) for name, statement in found.items()}
 
 
 def delete_rows(connection: Connection, book_id: str) -> None:
     for table in OWN_TABLES:
         connection.execute(delete(table).where(table.c.book_id == book_id))
+    unrevoked = (keys.c.book_id == book_id) & keys.c.revoked_at.is_(None)
+    connection.execute(update(keys).where(unrevoked).values(revoked_at=datetime.now(UTC)))
 
 
 def rename_rows(connection: Connection, old: str, new: str, ids: Mapping[str, str]) -> None:

@@ -33,7 +33,7 @@ class BookHoldings:
     threads: int
     jobs: int
     keys: int
-    """They stay, and open nothing until the book is back."""
+    """For this book alone. They are revoked: a book that comes later under the same id is another book."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,9 @@ class JobRunner:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def take_back(self) -> None:
-        """Where this process is alone, jobs that others seem to run are dead: nobody need wait for their leases."""
+        """Where this process is alone, jobs that others seem to run are dead: nobody need wait for their leases. Checkouts of
+        books that have been removed go, on each machine when its worker starts."""
+        await asyncio.to_thread(self.sources.sweep, await self.jobs.sources())
         if self.alone:
             await self.jobs.hand_back_all(this_host(), unless_of=PROCESS)
 

@@ -1,28 +1,19 @@
-"""Where a job's book comes from: a folder on this machine, or the newest commit of a git branch. Runs git, reads no book."""
+"""Where a job's book comes from: a folder on this machine, or the newest commit of a git branch. Reads no book."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-from asyncio.subprocess import Process
+import shutil
 from base64 import b64encode
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from bythebook.errors import InvalidInput, NotFound, Rejected, StorageFailure, Unavailable
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.jobs.git import Checkout, GitLimits
 from bythebook.jobs.model import Folder, Repository, Source
-
-GIT_TIMEOUT_SECONDS = 600.0
-REFUSALS = (
-    *("Authentication failed", "could not read Username", "Permission denied"),
-    *("not found", "does not exist", "couldn't find", "does not appear to be a git repository"),
-)
-QUIET_GIT = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "LC_ALL": "C"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,57 +23,33 @@ class Sources:
 
     checkouts: Path
     addresses: tuple[str, ...] = ()
+    limits: GitLimits = field(default_factory=GitLimits)
 
     async def fetch(self, source: Source) -> Path:
         """The folder to read the book from."""
         if isinstance(source, Folder):
             return source.path
-        checkout = self.checkouts / sha256(f"{without_password(source.url)}\0{source.branch}".encode()).hexdigest()[:16]
-        await self._bring_up_to_date(checkout, source)
-        root = checkout / source.folder
-        if not await asyncio.to_thread(_is_inside, root, checkout):
-            raise NotFound(f"The repository {shown(source.url)} has no folder '{source.folder}' on branch {source.branch}.")
+        url = without_password(source.url)
+        checkout = Checkout(
+            folder=self.checkouts / _folder_name(source),
+            url=url,
+            branch=source.branch,
+            shown=shown(url),
+            credentials=self._credentials(source),
+            limits=self.limits,
+        )
+        await checkout.bring_up_to_date()
+        root = checkout.folder / source.folder
+        if not await asyncio.to_thread(_is_inside, root, checkout.folder):
+            raise NotFound(f"The repository {shown(url)} has no folder '{source.folder}' on branch {source.branch}.")
         return root
 
-    async def _bring_up_to_date(self, checkout: Path, source: Repository) -> None:
-        """Fetched by itself and then switched to, whatever happened to the branch meanwhile: it may have been force-pushed."""
-        if not (checkout / ".git").exists():
-            await asyncio.to_thread(checkout.mkdir, parents=True, exist_ok=True)
-            await self._git(checkout, source, "init", "--quiet")
-        await asyncio.to_thread((checkout / ".git" / "index.lock").unlink, missing_ok=True)  # left by a worker that was killed
-        branch = f"refs/heads/{source.branch}"
-        url = without_password(source.url)
-        await self._git(checkout, source, "fetch", "--quiet", "--depth=1", "--no-tags", "--", url, branch)
-        await self._git(checkout, source, "reset", "--quiet", "--hard", "FETCH_HEAD")
-        await self._git(checkout, source, "clean", "--quiet", "-ffdx")
-
-    async def _git(self, checkout: Path, source: Repository, *arguments: str) -> None:
-        command = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.autocrlf=false", *arguments)
-        starting = asyncio.create_task(
-            asyncio.create_subprocess_exec(
-                *command,
-                cwd=checkout,
-                env={**os.environ, **QUIET_GIT, **self._credentials(source)},
-                start_new_session=True,  # so that what git starts ends with it
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-            )
-        )
-        try:
-            async with asyncio.timeout(GIT_TIMEOUT_SECONDS):
-                process = await asyncio.shield(starting)
-                _, said = await process.communicate()
-        except FileNotFoundError as error:
-            raise StorageFailure("The program 'git' is not installed, and this book comes from a git repository.") from error
-        except TimeoutError as error:
-            raise Unavailable(
-                f"The repository {shown(source.url)} does not answer. Check its address and the network."
-            ) from error
-        finally:
-            await _end(starting)
-        if process.returncode:
-            raise _failure(source, said.decode("utf-8", "replace"))
+    def sweep(self, wanted: Iterable[Source]) -> None:
+        """Removes the checkouts that none of these sources has."""
+        kept = {_folder_name(source) for source in wanted if isinstance(source, Repository)}
+        for folder in self.checkouts.iterdir() if self.checkouts.is_dir() else ():
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _credentials(self, source: Repository) -> dict[str, str]:
         """Name and password for git, by its environment: what stands in a command is for all users of the machine to read."""
@@ -98,13 +65,8 @@ class Sources:
         }
 
 
-async def _end(starting: asyncio.Task[Process]) -> None:
-    """Ends git and all it has started, where it has not ended: also where nobody waited until it had begun."""
-    await asyncio.wait({starting})
-    if starting.exception() is None and starting.result().returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(starting.result().pid, signal.SIGKILL)
-        await starting.result().wait()
+def _folder_name(source: Repository) -> str:
+    return sha256(f"{without_password(source.url)}\0{source.branch}".encode()).hexdigest()[:16]
 
 
 def without_password(url: str) -> str:
@@ -147,12 +109,3 @@ def _plain(url: str) -> str:
 
 def _is_inside(root: Path, checkout: Path) -> bool:
     return root.is_dir() and root.resolve().is_relative_to(checkout.resolve())
-
-
-def _failure(source: Repository, said: str) -> Unavailable:
-    reason = " ".join(said.replace(source.url, shown(source.url)).split())[:300] or "git gave no reason"
-    if any(refusal in said for refusal in REFUSALS):
-        return Rejected(
-            f"The repository {shown(source.url)} gives no branch {source.branch} ({reason}). Check both, and the key."
-        )
-    return Unavailable(f"The repository {shown(source.url)} cannot be fetched ({reason}). Check its address and the network.")

@@ -6,6 +6,7 @@ time. SQLite is one machine.
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from bythebook.database.engine import Database
 from bythebook.database.statements import now as time_of
 from bythebook.database.tables import jobs
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.jobs.model import Job, JobStatus, Order, Progress, order_to_plain
+from bythebook.jobs.model import Job, JobStatus, Order, Progress, Source, order_to_plain, source_from_plain
 from bythebook.jobs.rows import job_of, new_row, progress_columns, report_columns
 
 if TYPE_CHECKING:
@@ -161,6 +162,12 @@ class Jobs:
             wanted = wanted if value is None else wanted.where(column == value)
         wanted = wanted if before is None else wanted.where(jobs.c.job_id < before)
         return [job_of(row) for row in await self._database.run(lambda connection: connection.execute(wanted).all())]
+
+    async def sources(self) -> builtins.list[Source]:
+        """Where all books that have had a job come from."""
+        there = select(jobs.c.source, jobs.c.host)
+        rows = await self._database.run(lambda connection: connection.execute(there).all())
+        return [source_from_plain(row.source, row.host) for row in rows]
 
     async def counts(self) -> dict[str, int]:
         """How many jobs there are in each status that has any."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bythebook.errors import Busy
 from bythebook.index.state import IngestionState
 from bythebook.ingestion.shelf import BookHoldings
@@ -14,7 +16,9 @@ async def read_holdings(resources: Resources, *, book_id: str) -> BookHoldings:
 
 async def remove_book(resources: Resources, *, book_id: str) -> BookHoldings:
     await _check_idle(resources, book_id)
-    return await resources.shelf.remove(book_id)
+    held = await resources.shelf.remove(book_id)
+    await asyncio.to_thread(resources.sources.sweep, await resources.jobs.sources())
+    return held
 
 
 async def rename_book(resources: Resources, *, book_id: str, new_id: str) -> IngestionState:

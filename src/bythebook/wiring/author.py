@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bythebook.ingestion.records import Records
     from bythebook.ingestion.shelf import Shelf
     from bythebook.jobs.runner import ForegroundJob, JobRunner
+    from bythebook.jobs.sources import Sources
     from bythebook.jobs.store import Jobs
     from bythebook.jobs.worker import Listener, Worker
     from bythebook.threads.conversation import Conversation
@@ -152,6 +153,17 @@ class Resources(Library):
         return Jobs(self.database)
 
     @cached_property
+    def sources(self) -> Sources:
+        from bythebook.jobs.git import GitLimits
+        from bythebook.jobs.sources import Sources
+
+        return Sources(
+            checkouts=self.data_dir / "checkouts",
+            addresses=tuple(one.url for one in self.settings.git_sources),
+            limits=GitLimits(bytes=self.settings.git_max_bytes, private=self.settings.git_private),
+        )
+
+    @cached_property
     def foreground_job(self) -> ForegroundJob:
         """Runs an ingestion while a person waits."""
         from bythebook.jobs.runner import ForegroundJob
@@ -173,12 +185,11 @@ class Resources(Library):
 
     def _runner(self, *, attended: bool) -> JobRunner:
         from bythebook.jobs.runner import JobRunner
-        from bythebook.jobs.sources import Sources
 
         return JobRunner(
             jobs=self.jobs,
             publisher=self.publisher,
-            sources=Sources(checkouts=self.data_dir / "checkouts", addresses=tuple(one.url for one in self.settings.git_sources)),
+            sources=self.sources,
             review=self.review,
             attended=attended,
             alone=self.settings.qdrant_url is None,

@@ -1,0 +1,254 @@
+"""Runs git on repositories that nobody vouches for.
+
+What a repository may bring is files, and no more of them than was allowed: no hook, filter, submodule or LFS object is run or
+fetched, no redirect is followed, and unless that is allowed no address of a private network is asked. Nothing of our own
+environment reaches git but what it needs to get out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import re
+import shutil
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bythebook.errors import Rejected, StorageFailure, Unavailable
+
+TIMEOUT_SECONDS = 600.0
+LOOK_SECONDS = 0.2
+MOST_FILES = 200_000
+LONGEST_ENTRY = 100_000
+LONGEST_COMPLAINT = 10_000
+QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "LC_ALL": "C",
+}
+PASSED_ON = re.compile(
+    r"PATH|HOME|USER|LOGNAME|TMPDIR|TEMP|TMP|XDG_CONFIG_HOME|SSH_AUTH_SOCK|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|GIT_SSL_\w+"
+    r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SYSTEMROOT|USERPROFILE|APPDATA|\w+_PROXY",
+    re.IGNORECASE,
+)
+"""Never our keys, and nothing that would make git work elsewhere (GIT_DIR)."""
+SAFE = (
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.protectHFS=true", "core.protectNTFS=true"),
+    *(
+        "submodule.recurse=false",
+        "fetch.recurseSubmodules=false",
+        "http.followRedirects=false",
+        "gc.auto=0",
+        "maintenance.auto=false",
+    ),
+    *("protocol.allow=never", "protocol.https.allow=always", "protocol.http.allow=always", "protocol.ssh.allow=always"),
+)
+NO_FILTERS = "* -filter -text -ident -working-tree-encoding\n"
+"""In the checkout's own attributes, which win over all others: files are written as they are stored."""
+REFUSALS = (
+    *("Authentication failed", "could not read Username", "Permission denied"),
+    *("not found", "does not exist", "couldn't find", "does not appear to be a git repository"),
+    *("unable to update url base from redirection", "not allowed", "The requested URL returned error: 30"),
+)
+ADDRESS = re.compile(r"(?P<scheme>https?|ssh|file)://|[\w.-]+@(?P<host>[\w.-]+):")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitLimits:
+    """`bytes`: of what is fetched, and of the files it becomes. `private`: repositories may be on this machine or at a private
+    address."""
+
+    bytes: int = 2_000_000_000
+    files: int = MOST_FILES
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """One branch of one repository in a folder. `shown` and `credentials`: its address without a password, and git's environment
+    with it."""
+
+    folder: Path
+    url: str
+    branch: str
+    shown: str
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    limits: GitLimits = field(default_factory=GitLimits)
+
+    async def bring_up_to_date(self) -> None:
+        """Fetched by itself and then switched to, whatever happened to the branch meanwhile: it may have been force-pushed."""
+        reached_by = await self._checked_address()
+        if (self.folder / ".git" / "HEAD").exists():
+            with suppress(_TooLarge):  # of many fetches: begun anew
+                await self._fetch(reached_by)
+                return await self._switch()
+        try:
+            await self._begin()
+            await self._fetch(reached_by)
+            await self._switch()
+        except _TooLarge as error:
+            await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+            raise Rejected(
+                f"The repository {self.shown} is larger than {self.limits.bytes:,} bytes or {self.limits.files:,} files. "
+                "Put the book into a smaller one, or raise BYTHEBOOK_GIT_MAX_BYTES."
+            ) from error
+        except OSError as error:
+            raise StorageFailure(f"The checkout {self.folder} cannot be written ({error.strerror}). Make room for it.") from error
+
+    async def _begin(self) -> None:
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        await asyncio.to_thread(self.folder.mkdir, parents=True)
+        await self._git("init", "--quiet", "--template=")
+
+    async def _fetch(self, reached_by: tuple[str, ...]) -> None:
+        branch = f"refs/heads/{self.branch}"
+        options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--force")
+        await self._git(*reached_by, "fetch", *options, "--", self.url, branch, watched=True)
+
+    async def _switch(self) -> None:
+        """The size is added up before anything is written: a few kilobytes can become terabytes."""
+        git = self.folder / ".git"
+        await asyncio.to_thread((git / "index.lock").unlink, missing_ok=True)  # left by a worker that was killed
+        await asyncio.to_thread((git / "info").mkdir, exist_ok=True)
+        await asyncio.to_thread((git / "info" / "attributes").write_text, NO_FILTERS)
+        await self._git("ls-tree", "-r", "-l", "-z", "FETCH_HEAD", take=self._add_up)
+        await self._git("reset", "--quiet", "--hard", "FETCH_HEAD")
+        await self._git("clean", "--quiet", "-ffdx")
+
+    async def _add_up(self, listed: asyncio.StreamReader) -> bool:
+        """Whether it is small enough. Each entry is mode, type, id, size and path."""
+        files = size = 0
+        rest = b""
+        while block := await listed.read(65_536):
+            *entries, rest = (rest + block).split(b"\0")
+            files += len(entries)
+            size += sum(int(entry.split(None, 4)[3].replace(b"-", b"0")) for entry in entries)
+            if files > self.limits.files or size > self.limits.bytes or len(rest) > LONGEST_ENTRY:
+                return False
+        return True
+
+    async def _checked_address(self) -> tuple[str, ...]:
+        """Refuses an address that may not be asked. What its name resolved to is what git is told to ask, so that the name cannot
+        come to mean another address in between."""
+        found = ADDRESS.match(self.url)
+        if found is None or (found["scheme"] == "file" and not self.limits.private):
+            raise Rejected(
+                f"The repository {self.shown} is not at an https:// or ssh:// address. Move it to one; "
+                "BYTHEBOOK_GIT_PRIVATE=true allows file:// too."
+            )
+        if self.limits.private:
+            return ("-c", "protocol.file.allow=always")
+        host = found["host"] or urlsplit(self.url).hostname or ""
+        port = (urlsplit(self.url).port if found["scheme"] else None) or {"http": 80, "https": 443}.get(found["scheme"] or "", 22)
+        addresses = await _resolved(host, port)
+        if any(not _is_public(address) for address in addresses):
+            raise Rejected(
+                f"The repository {self.shown} is at a private address. If that is meant, set BYTHEBOOK_GIT_PRIVATE=true."
+            )
+        if not addresses or found["scheme"] not in ("http", "https"):
+            return ()
+        return ("-c", f"http.curloptResolve={host}:{port}:{','.join(addresses)}")
+
+    async def _git(
+        self, *arguments: str, watched: bool = False, take: Callable[[asyncio.StreamReader], Awaitable[bool]] | None = None
+    ) -> None:
+        """`watched`: ended when the folder grows beyond its limit. `take`: reads what git prints, and says whether to go on."""
+        safe = [part for setting in SAFE for part in ("-c", setting)]
+        starting = asyncio.create_task(
+            asyncio.create_subprocess_exec(
+                *("git", *safe, *arguments),
+                cwd=self.folder,
+                env={**_environment(), **QUIET, **self.credentials, "GIT_CEILING_DIRECTORIES": str(self.folder.parent)},
+                start_new_session=True,  # so that what git starts ends with it
+                stdin=DEVNULL,
+                stdout=PIPE if take else DEVNULL,
+                stderr=PIPE,
+            )
+        )
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                process = await asyncio.shield(starting)
+                said = await self._follow(process, watched=watched, take=take)
+        except FileNotFoundError as error:
+            raise StorageFailure("The program 'git' is not installed, and this book comes from a git repository.") from error
+        except TimeoutError as error:
+            raise Unavailable(f"The repository {self.shown} does not answer. Check its address and the network.") from error
+        finally:
+            await _end(starting)
+        if process.returncode:
+            raise self._failure(said)
+
+    async def _follow(
+        self, process: Process, *, watched: bool, take: Callable[[asyncio.StreamReader], Awaitable[bool]] | None
+    ) -> str:
+        """What git complains of, when it has ended."""
+        assert process.stderr is not None
+        complaint = asyncio.create_task(process.stderr.read(LONGEST_COMPLAINT))
+        try:
+            if take:
+                assert process.stdout is not None
+                if not await take(process.stdout):
+                    raise _TooLarge
+            while watched and not complaint.done():
+                await asyncio.wait({complaint}, timeout=LOOK_SECONDS)
+                if await asyncio.to_thread(_size_of, self.folder / ".git") > self.limits.bytes:
+                    raise _TooLarge
+            said = await complaint
+            await process.wait()
+        finally:
+            complaint.cancel()
+        return said.decode("utf-8", "replace")
+
+    def _failure(self, said: str) -> Unavailable:
+        reason = " ".join(said.replace(self.url, self.shown).split())[:300] or "git gave no reason"
+        if any(refusal in said for refusal in REFUSALS):
+            return Rejected(f"The repository {self.shown} gives no branch {self.branch} ({reason}). Check both, and the key.")
+        return Unavailable(f"The repository {self.shown} cannot be fetched ({reason}). Check its address and the network.")
+
+
+class _TooLarge(Exception):
+    """More was fetched, or would be written, than is allowed."""
+
+
+async def _end(starting: asyncio.Task[Process]) -> None:
+    """Ends git and all it has started, where it has not ended: also where nobody waited until it had begun."""
+    await asyncio.wait({starting})
+    if starting.exception() is None and starting.result().returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(starting.result().pid, signal.SIGKILL)
+        await starting.result().wait()
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
+
+
+async def _resolved(host: str, port: int) -> list[str]:
+    """All addresses of the name; none where it is a proxy's affair to find them, or git's to complain."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port)
+    except OSError:
+        return []
+    return sorted({str(address[0]).partition("%")[0] for *_, address in found})
+
+
+def _is_public(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    mapped = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
+    return parsed.is_global and not parsed.is_multicast and (mapped is None or mapped.is_global)
+
+
+def _size_of(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # it is being renamed
+            total += path.lstat().st_size
+    return total
