@@ -102,7 +102,6 @@ def _without_drafter(resources: Resources) -> Answerer:
     return Answerer(
         search=resources.search,
         assessor=resources.assessor,
-        index=resources.index,
         embedder=resources.embedder,
         drafter=Silent(),
     )

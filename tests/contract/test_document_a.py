@@ -25,7 +25,9 @@ from bythebook.grounding.verdict import (
     decide,
 )
 from bythebook.settings import read_settings
-from tests.support.lighthouse import ARC, FOREIGN, NEAR, WICK, Forbidden, Lighthouse, Scripted, tell
+from tests.cli.conftest import Cli
+from tests.contract.conftest import Asking
+from tests.support.lighthouse import ARC, FOREIGN, NEAR, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
 
 NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."
 LOW_SCORE = "I cannot answer this question with confidence. The retrieved content has low relevance to your question."
@@ -102,10 +104,12 @@ def test_a_refusal_begins_with_the_documents_words(folder: Path, text: str, give
     tell(folder, story)
 
 
-def test_an_unsupported_draft_is_refused_in_the_documents_words(folder: Path) -> None:
+def test_a_draft_that_nothing_backs_is_refused_in_words_that_are_true_of_it(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         answer = await light.ask(WICK, Scripted("Nothing of this is in the book."))
-        assert answer.answer.startswith(f"{LOW_SCORE} ")
+        assert answer.confidence.max_similarity > 0.85
+        assert answer.answer.startswith("I cannot answer this question with confidence. Nothing that was drafted ")
+        assert "low relevance" not in answer.answer
 
     tell(folder, story)
 
@@ -116,9 +120,9 @@ def test_the_response_has_the_documents_fields(folder: Path) -> None:
     assert {field.name for field in dataclasses.fields(Citation)} >= {"source_url", "chapter", "section", "score", "chunk_index"}
 
     async def story(light: Lighthouse) -> None:
-        answer = await light.ask(WICK)
+        answer, found = await light.ask_with_results(WICK)
         assert answer.total_time_ms == answer.retrieval_time_ms + answer.generation_time_ms
-        response = agent_response(answer)
+        response = agent_response(answer, found)
         assert response["tool_calls"] == ["search_textbook"]  # a list of names, as the document has it
         assert response["total_time_ms"] == answer.total_time_ms
 
@@ -136,3 +140,49 @@ def test_the_inline_form_of_a_citation(folder: Path) -> None:
         assert 0.0 <= one.score <= 1.0
 
     tell(folder, story)
+
+
+def test_the_three_thresholds_have_each_an_effect(ask: Asking) -> None:
+    """`--threshold` is for the best result, `--similarity-threshold` leaves results out, `--no-gate` lets these two decide."""
+    near = ask(NEAR)
+    best = near["confidence"]["max_similarity"]
+    assert (near["reason"], near["confidence"]["confidence_level"]) == ("not_in_book", "insufficient")
+    assert ask(NEAR, "--threshold", "0")["refused"]
+    open_gate = ask(NEAR, "--no-gate", "--threshold", str(best - 0.01))
+    assert (open_gate["refused"], open_gate["grounded"]) == (False, True)
+    assert open_gate["confidence"]["confidence_level"] == "insufficient"
+    assert open_gate["confidence"]["should_answer"] is True
+    assert open_gate["answer"].endswith(answers.DISCLAIMER)
+    closed = ask(NEAR, "--no-gate", "--threshold", str(best + 0.01))
+    assert closed["detail"].startswith("All retrieved content has low relevance (max score: ")
+    levels = [one["relevance"] for one in ask(WICK, "--k", "8")["grounding_context"]["chunks"]]
+    middle = (levels[0] + levels[-1]) / 2
+    fewer = ask(WICK, "--k", "8", "--similarity-threshold", str(middle))
+    assert fewer["retrieval_count"] == len([level for level in levels if level >= middle]) < 8
+    assert all(one["relevance"] >= middle for one in fewer["sources"])
+
+
+def test_inline_citations_in_text_and_json(shelf: Cli, ask: Asking) -> None:
+    (one,) = ask(WICK)["citations"]
+    form = f"[Source: {one['source_url']} | Chapter: {one['chapter']} | Section: {one['section']} | Score: {one['score']:.2f}]"
+    assert ask(WICK, "--citations", "inline")["answer"] == f"{TRIMMED} {form}"
+    printed = shelf("ask", WICK, "--citations", "inline").out
+    assert form in printed
+    assert "[1]" not in printed
+
+
+def test_what_the_answer_was_made_from_is_in_the_json(ask: Asking) -> None:
+    """GroundingContext and AssembledContext, under the document's names."""
+    found = ask(WICK)
+    grounding, assembled = found["grounding_context"], found["assembled_context"]
+    chunks = grounding["chunks"]
+    assert chunks[0].keys() >= {"text", "score", "source_url", "chunk_index", "chunk_id", "chapter", "section", "title"}
+    assert (grounding["should_refuse"], grounding["refusal_reason"], grounding["has_context"]) == (False, "", True)
+    assert grounding["source_count"] == len({one["source_url"] for one in chunks})
+    assert (grounding["query"], grounding["max_score"]) == (WICK, found["confidence"]["max_similarity"])
+    assert assembled["formatted_text"] == grounding["formatted_text"]
+    assert (assembled["chunk_count"], assembled["total_chars"]) == (len(chunks), len(assembled["formatted_text"]))
+    assert assembled["sources"] == list(dict.fromkeys(one["source_url"] for one in chunks))
+    refused = ask(NEAR)["grounding_context"]
+    assert (refused["should_refuse"], refused["has_context"], refused["formatted_text"]) == (True, False, "")
+    assert refused["refusal_reason"]

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from bythebook.drafting.draft import DraftEvent, DraftRequest, ToolCall
@@ -23,6 +24,7 @@ from bythebook.drafting.prompts import (
 )
 from bythebook.errors import InvalidSettings
 from bythebook.settings import read_settings
+from tests.cli.conftest import Cli
 from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
 from tests.support.room import Room, asked, tell_in_room
 
@@ -159,3 +161,16 @@ def test_a_thread_is_protected_from_growing_without_end(folder: Path) -> None:
         assert [exchange.question for exchange in history] == [f"{WICK} ({number})" for number in range(2, 22)]
 
     tell_in_room(None, folder, story)
+
+
+def test_the_similarity_threshold_of_a_search(shelf: Cli, client: httpx.Client) -> None:
+    everything = json.loads(shelf("search", WICK, "--json").out)["results"]
+    least = everything[1]["relevance"]
+    some = json.loads(shelf("search", WICK, "--similarity-threshold", str(least), "--json").out)["results"]
+    assert [one["id"] for one in some] == [one["id"] for one in everything if one["relevance"] >= least]
+    assert 0 < len(some) < len(everything)
+    over_http = client.post("/search", json={"text": WICK, "similarity_threshold": least}).json()
+    assert [one["id"] for one in over_http["results"]] == [one["id"] for one in some]
+    assert "No chunk reaches the similarity threshold of 1.0." in shelf("search", FOREIGN, "--similarity-threshold", "1.0").out
+    refused = shelf("search", WICK, "--similarity-threshold", "1.5")
+    assert (refused.code, "must be from 0.0 to 1.0, not 1.5" in refused.sentence()) == (2, True)

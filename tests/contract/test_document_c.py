@@ -20,7 +20,8 @@ from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Qu
 from bythebook.drafting.prompts import labelled_tool_response
 from bythebook.errors import InvalidInput, InvalidSettings
 from bythebook.settings import read_settings
-from tests.support.lighthouse import FOREIGN, LAMP, TRIMMED, WICK, Lighthouse, Scripted, tell
+from tests.contract.conftest import Asking
+from tests.support.lighthouse import DOUBTFUL, FOREIGN, LAMP, NEAR, TRIMMED, WICK, Lighthouse, Scripted, tell
 from tests.support.made_turns import keep, refusal
 from tests.support.room import SCOPE, Room, asked, tell_in_room
 
@@ -52,13 +53,17 @@ def test_the_response(folder: Path) -> None:
 
     async def story(light: Lighthouse) -> None:
         for text in (WICK, FOREIGN):
-            answer = await light.ask(text)
-            response = agent_response(answer)
+            answer, found = await light.ask_with_results(text)
+            response = agent_response(answer, found)
             assert response["content"] == answer.answer != ""
             assert answer.tokens_used >= 0
             assert answer.created_at.tzinfo is UTC
             assert [source["rank"] for source in response["sources"]] == list(range(1, len(answer.citations) + 1))
-            assert all(source.keys() == {"rank", "score", "source_url", "content"} for source in response["sources"])
+            texts = {one.id: one.text for one in found}
+            for source, one in zip(response["sources"], answer.citations, strict=True):
+                assert source.keys() == {"rank", "score", "source_url", "content", "quote", "relevance"}
+                assert (source["content"], source["quote"]) == (texts[one.chunk_id], one.quote)
+                assert one.quote in source["content"]
 
     tell(folder, story)
 
@@ -163,3 +168,24 @@ def test_messages_are_what_the_document_allows(folder: Path) -> None:
             assert message.timestamp.tzinfo == UTC
 
     tell_in_room(None, folder, story)
+
+
+def test_a_threshold_of_zero_with_the_gate_off_accepts_all_that_was_found(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_SCORE_THRESHOLD", "0.0")
+    for text in (WICK, NEAR, DOUBTFUL):
+        found = ask(text, "--no-gate")
+        assert (found["refused"], found["grounded"], found["retrieval_count"]) == (False, True, 5)
+    monkeypatch.setenv("AGENT_SCORE_THRESHOLD", "0.9")
+    assert ask(NEAR, "--no-gate")["refused"]
+
+
+def test_the_retrieval_context_is_in_the_json(ask: Asking) -> None:
+    found = ask(WICK, "--prefix", LAMP)
+    context, grounding = found["retrieval_context"], found["grounding_context"]
+    assert (context["query"], context["filter_applied"]) == (WICK, LAMP)
+    assert context["retrieved_at"] < found["created_at"]
+    first = context["results"][0]
+    assert first.keys() == {"rank", "score", "relevance", "source_url", "content"}
+    assert grounding["formatted_text"].startswith(
+        f"[1] Source: {first['source_url']}\n    Score: {first['score']:.2f}\n    Content: {first['content']}\n\n[2] Source: "
+    )

@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import get_args
 from uuid import UUID
 
+import httpx
 import pytest
 
-from bythebook.answering.answer import Found
+from bythebook.answering.answer import DISCLAIMER, Found
 from bythebook.answering.question import Question
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
 from bythebook.retrieval.query import Scope
 from bythebook.threads.conversation import Opened
 from bythebook.threads.model import Message, Thread
-from tests.support.lighthouse import DOUBTFUL, FOREIGN, WICK, Lighthouse, tell
+from tests.contract.conftest import Asking
+from tests.support.lighthouse import DOUBTFUL, FOREIGN, NEAR, WICK, Lighthouse, tell
 from tests.support.made_turns import answer, keep, refusal
 from tests.support.room import Room, tell_in_room
+from tests.support.serving import ask as ask_service
+from tests.support.serving import events, stream
 
 SCOPE = Scope(book_id="physical-ai-robotics")
 
@@ -175,3 +179,59 @@ def test_a_thread_is_deleted_for_good(folder: Path) -> None:
         assert (await room.threads.messages(thread_id, archived=True), await room.threads.turns(thread_id)) == ((), ())
 
     tell_in_room(None, folder, story)
+
+
+def test_sources_agree_with_what_was_found_live_and_replayed(client: httpx.Client) -> None:
+    """Each source under the label that its sentences bear, with its own chunk's cosine and relevance."""
+    for text in (WICK, DOUBTFUL, "What is the fog signal?", "How is the tower built and how does it move?"):
+        told = stream(client, text, similarity_threshold=0.0, top_k=10)
+        found = {one["id"]: one for one in told[2].data["results"]}
+        answered = told[-2].data
+        sources, citations = answered["sources"], answered["answer"]["citations"]
+        assert [source["label"] for source in sources] == list(range(1, len(sources) + 1))
+        for source, citation in zip(sources, citations, strict=True):
+            own = found[citation["chunk_id"]]
+            assert (source["similarity_score"], source["relevance"]) == (own["score"], own["relevance"])
+            assert source["chunk_text"] in own["text"]
+        for sentence in answered["answer"]["sentences"]:
+            assert all(one["chunk_id"] in found for one in sentence["citations"])
+        thread = told[0].data["thread_id"]
+        again = events(client.get(f"/threads/{thread}/turns/1/events").text)
+        assert again[-2].data == answered
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.65, 0.7, 0.9, 1.0])
+def test_no_source_lies_below_the_threshold_that_was_asked_for(client: httpx.Client, threshold: float) -> None:
+    for text in (WICK, DOUBTFUL):
+        told = ask_service(client, text, similarity_threshold=threshold)
+        assert all(source["relevance"] >= threshold for source in told["sources"])
+        assert told["should_answer"] == told["answer"]["confidence"]["should_answer"] == bool(told["sources"])
+
+
+def test_the_gate_can_be_left_open(client: httpx.Client) -> None:
+    assert ask_service(client, NEAR, similarity_threshold=0.0)["should_answer"] is False
+    told = ask_service(client, NEAR, similarity_threshold=0.0, gate=False)
+    assert (told["should_answer"], told["confidence_level"]) == (True, "insufficient")
+    assert told["response"].endswith(DISCLAIMER)
+
+
+def test_the_disclaimer_is_part_of_the_answer_wherever_it_is_shown_or_kept(client: httpx.Client, ask: Asking) -> None:
+    told = stream(client, DOUBTFUL, similarity_threshold=0.0)
+    answered, thread = told[-2].data, told[0].data["thread_id"]
+    assert answered["confidence_level"] == "low"
+    kept = client.get(f"/threads/{thread}").json()
+    exported = client.get(f"/threads/{thread}/export").text
+    printed = ask(DOUBTFUL)
+    for shown in (
+        answered["response"],
+        answered["answer"]["answer"],
+        kept["messages"][-1]["content"],
+        kept["turns"][0]["answer"]["answer"],
+        printed["answer"],
+        printed["content"],
+    ):
+        assert shown.endswith(f"\n\n{DISCLAIMER}")
+        assert shown.count(DISCLAIMER) == 1
+    assert exported.count(DISCLAIMER) == 1
+    follow_up = ask_service(client, "Why?", session_id=thread)
+    assert "passages" not in follow_up["answer"]["question"], "what follows refers to the book's words"

@@ -171,9 +171,7 @@ class Down:
 
 async def run(light: Lighthouse, path: Path, drafter: Down) -> Report:
     library = light.library
-    answerer = Answerer(
-        search=library.search, assessor=light.assessor, index=library.index, embedder=library.embedder, drafter=drafter
-    )
+    answerer = Answerer(search=library.search, assessor=light.assessor, embedder=library.embedder, drafter=drafter)
     state = await library.search.book("light")
     events = [event async for event in evaluate(answerer, library.index, state, read_cases(path), Manner(), name=path.name)]
     assert isinstance(events[-1], Report)

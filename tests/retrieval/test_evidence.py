@@ -9,7 +9,6 @@ import pytest
 
 from bythebook.books.model import Chunk
 from bythebook.books.token_size import size
-from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters
 from bythebook.retrieval.evidence import MOST_PASSAGES, Evidence, gather
 from tests.support.library import Library, open_library
@@ -17,6 +16,7 @@ from tests.support.small_book import write
 
 pytestmark = pytest.mark.anyio
 
+BUDGET = 3000
 LINE = "A humanoid keeps its balance by moving the point where its feet press on the ground"
 
 
@@ -29,12 +29,12 @@ def section(title: str, *, words: int = 20, tail: str = ".") -> str:
     return f"## {title}\n\n" + " ".join(f"{LINE}, says remark {turn} of {title.lower()}{tail}" for turn in range(words)) + "\n\n"
 
 
-async def read_chunks(library: Library) -> tuple[IngestionState, dict[str, list[Chunk]]]:
+async def read_chunks(library: Library) -> dict[str, list[Chunk]]:
     state = await library.search.book("small")
     lessons: dict[str, list[Chunk]] = {}
     async for held in library.index.scan(state.collection_name, Filters(book_id="small")):
         lessons.setdefault(held.chunk.source_file, []).append(held.chunk)
-    return state, {path: sorted(chunks, key=lambda chunk: chunk.chunk_index) for path, chunks in lessons.items()}
+    return {path: sorted(chunks, key=lambda chunk: chunk.chunk_index) for path, chunks in lessons.items()}
 
 
 def hits(*chunks: Chunk) -> list[tuple[Chunk, float, float]]:
@@ -58,9 +58,9 @@ def write_lessons(root: Path) -> Path:
 async def test_each_hit_is_labelled_by_its_rank(folder: Path) -> None:
     async with open_library(folder / "library") as library:
         await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
+        lessons = await read_chunks(library)
         found = hits(lessons["b.md"][1], lessons["a.md"][3], lessons["a.md"][0])
-        evidence = await gather(library.index, state, found, limit=5, merge=False)
+        evidence = gather(found, budget_tokens=BUDGET)
     assert places(evidence) == [(1, [("b.md", 1)]), (2, [("a.md", 3)]), (3, [("a.md", 0)])]
     assert [(one.score, one.relevance) for one in evidence] == [(score, relevance) for _, score, relevance in found]
 
@@ -68,10 +68,10 @@ async def test_each_hit_is_labelled_by_its_rank(folder: Path) -> None:
 async def test_hits_that_adjoin_become_one_in_book_order(folder: Path) -> None:
     async with open_library(folder / "library") as library:
         await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
+        lessons = await read_chunks(library)
         a, b = lessons["a.md"], lessons["b.md"]
-        evidence = await gather(library.index, state, hits(a[2], b[0], a[1]), limit=5)
-        bridged = await gather(library.index, state, hits(a[0], a[2], b[0], a[1]), limit=5)
+        evidence = gather(hits(a[2], b[0], a[1]), budget_tokens=BUDGET)
+        bridged = gather(hits(a[0], a[2], b[0], a[1]), budget_tokens=BUDGET)
     assert places(evidence) == [(1, [("a.md", 1), ("a.md", 2)]), (2, [("b.md", 0)])]
     assert (evidence[0].score, evidence[0].relevance) == (0.9, 0.8), "the best chunk's"
     assert evidence[0].text == f"{a[1].text}\n\n{a[2].text}"
@@ -82,8 +82,8 @@ async def test_hits_that_adjoin_become_one_in_book_order(folder: Path) -> None:
 async def test_one_label_stands_for_few_chunks_only(folder: Path) -> None:
     async with open_library(folder / "library") as library:
         await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
-        evidence = await gather(library.index, state, hits(*lessons["a.md"]), limit=5, budget_tokens=100_000)
+        lessons = await read_chunks(library)
+        evidence = gather(hits(*lessons["a.md"]), budget_tokens=100_000)
     assert len(evidence) > 1
     assert max(len(one.passages) for one in evidence) <= MOST_PASSAGES
     assert sum(len(one.passages) for one in evidence) == len(lessons["a.md"])
@@ -92,42 +92,40 @@ async def test_one_label_stands_for_few_chunks_only(folder: Path) -> None:
 async def test_no_text_comes_twice(folder: Path) -> None:
     async with open_library(folder / "library") as library:
         await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
+        lessons = await read_chunks(library)
         copy, left = lessons["copy.md"][0], lessons["b.md"][0]
-        same = await gather(library.index, state, hits(left, copy, left), limit=5, merge=False)
+        same = gather(hits(left, copy, left), budget_tokens=BUDGET)
         part = replace_text(left, left.text[:300])
-        contained = await gather(library.index, state, hits(part, lessons["a.md"][0], left), limit=5, merge=False)
+        contained = gather(hits(part, lessons["a.md"][0], left), budget_tokens=BUDGET)
     assert places(same) == [(1, [("b.md", 0)])]
     assert places(contained) == [(1, [("b.md", 0)]), (2, [("a.md", 0)])]
     assert contained[0].passages[0].text == left.text
-    assert contained[0].score == 0.9
+    assert contained[0].score == 0.7, "its own, in the place of the better one"
 
 
 def replace_text(chunk: Chunk, text: str) -> Chunk:
     return replace(chunk, text=text, id="another", content_hash="another")
 
 
-async def test_a_hit_in_the_middle_of_a_list_takes_its_neighbours(folder: Path) -> None:
+async def test_nothing_but_what_was_found_is_evidence_each_chunk_with_its_own_scores(folder: Path) -> None:
     async with open_library(folder / "library") as library:
         await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
-        steps = lessons["steps.md"]
-        assert len(steps) > 3
-        middle = await gather(library.index, state, hits(steps[2]), limit=5)
-        alone = await gather(library.index, state, hits(steps[2]), limit=5, merge=False)
-        whole = await gather(library.index, state, hits(lessons["a.md"][2]), limit=5)
-    assert places(middle) == [(1, [("steps.md", 1), ("steps.md", 2), ("steps.md", 3)])]
-    assert places(alone) == [(1, [("steps.md", 2)])]
-    assert places(whole) == [(1, [("a.md", 2)])], "a section that reads well alone stays alone"
+        lessons = await read_chunks(library)
+    steps = lessons["steps.md"]
+    found = hits(steps[2], lessons["b.md"][0], steps[3])
+    evidence = gather(found, budget_tokens=BUDGET)
+    assert places(evidence) == [(1, [("steps.md", 2), ("steps.md", 3)]), (2, [("b.md", 0)])]
+    held = {chunk.id: one.scores_of(chunk) for one in evidence for chunk in one.passages}
+    assert held == {chunk.id: (score, relevance) for chunk, score, relevance in found}
 
 
 @pytest.mark.parametrize("budget", [0, 100, 450, 900, 1500, 3000])
 async def test_the_budget_is_held_with_whole_chunks(folder: Path, budget: int) -> None:
     async with open_library(folder / "library") as library:
         await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
+        lessons = await read_chunks(library)
         everything = [chunk for chunks in lessons.values() for chunk in chunks]
-        evidence = await gather(library.index, state, hits(*everything), limit=5, budget_tokens=budget)
+        evidence = gather(hits(*everything), budget_tokens=budget)
     passages = [passage for one in evidence for passage in one.passages]
     assert sum(size(passage.text) for passage in passages) <= budget
     assert set(passages) <= set(everything)
@@ -137,17 +135,5 @@ async def test_the_budget_is_held_with_whole_chunks(folder: Path, budget: int) -
     assert bool(evidence) == (budget >= min(size(chunk.text) for chunk in everything))
 
 
-async def test_no_more_than_the_limit(folder: Path) -> None:
-    async with open_library(folder / "library") as library:
-        await library.ingest(write_lessons(folder / "book"))
-        state, lessons = await read_chunks(library)
-        found = hits(lessons["a.md"][0], lessons["b.md"][0], lessons["steps.md"][0], lessons["a.md"][4])
-        evidence = await gather(library.index, state, found, limit=2)
-    assert [one.label for one in evidence] == [1, 2]
-
-
-async def test_nothing_found_is_no_evidence(folder: Path) -> None:
-    async with open_library(folder / "library") as library:
-        await library.ingest(write_lessons(folder / "book"))
-        state, _ = await read_chunks(library)
-        assert await gather(library.index, state, [], limit=5) == ()
+async def test_nothing_found_is_no_evidence() -> None:
+    assert gather([], budget_tokens=BUDGET) == ()

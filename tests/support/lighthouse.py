@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bythebook.answering.answer import Answer, Answered, Refused, TurnEvent
+from bythebook.answering.answer import Answer, Answered, Found, Refused, TurnEvent
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.look import Assessor
 from bythebook.answering.question import Question
@@ -22,7 +22,7 @@ from bythebook.drafting.extractive import ExtractiveDrafter
 from bythebook.grounding.calibration import Calibration
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.publisher import Publisher
-from bythebook.retrieval.query import Scope
+from bythebook.retrieval.query import Scope, SearchResult
 from bythebook.retrieval.sentence_reader import SentenceReader
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import Library, copy_library, fast_folder, open_library
@@ -218,7 +218,6 @@ class Lighthouse:
         answerer = Answerer(
             search=self.library.search,
             assessor=self.assessor,
-            index=self.library.index,
             embedder=self.library.embedder,
             drafter=drafter or ExtractiveDrafter(SentenceReader(self.library.embedder)),
             **besides,
@@ -230,6 +229,12 @@ class Lighthouse:
         assert isinstance(last, Answered | Refused)
         assert isinstance(last, Refused) == last.answer.refused
         return last.answer
+
+    async def ask_with_results(self, text: str, **given: Any) -> tuple[Answer, tuple[SearchResult, ...]]:
+        events = await self.events(text, **given)
+        found, last = next(event for event in events if isinstance(event, Found)), events[-1]
+        assert isinstance(last, Answered | Refused)
+        return last.answer, found.results
 
 
 class Scripted:

@@ -42,7 +42,6 @@ class Room:
         answerer = Answerer(
             search=library.search,
             assessor=self.lighthouse.assessor,
-            index=library.index,
             embedder=library.embedder,
             drafter=drafter or self.drafter,
         )

@@ -29,7 +29,6 @@ async def talk(folder: Path, address: str, name: str, turns: int, thread_ids: li
         answerer = Answerer(
             search=library.search,
             assessor=Lighthouse(library=library).assessor,
-            index=library.index,
             embedder=library.embedder,
             drafter=ExtractiveDrafter(reader),
         )

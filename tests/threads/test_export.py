@@ -34,7 +34,7 @@ Book: light · 2026-03-01
 
 The keeper trims the wick every four hours. [1]
 
-*Only lightly.*
+Only lightly.
 
 > The keeper trims the wick every four hours. [1]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from bythebook.books.model import Span
 from bythebook.drafting.draft import ToolCall
 from bythebook.retrieval.query import SearchResult
-from bythebook.threads.transcript import spoken
+from bythebook.threads.transcript import found_texts, spoken
 from tests.support.made_turns import NOON, answer
 
 RESULT = SearchResult(
@@ -40,7 +41,7 @@ RESULT = SearchResult(
 
 
 def test_the_programs_search_stands_in_document_bs_form() -> None:
-    _, call, output, _ = spoken(answer("Why is it trimmed?"), (RESULT,), turn=3, asked_at=NOON)
+    _, call, output, _ = spoken(answer("Why is it trimmed?"), [(RESULT,)], turn=3, asked_at=NOON)
     (asked,) = call.tool_calls or ()
     assert asked["function"] == {"name": "search_textbook", "arguments": '{"query": "Why is it trimmed?"}'}
     assert json.loads(output.content) == {
@@ -52,6 +53,22 @@ def test_the_programs_search_stands_in_document_bs_form() -> None:
                 "source_url": "https://light.example/wicks",
                 "similarity_score": 0.9,
                 "rank": 1,
+                "query_id": "call_3_1",
+                "breadcrumb": "Wicks and oil",
+                "chunk_index": 0,
+                "metadata": {
+                    "chunk_id": "c1",
+                    "score": 0.7,
+                    "relevance": 0.9,
+                    "source_file": "wicks.md",
+                    "module": "lamp",
+                    "chapter": 1,
+                    "lesson": 1,
+                    "hardware_tier": 1,
+                    "proficiency_level": "A2",
+                    "layer": "L1",
+                    "content_hash": "h",
+                },
             }
         ],
         "total_results": 1,
@@ -67,10 +84,14 @@ def test_further_searches_and_failed_ones_are_told_too() -> None:
             tool_name="search_textbook", query="", results_count=0, avg_similarity=0.0, error="The query must not be empty."
         ),
     )
-    messages = spoken(answer(tool_calls=calls), (RESULT,), turn=2, asked_at=NOON)
+    other = replace(RESULT, id="c2", text="The reservoir holds nine litres.")
+    messages = spoken(answer(tool_calls=calls), [(RESULT,), (RESULT, other)], turn=2, asked_at=NOON)
     assert [message.role for message in messages] == ["user", *(("assistant", "tool") * 3), "assistant"]
     outputs = [message for message in messages if message.role == "tool"]
     assert [message.tool_call_id for message in outputs] == ["call_2_1", "call_2_2", "call_2_3"]
-    assert json.loads(outputs[1].content) == {"total_results": 2, "query": "oil"}
+    told = json.loads(outputs[1].content)
+    assert (told["total_results"], told["query"]) == (2, "oil")
+    assert [one["chunk_text"] for one in told["results"]] == [RESULT.text, other.text]
+    assert found_texts(messages) == {"c1": RESULT.text, "c2": other.text}
     assert json.loads(outputs[2].content) == {"error": "The query must not be empty.", "query": ""}
     assert [message.timestamp for message in outputs] == [call.timestamp for call in calls]

@@ -15,7 +15,7 @@ from tests.support.serving import BOOK, ask, events, problem, stream
 NODE = "What is a node?"
 FOREIGN = "How do I bake sourdough bread?"
 RESPONSE = {"response", "confidence", "sources", "session_id", "timestamp", "confidence_level", "should_answer"}
-SOURCE = {"chunk_text", "similarity_score", "chapter", "section", "url", "chunk_index"}
+SOURCE = {"label", "quote", "relevance", "chunk_text", "similarity_score", "chapter", "section", "url", "chunk_index"}
 
 
 def test_an_answer_has_the_documents_fields(client: httpx.Client) -> None:

@@ -62,6 +62,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAgain:
+    """What a further search found, one that the model asked for."""
+
+    call: ToolCall
+    results: tuple[SearchResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
     """A checked sentence, item or block. `labels` are its markers."""
 
@@ -75,8 +83,7 @@ class Sentence:
 
     @property
     def marked(self) -> str:
-        marks = "".join(f"[{label}]" for label in self.labels)
-        return f"{self.text}\n{marks}" if self.kind in {"code", "table", "maths"} else f"{self.text} {marks}"
+        return _marked(self, "".join(f"[{label}]" for label in self.labels))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +96,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """How a turn ended: with an answer, or with a refusal that says why and where to look instead."""
+    """How a turn ended: with an answer, or with a refusal that says why and where to look instead. The text of an answer ends
+    with its disclaimer, where it has one."""
 
     answer: str
     sentences: tuple[Sentence, ...]
@@ -135,13 +143,24 @@ class Answered:
     trace: Trace | None = None
 
 
-TurnEvent = SearchBegun | Found | Sentence | Refused | Answered
+TurnEvent = SearchBegun | Found | FoundAgain | Sentence | Refused | Answered
 
 
 def inline(citation: Citation) -> str:
     """Document A's form of a citation inside a text."""
     place = f"Chapter: {citation.chapter} | Section: {citation.section}"
     return f"[Source: {citation.source_url} | {place} | Score: {citation.score:.2f}]"
+
+
+def inline_text(sentences: Sequence[Sentence]) -> str:
+    """The answer as one text with document A's citations in the place of markers."""
+    return _joined([(one.kind, _marked(one, inline_citations(one))) for one in sentences])
+
+
+def inline_citations(sentence: Sentence) -> str:
+    """One for each of its labels."""
+    first = {one.label: one for one in reversed(sentence.citations)}
+    return " ".join(inline(first[label]) for label in sentence.labels)
 
 
 def sources_footer(citations: Sequence[Citation]) -> list[str]:
@@ -151,16 +170,35 @@ def sources_footer(citations: Sequence[Citation]) -> list[str]:
     return ["---", "**Sources:**", *(f"[{one.label}] {one.source_url} (score: {one.score:.2f})" for one in citations)]
 
 
-def joined(sentences: tuple[Sentence, ...]) -> str:
-    """The answer as one text: sentences run on, items and blocks stand by themselves."""
+def _marked(sentence: Sentence, marks: str) -> str:
+    return f"{sentence.text}\n{marks}" if sentence.kind in {"code", "table", "maths"} else f"{sentence.text} {marks}"
+
+
+def with_disclaimer(text: str, disclaimer: str | None) -> str:
+    """The disclaimer is part of the answer; an answer that an earlier version stored does not have it in its text yet."""
+    return text if not disclaimer or text.endswith(disclaimer) else f"{text}\n\n{disclaimer}"
+
+
+def without_disclaimer(text: str, disclaimer: str | None) -> str:
+    """What the book says of it: what a follow-up may refer to."""
+    return text.removesuffix(disclaimer).rstrip() if disclaimer else text
+
+
+def joined(sentences: Sequence[Sentence]) -> str:
+    """The answer as one text with its markers."""
+    return _joined([(one.kind, one.marked) for one in sentences])
+
+
+def _joined(parts: Sequence[tuple[str, str]]) -> str:
+    """Sentences run on, items and blocks stand by themselves."""
     text = ""
-    for sentence in sentences:
+    for kind, marked in parts:
         if not text:
-            text = sentence.marked
-        elif sentence.kind == "sentence":
-            text += (" " if text_runs_on(text) else "\n\n") + sentence.marked
+            text = marked
+        elif kind == "sentence":
+            text += (" " if text_runs_on(text) else "\n\n") + marked
         else:
-            text += ("\n" if sentence.kind == "item" else "\n\n") + sentence.marked
+            text += ("\n" if kind == "item" else "\n\n") + marked
     return text
 
 

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.answering.answer import (
+    DISCLAIMER,
     MAX_ANSWER_LENGTH,
     MAX_CITATIONS,
     Answered,
     Dropped,
     Found,
+    FoundAgain,
     Refused,
     SearchBegun,
     Sentence,
@@ -33,7 +35,7 @@ from bythebook.answering.question import Question
 from bythebook.answering.refusal import refusal
 from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
-from bythebook.answering.turn import Turn, answered, gate, numbered, results, trace, traced
+from bythebook.answering.turn import Turn, answered, gate, numbered, results, shown_hits, trace, traced
 from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder
@@ -47,11 +49,10 @@ from bythebook.grounding.judgement import Judge
 from bythebook.grounding.verdict import Answerable, Unanswerable, decide, left_to_model
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionState
-from bythebook.index.vectors import VectorIndex
 from bythebook.retrieval.evidence import Evidence, gather, merge
 from bythebook.retrieval.query import MIN_TEXT, SearchQuery
 from bythebook.retrieval.ranker import weights as ranker_weights
-from bythebook.retrieval.search import Search
+from bythebook.retrieval.search import RankedChunk, Search
 from bythebook.retrieval.sentence_reader import ranks_by
 
 EMBED_SECONDS = 30.0
@@ -59,8 +60,6 @@ SEARCH_SECONDS = 30.0
 TOTAL_SECONDS = 90.0
 EVIDENCE_TOKENS = 8000
 """The most that a drafter is shown, unless set otherwise."""
-LEAST_TOKENS, TOKENS_EACH = 3000, 600
-"""What a drafter may be shown of few results, with their neighbours, and of each where many are asked for."""
 AUTHORED = 20
 """Questions of an author that a fit must rest on to be believed before the ranking's."""
 LOOKS_AT_ONCE = 4
@@ -75,7 +74,6 @@ class Answerer:
         *,
         search: Search,
         assessor: Assessor,
-        index: VectorIndex,
         embedder: Embedder,
         drafter: Drafter,
         tool_name: str = "search_textbook",
@@ -90,7 +88,6 @@ class Answerer:
         drafter is a model, which tells by itself that the passages do not answer."""
         self._search = search
         self._assessor = assessor
-        self._index = index
         self._embedder = embedder
         self._drafter = drafter
         self._tool_name = tool_name
@@ -103,7 +100,7 @@ class Answerer:
         self._looking = asyncio.Semaphore(LOOKS_AT_ONCE)
 
     def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
-        """Searching, Found, then each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
+        """SearchBegun, Found, each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
         if steps is not None:
             return self._answer(question, steps)
         return traced(self._tracing, question, partial(self._answer, question))
@@ -134,7 +131,7 @@ class Answerer:
             tokens=rewrite.usage.total if rewrite.usage else 0,
         )
         turn.calls.append(self._call(text, [level for _, level in turn.shown]))
-        yield Found(results=results(turn), confidence=turn.confidence)
+        yield Found(results=results(turn.shown), confidence=turn.confidence)
         with steps.step("verdict") as noted:
             verdict = await self._verdict(turn, calibration)
             noted |= {"answerable": isinstance(verdict, Answerable), "relevance": turn.confidence.max_similarity}
@@ -147,8 +144,8 @@ class Answerer:
             async with asyncio.timeout(self._seconds):
                 with steps.step("draft") as noted:
                     noted["model"] = self._drafter.model
-                    async for sentence in self._drafted(turn, calibration):
-                        yield sentence
+                    async for event in self._drafted(turn, calibration):
+                        yield event
         except TimeoutError as error:
             raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
         if not turn.sentences and turn.declined:
@@ -193,24 +190,27 @@ class Answerer:
             score_threshold=question.score_threshold,
             shown=len(turn.shown),
             similarity_threshold=question.similarity_threshold,
+            gate=question.gate,
             on_subject=calibration is None or turn.look.signals.top_cosine >= calibration.subject,
             beyond=beyond,
             best_is_beyond=best_is_beyond,
         )
-        if self._model_decides and question.score_scale != "cosine":
-            verdict = left_to_model(verdict, score_threshold=question.score_threshold)
+        if self._model_decides and question.gate and question.score_scale != "cosine":
+            verdict = left_to_model(verdict, score_threshold=question.score_threshold, shown=len(turn.shown))
         turn.gate = gate(turn, verdict, subject=calibration.subject if calibration else None, beyond=beyond)
         return verdict
 
-    async def _drafted(self, turn: Turn, calibration: Scale | None) -> AsyncIterator[Sentence]:
-        evidence = turn.evidence = await self._evidence(turn)
+    async def _drafted(self, turn: Turn, calibration: Scale | None) -> AsyncIterator[Sentence | FoundAgain]:
+        evidence = turn.evidence = self._evidence(turn.shown)
         check = DraftCheck(Checker(evidence, turn.state.language, turn.standalone), self._judge)
 
         async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
             wanted = replace(turn.question.scope, limit=top_k).search(_searchable(query))
             again = await self._look(wanted, turn.state)
-            more = await self._evidence(replace(turn, look=again, levels=relevances(again, calibration)), above=threshold)
-            turn.evidence, found = merge(turn.evidence, more)
+            least = max(threshold, turn.question.similarity_threshold)
+            shown = shown_hits(again, relevances(again, calibration), least=least, limit=top_k)
+            turn.found_again.append(results(shown))
+            turn.evidence, found = merge(turn.evidence, self._evidence(shown))
             check.checker.extend(turn.evidence)
             return found
 
@@ -230,6 +230,8 @@ class Answerer:
                 match event:
                     case ToolCall():
                         turn.calls.append(event)
+                        if event.error is None and turn.found_again:
+                            yield FoundAgain(call=event, results=turn.found_again.pop(0))
                     case Usage():
                         turn.tokens += event.total
                     case NotInPassages():
@@ -239,14 +241,9 @@ class Answerer:
                             yield sentence
         turn.tokens += check.tokens
 
-    async def _evidence(self, turn: Turn, *, above: float | None = None) -> tuple[Evidence, ...]:
-        least = turn.question.similarity_threshold if above is None else above
-        hits = [
-            (hit.chunk, hit.cosine, level) for hit, level in zip(turn.look.found.hits, turn.levels, strict=True) if level >= least
-        ]
-        limit = turn.look.found.query.limit
-        budget = min(self._evidence_tokens, max(LEAST_TOKENS, TOKENS_EACH * limit))
-        return await gather(self._index, turn.state, hits, limit=limit, budget_tokens=budget)
+    def _evidence(self, shown: list[tuple[RankedChunk, float]]) -> tuple[Evidence, ...]:
+        hits = [(hit.chunk, hit.cosine, level) for hit, level in shown]
+        return gather(hits, budget_tokens=self._evidence_tokens)
 
     def _call(self, query: str, levels: list[float]) -> ToolCall:
         average = sum(levels) / len(levels) if levels else 0.0
@@ -280,11 +277,16 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
     together = (*turn.sentences, sentence)
     if len({label for one in together for label in one.labels}) > MAX_CITATIONS:
         return f"would be the first to cite more than {MAX_CITATIONS} sources"
-    if len(joined(together)) > MAX_ANSWER_LENGTH:
+    if len(joined(together)) > _room(turn):
         turn.full = bool(turn.sentences)  # the answer ends with the sentence before
         return f"makes the answer longer than {MAX_ANSWER_LENGTH:,} characters"
     turn.numbers |= {one.label: shown.label for one, shown in zip(outcome.citations, sentence.citations, strict=True)}
     return sentence
+
+
+def _room(turn: Turn) -> int:
+    """How long the sentences may be together. Unless the level is high, the answer may end with the disclaimer."""
+    return MAX_ANSWER_LENGTH - (0 if turn.confidence.confidence_level == "high" else len(DISCLAIMER) + 2)
 
 
 def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:

@@ -42,7 +42,11 @@ class BookSearch:
     ) -> SearchResponse:
         found = await self._search.retrieve(query, state, embedding, most=max(query.limit, POOL))
         levels = _relevances(found, fit)
-        results = zip(found.hits[: query.limit], levels, strict=False)
+        results = [
+            (hit, level)
+            for hit, level in zip(found.hits, levels, strict=True)
+            if (hit.cosine if level is None else level) >= query.similarity_threshold
+        ][: query.limit]
         return SearchResponse(
             query=query.text,
             results=tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(results, start=1)),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from markdown_it import MarkdownIt
 
-from bythebook.answering.answer import DISCLAIMER, HEADLINES, Answer, Section
+from bythebook.answering.answer import DISCLAIMER, HEADLINES, Answer, Section, without_disclaimer
 from bythebook.drafting.draft import Exchange
 from bythebook.grounding.citations import Citation
 
@@ -36,7 +36,7 @@ def web_address(place: Citation | Section) -> str:
 
 def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:
     """All that a reader is told."""
-    return opening(answer) + answer.answer + after(answer, link)
+    return opening(answer) + without_disclaimer(answer.answer, answer.disclaimer) + after(answer, link)
 
 
 def opening(answer: Answer) -> str:

@@ -27,6 +27,8 @@ class Question:
     scope: Scope
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
     similarity_threshold: float = 0.0
+    gate: bool = True
+    """Whether document E's confidence decides, too; without it the two thresholds do alone."""
     score_scale: ScoreScale = "relevance"
     history: tuple[Exchange, ...] = ()
 

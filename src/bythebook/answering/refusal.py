@@ -18,6 +18,8 @@ from bythebook.retrieval.search import RankedChunk
 
 LANGUAGES = {**STEMMERS, "ja": "japanese", "ko": "korean", "ur": "urdu", "vi": "vietnamese", "zh": "chinese"}
 NEAREST = 3
+NO_CONFIDENCE = REFUSAL_LOW_SCORE.partition(". ")[0] + "."
+"""How document A's sentence on low relevance begins. The rest of it would not be true of passages that are relevant."""
 
 
 def refusal(turn: Turn, reason: RefusalReason, detail: str, *, model: str) -> Answer:
@@ -28,6 +30,7 @@ def refusal(turn: Turn, reason: RefusalReason, detail: str, *, model: str) -> An
         unended_answer(turn, model),
         answer=_refusal_text(reason, turn, sections),
         refused=True,
+        confidence=replace(turn.confidence, should_answer=False),
         reason=reason,
         detail=detail,
         nearest=sections,
@@ -63,8 +66,12 @@ def _refusal_text(reason: RefusalReason, turn: Turn, sections: tuple[Section, ..
             text = REFUSAL_NO_CONTEXT
         case "off_topic":
             text = REFUSAL_OFF_TOPIC.format(title=turn.state.title)
-        case "not_in_book" | "unsupported":
+        case "not_in_book" if turn.declined:
+            text = f"{NO_CONFIDENCE} The passages that were found do not answer it."
+        case "not_in_book":
             text = REFUSAL_LOW_SCORE
+        case "unsupported":
+            text = f"{NO_CONFIDENCE} Nothing that was drafted from the passages that were found is backed by them."
         case "outside_filters":
             text = f"{REFUSAL_NO_CONTEXT} That is what your filters leave: the book does cover it beyond your filters."
     searched = f"The book was searched ({turn.state.total_chunks:,} chunks)"

@@ -18,6 +18,7 @@ from bythebook.answering.answer import (
     Sentence,
     TurnEvent,
     joined,
+    with_disclaimer,
 )
 from bythebook.answering.look import Look
 from bythebook.answering.question import Question
@@ -65,6 +66,8 @@ class Turn:
     drafted: list[Drafted] = field(default_factory=list)
     steps: Steps = field(default_factory=Steps)
     calls: list[ToolCall] = field(default_factory=list)
+    found_again: list[tuple[SearchResult, ...]] = field(default_factory=list)
+    """What further searches found that are not told yet."""
     tokens: int = 0
 
     @property
@@ -73,14 +76,18 @@ class Turn:
 
     @property
     def shown(self) -> list[tuple[RankedChunk, float]]:
-        """The results that reach the similarity threshold, as many as were asked for."""
-        least = self.question.similarity_threshold
-        pairs = zip(self.look.found.hits, self.levels, strict=True)
-        return [(hit, level) for hit, level in pairs if level >= least][: self.question.scope.limit]
+        """The results that reach the similarity threshold, as many as were asked for, each with its relevance."""
+        least, limit = self.question.similarity_threshold, self.question.scope.limit
+        return shown_hits(self.look, self.levels, least=least, limit=limit)
 
 
-def results(turn: Turn) -> tuple[SearchResult, ...]:
-    return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(turn.shown, start=1))
+def shown_hits(look: Look, levels: Sequence[float], *, least: float, limit: int) -> list[tuple[RankedChunk, float]]:
+    pairs = zip(look.found.hits, levels, strict=True)
+    return [(hit, level) for hit, level in pairs if level >= least][:limit]
+
+
+def results(shown: Sequence[tuple[RankedChunk, float]]) -> tuple[SearchResult, ...]:
+    return tuple(to_result(rank, hit, level) for rank, (hit, level) in enumerate(shown, start=1))
 
 
 def numbered(turn: Turn, citations: Sequence[Citation]) -> tuple[Citation, ...]:
@@ -92,14 +99,16 @@ def numbered(turn: Turn, citations: Sequence[Citation]) -> tuple[Citation, ...]:
 def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
     """The turn ends with what passed the check."""
     sentences = tuple(turn.sentences)
+    disclaimer = DISCLAIMER if confidence.confidence_level in ("low", "insufficient") else None
     cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
     return replace(
         unended_answer(turn, model),
-        answer=joined(sentences),
+        answer=with_disclaimer(joined(sentences), disclaimer),
         sentences=sentences,
         citations=tuple(cited[label] for label in sorted(cited))[:MAX_CITATIONS],
         grounded=True,
-        disclaimer=DISCLAIMER if confidence.confidence_level == "low" else None,
+        disclaimer=disclaimer,
+        confidence=replace(confidence, should_answer=True),
     )
 
 

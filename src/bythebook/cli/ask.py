@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bythebook.cli.options import (
+    AsJson,
     BookId,
     ChapterMax,
     ChapterMin,
@@ -18,7 +20,10 @@ from bythebook.cli.options import (
     LessonNumber,
     Levels,
     Module,
+    NoGate,
     Prefix,
+    SimilarityThreshold,
+    Threshold,
     Tier,
     choose_book,
     fields_of,
@@ -30,10 +35,16 @@ from bythebook.cli.options import (
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer
     from bythebook.operations.runner import OperationRunner
+    from bythebook.retrieval.query import SearchResult
     from bythebook.threads.conversation import ThreadEvent
     from bythebook.wiring.reader import Library
 
 LEAST_K, MOST_K = 3, 8
+
+
+class CitationForm(StrEnum):
+    footer = "footer"
+    inline = "inline"
 
 
 class OutputFormat(StrEnum):
@@ -47,11 +58,14 @@ def run(
     ],
     book: BookId = None,
     k: Annotated[int | None, typer.Option("--k", help="How many passages to use, 3 to 8. Default 5.", show_default=False)] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Refuse if the best passage is less relevant than this, 0.0 to 1.0. Default 0.3.", show_default=False),
-    ] = None,
+    similarity_threshold: SimilarityThreshold = 0.0,
+    threshold: Threshold = None,
+    no_gate: NoGate = False,
+    citations: Annotated[
+        CitationForm, typer.Option(help="footer: markers, and the sources below; inline: each source inside the answer.")
+    ] = CitationForm.footer,
     format: Annotated[OutputFormat, typer.Option(help="text for people, json for programs.")] = OutputFormat.text,
+    json: AsJson = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show how the answer was made.")] = False,
     tier: Tier = None,
     module: Module = None,
@@ -70,7 +84,9 @@ def run(
     if k is not None and not LEAST_K <= k <= MOST_K:
         raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
 
-    async def ask(library: OperationRunner[Library]) -> Answer:
+    as_json, inline = json or format == OutputFormat.json, citations == CitationForm.inline
+
+    async def ask(library: OperationRunner[Library]) -> ShownTurn:
         from bythebook.answering.question import Question
         from bythebook.operations.turns import answer
 
@@ -91,47 +107,66 @@ def run(
             text=text,
             scope=scope,
             score_threshold=settings.agent_score_threshold if threshold is None else threshold,
+            similarity_threshold=similarity_threshold,
+            gate=not no_gate,
             score_scale=settings.score_scale,
         )
-        return await show(library.follow(answer, question=asked), quiet=format == OutputFormat.json, verbose=verbose)
+        return await show(library.follow(answer, question=asked), quiet=as_json, verbose=verbose, inline=inline)
 
-    answer = run_with_library(ask, data_dir=data_dir, embeds=True)
-    if format == OutputFormat.json:
-        typer.echo(to_json(agent_response(answer)))
+    shown = run_with_library(ask, data_dir=data_dir, embeds=True)
+    if as_json:
+        typer.echo(to_json(agent_response(shown.answer, shown.found, inline=inline)))
 
 
-async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool = False) -> Answer:
-    """Follows a turn, prints each sentence as it passes, and returns the answer."""
-    from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTurn:
+    """A turn that was printed: its answer, and all that was found for it."""
+
+    answer: Answer
+    found: tuple[SearchResult, ...]
+
+
+async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool = False, inline: bool = False) -> ShownTurn:
+    """Follows a turn, prints each sentence as it passes, and returns the answer. `inline`: each source inside the text."""
+    from bythebook.answering.answer import Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
     from bythebook.cli.output.answer import print_answer, print_sentence
     from bythebook.cli.output.console import Console
 
     console = Console(highlight=False, quiet=quiet)
     console.print()
     count, ended = 0, None
+    found: tuple[SearchResult, ...] = ()
     async for event in events:
         match event:
             case SearchBegun(asked=was, question=now) if was != now:
                 console.print(f"  searching for: {now}\n", style="dim", markup=False)
+            case Found() | FoundAgain():
+                found += event.results
             case Sentence():
-                print_sentence(console, event, first=not count)
+                print_sentence(console, event, first=not count, inline=inline)
                 count += 1
             case Answered() | Refused():
-                print_answer(console, event.answer, verbose=verbose)
+                print_answer(console, event.answer, verbose=verbose, inline=inline)
                 ended = event.answer
     assert ended is not None, "a turn ends with its answer"
-    return ended
+    return ShownTurn(answer=ended, found=found)
 
 
-def agent_response(answer: Answer) -> dict[str, Any]:
-    """Documents A's and C's AgentResponse, under their names."""
+def agent_response(answer: Answer, found: Sequence[SearchResult], *, inline: bool = False) -> dict[str, Any]:
+    """Documents A's and C's AgentResponse, under their names, and what the answer was made from."""
+    from bythebook.answering.answer import inline_text, with_disclaimer
+    from bythebook.answering.retrieval_views import assembled_context, grounding_context, retrieval_context, sources
+
     plain = fields_of(answer)
+    if inline and not answer.refused:
+        plain["answer"] = with_disclaimer(inline_text(answer.sentences), answer.disclaimer)
     plain["tool_calls"] = [call.tool_name for call in answer.tool_calls]
     plain["retrieval_history"] = answer.tool_calls
     plain["total_time_ms"] = answer.total_time_ms
-    plain["content"] = answer.answer
-    plain["sources"] = [
-        {"rank": rank, "score": one.score, "source_url": one.source_url, "content": one.quote}
-        for rank, one in enumerate(answer.citations, start=1)
-    ]
+    plain["content"] = plain["answer"]
+    plain["sources"] = sources(answer, found)
+    first = found[: answer.tool_calls[0].results_count]
+    plain["grounding_context"] = grounding_context(answer, first)
+    plain["assembled_context"] = assembled_context(first)
+    plain["retrieval_context"] = retrieval_context(answer, first)
     return plain

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import BookId, DataDir, choose_book, reader_scope, run_with_resources
+from bythebook.cli.options import (
+    BookId,
+    DataDir,
+    NoGate,
+    SimilarityThreshold,
+    Threshold,
+    choose_book,
+    reader_scope,
+    run_with_resources,
+)
 
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer
@@ -31,6 +40,9 @@ class ChatSession:
     scope: Scope
     thread_id: str | None = None
     last: Answer | None = None
+    score_threshold: float = 0.0
+    similarity_threshold: float = 0.0
+    gate: bool = True
 
 
 def run(
@@ -41,6 +53,9 @@ def run(
         str | None, typer.Option(help="Continue this thread; 'threads list' shows the ids.", show_default=False)
     ] = None,
     book: BookId = None,
+    similarity_threshold: SimilarityThreshold = 0.0,
+    threshold: Threshold = None,
+    no_gate: NoGate = False,
     data_dir: DataDir = None,
 ) -> None:
     """Talk with the book. Follow-ups are understood; /help lists the commands."""
@@ -49,6 +64,8 @@ def run(
         from bythebook.operations.reader import read_state
 
         sitting = await _begin(library, thread, book)
+        sitting.score_threshold = library.settings.agent_score_threshold if threshold is None else threshold
+        sitting.similarity_threshold, sitting.gate = similarity_threshold, not no_gate
         title = (await library.run(read_state, book_id=sitting.scope.book_id)).title
         if question is not None:
             await _turn(library, sitting, question)
@@ -105,13 +122,15 @@ async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text:
         text=text,
         scope=sitting.scope,
         thread_id=sitting.thread_id,
-        score_threshold=library.settings.agent_score_threshold,
+        score_threshold=sitting.score_threshold,
+        similarity_threshold=sitting.similarity_threshold,
+        gate=sitting.gate,
         score_scale=library.settings.score_scale,
     )
     events = library.follow(converse, asked=asked)
     opened = await anext(events)
     assert isinstance(opened, Opened), "a turn begins with its thread"
-    sitting.last = await show(events, quiet=False)
+    sitting.last = (await show(events, quiet=False)).answer
     sitting.thread_id = opened.thread_id
     for line in sources_footer(sitting.last.citations):
         Console(highlight=False).print(line, style="dim", markup=False, soft_wrap=True)

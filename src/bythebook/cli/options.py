@@ -44,6 +44,18 @@ Levels = Annotated[
 ]
 LayerOption = Annotated[str | None, typer.Option("--layer", help="Teaching layer, L1 to L4.", show_default=False)]
 Prefix = Annotated[str | None, typer.Option(help="Only lessons whose path or URL begins with this.", show_default=False)]
+SimilarityThreshold = Annotated[
+    float, typer.Option("--similarity-threshold", help="Leave out passages less relevant than this, 0.0 to 1.0.")
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold", help="Refuse if the best passage is less relevant than this, 0.0 to 1.0. Default 0.3.", show_default=False
+    ),
+]
+NoGate = Annotated[
+    bool, typer.Option("--no-gate", help="Let the two thresholds alone decide whether to answer, whatever the confidence.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 

@@ -17,6 +17,7 @@ from bythebook.cli.options import (
     Levels,
     Module,
     Prefix,
+    SimilarityThreshold,
     Tier,
     choose_book,
     reader_scope,
@@ -44,6 +45,7 @@ def run(
     layer: LayerOption = None,
     parent: Annotated[str | None, typer.Option(help="Only the lesson with this parent_doc_id.", show_default=False)] = None,
     prefix: Prefix = None,
+    similarity_threshold: SimilarityThreshold = 0.0,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -65,7 +67,7 @@ def run(
             prefix=prefix,
             limit=limit,
         )
-        query = scope.search(text)
+        query = scope.search(text, similarity_threshold=similarity_threshold)
         return query, await library.run(search, query=query)
 
     query, searched = run_with_library(find, data_dir=data_dir, embeds=True)
@@ -86,7 +88,10 @@ def print_results(query: SearchQuery, searched: Searched) -> None:
         console.print(Hit(result, query.text, searched.language), crop=False)
     left_out = searched.total_chunks - response.total_found
     if not response.results:
-        console.print("  No chunk passes these filters." if left_out else "  The book is empty.")
+        if response.total_found:
+            console.print(f"  No chunk reaches the similarity threshold of {query.similarity_threshold}.")
+        else:
+            console.print("  No chunk passes these filters." if left_out else "  The book is empty.")
     if left_out:
         tier = (
             f"; --tier 4 includes every tier, this search is for tier {query.hardware_tier_filter}"

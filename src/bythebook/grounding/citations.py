@@ -28,7 +28,8 @@ NEAR = 0.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """Where the book says it: document A's fields, and the quote with its place in the source file."""
+    """Where the book says it: document A's fields, and the quote with its place in the source file. `score` and `relevance` are
+    those of the chunk that is quoted."""
 
     label: int
     source_url: str
@@ -258,14 +259,15 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
 
 def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citation:
     quote, section, mark = chunk.text[start:end], chunk.section_at(start), chunk.mark_at(start)
+    score, relevance = evidence.scores_of(chunk)
     first_line = chunk.span.first_line + len(LINE_END.findall(chunk.text, 0, start))
     return Citation(
         label=evidence.label,
         source_url=_address(section.source_url, mark.place.fragment),
         chapter=f"Chapter {chunk.chapter}: {chunk.chapter_title}" if chunk.chapter_title else "",
         section=section.title or "",
-        score=evidence.score,
-        relevance=evidence.relevance,
+        score=score,
+        relevance=relevance,
         chunk_index=chunk.chunk_index,
         chunk_id=chunk.id,
         source_file=chunk.source_file,

@@ -18,7 +18,7 @@ lies there too. More than this would be lost at the top of the scale, where all 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerable:
-    """The book has it. At `low` the answer carries a disclaimer."""
+    """The book has it. At `low`, and below it where the gate is off, the answer carries a disclaimer."""
 
     confidence: ConfidenceMetrics
 
@@ -41,33 +41,35 @@ def decide(
     score_threshold: float,
     shown: int,
     similarity_threshold: float,
+    gate: bool = True,
     on_subject: bool = True,
     beyond: ConfidenceMetrics | None = None,
     best_is_beyond: bool = False,
 ) -> Verdict:
-    """`shown` is how many results pass `similarity_threshold`; `on_subject` whether the question is near what the book is
-    about. `beyond` is the confidence without the reader's filters,
-    where there are any, and `best_is_beyond` whether the best result of all lies outside them."""
-    verdict = _within(confidence, score_threshold, shown, similarity_threshold, on_subject)
-    if beyond is None or not beyond.should_answer or not best_is_beyond:
+    """`shown` is how many results pass `similarity_threshold`; `gate`: whether the confidence decides, too; `on_subject`: whether
+    the question is near what the book is about. `beyond` is the confidence without the reader's filters, where there are any,
+    and `best_is_beyond` whether the best result of all lies outside them."""
+    verdict = _within(confidence, score_threshold, shown, similarity_threshold, on_subject, gate)
+    if beyond is None or not best_is_beyond or not (beyond.should_answer if gate else beyond.max_similarity >= score_threshold):
         return verdict
     gain = beyond.average_similarity - confidence.average_similarity
-    if isinstance(verdict, Unanswerable) or gain >= BETTER_BEYOND:
+    if isinstance(verdict, Unanswerable) or (gate and gain >= BETTER_BEYOND):
         within, without = confidence.average_similarity, beyond.average_similarity
         return _refuse("outside_filters", confidence, f"within the filters {within:.2f}, without them {without:.2f}")
     return verdict
 
 
-def left_to_model(verdict: Verdict, *, score_threshold: float) -> Verdict:
-    """With a model, whether passages on the subject answer is the model's to tell. A threshold that somebody set holds."""
-    if not isinstance(verdict, Unanswerable) or verdict.reason != "not_in_book":
+def left_to_model(verdict: Verdict, *, score_threshold: float, shown: int) -> Verdict:
+    """With a model, whether passages on the subject answer is the model's to tell. A threshold that somebody set holds, and
+    where no result reaches the similarity threshold there is nothing to show it."""
+    if not isinstance(verdict, Unanswerable) or verdict.reason != "not_in_book" or not shown:
         return verdict
     asked_for = score_threshold > DEFAULT_SCORE_THRESHOLD and verdict.confidence.max_similarity < score_threshold
     return verdict if asked_for else Answerable(confidence=verdict.confidence)
 
 
 def _within(
-    confidence: ConfidenceMetrics, score_threshold: float, shown: int, similarity_threshold: float, on_subject: bool
+    confidence: ConfidenceMetrics, score_threshold: float, shown: int, similarity_threshold: float, on_subject: bool, gate: bool
 ) -> Verdict:
     missing: RefusalReason = "not_in_book" if on_subject else "off_topic"
     if confidence.num_chunks < MIN_CHUNKS_FOR_ANSWER:
@@ -75,7 +77,7 @@ def _within(
     if confidence.max_similarity < score_threshold:
         best = f"max score: {confidence.max_similarity:.2f} < threshold: {score_threshold}"
         return _refuse(missing, confidence, f"All retrieved content has low relevance ({best})")
-    if not confidence.should_answer:
+    if gate and not confidence.should_answer:
         average = f"average relevance {confidence.average_similarity:.2f} of {confidence.num_chunks} results"
         return _refuse(missing, confidence, f"{average} is insufficient")
     if shown < MIN_CHUNKS_FOR_ANSWER:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bythebook.books.model import Chunk
-from bythebook.books.token_size import SMALL, size
-from bythebook.index.state import IngestionState
-from bythebook.index.vectors import VectorIndex
+from bythebook.books.token_size import size
 
 Hit = tuple[Chunk, float, float]
 """A chunk that was found, its cosine and its relevance."""
 MOST_PASSAGES = 4
 """Chunks one label may stand for: a reader has to find the sentence again."""
-HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
-GOES_ON = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|\||[a-z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One or several neighbouring chunks of a lesson, in book order. `score` and `relevance` are the best chunk's."""
+    """One or several neighbouring chunks of a lesson, in book order. `score` and `relevance` are the best chunk's; `scores` has
+    each chunk's own by its id, where they are known."""
 
     label: int
     passages: tuple[Chunk, ...]
     score: float
     relevance: float
+    scores: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> str:
@@ -36,6 +33,10 @@ class Evidence:
     def first(self) -> Chunk:
         return self.passages[0]
 
+    def scores_of(self, chunk: Chunk) -> tuple[float, float]:
+        """The chunk's own cosine and relevance."""
+        return self.scores.get(chunk.id, (self.score, self.relevance))
+
 
 @dataclass(slots=True, kw_only=True)
 class _Group:
@@ -44,31 +45,28 @@ class _Group:
     passages: list[Chunk]
     score: float
     relevance: float
+    scores: dict[str, tuple[float, float]]
 
     def adjoins(self, chunk: Chunk) -> bool:
         return _follows(self.passages[-1], chunk) or _follows(chunk, self.passages[0])
 
-    def add(self, chunks: Sequence[Chunk]) -> None:
-        self.passages = sorted([*self.passages, *chunks], key=lambda chunk: chunk.chunk_index)
+    def join(self, other: _Group) -> None:
+        self.passages = sorted([*self.passages, *other.passages], key=lambda chunk: chunk.chunk_index)
+        self.scores |= other.scores
 
 
-async def gather(
-    index: VectorIndex,
-    state: IngestionState,
-    hits: Sequence[Hit],
-    *,
-    limit: int,
-    budget_tokens: int = 3000,
-    merge: bool = True,
-) -> tuple[Evidence, ...]:
-    """At most `limit` evidences of whole chunks, best first, together within the budget. With `merge`, hits that adjoin
-    become one, and a hit that does not read well alone takes its neighbour along while there is room."""
-    groups, left = _grouped(_distinct(hits), limit, budget_tokens, merge)
-    if merge:
-        await _complete(index, state, groups, left)
+def gather(hits: Sequence[Hit], *, budget_tokens: int) -> tuple[Evidence, ...]:
+    """The hits as evidence, whole chunks only, best first, together within the budget. Those that adjoin become one. Nothing
+    but hits is taken: what an answer cites stands among the results that were found, with its own scores."""
     return tuple(
-        Evidence(label=label, passages=tuple(group.passages), score=group.score, relevance=group.relevance)
-        for label, group in enumerate(groups, start=1)
+        Evidence(
+            label=label,
+            passages=tuple(group.passages),
+            score=group.score,
+            relevance=group.relevance,
+            scores=group.scores,
+        )
+        for label, group in enumerate(_grouped(_distinct(hits), budget_tokens), start=1)
     )
 
 
@@ -83,69 +81,27 @@ def _distinct(hits: Sequence[Hit]) -> list[Hit]:
         if not inside:
             kept.append((text, hit))
             continue
-        better = [kept[position][1] for position in inside]
-        kept[inside[0]] = (text, (hit[0], max(one[1] for one in [hit, *better]), max(one[2] for one in [hit, *better])))
+        kept[inside[0]] = (text, hit)
         for position in reversed(inside[1:]):
             del kept[position]
     return [hit for _, hit in kept]
 
 
-def _grouped(hits: Sequence[Hit], limit: int, budget: int, merge: bool) -> tuple[list[_Group], int]:
+def _grouped(hits: Sequence[Hit], budget: int) -> list[_Group]:
     groups: list[_Group] = []
     for chunk, score, relevance in hits:
-        beside = [group for group in groups if merge and group.adjoins(chunk)]
-        joins = bool(beside) and sum(len(group.passages) for group in beside) < MOST_PASSAGES
-        if not (joins or len(groups) < limit) or (tokens := size(chunk.text)) > budget:
+        if (tokens := size(chunk.text)) > budget:
             continue
         budget -= tokens
-        if joins:
-            beside[0].add([chunk, *(passage for group in beside[1:] for passage in group.passages)])
+        own = _Group(passages=[chunk], score=score, relevance=relevance, scores={chunk.id: (score, relevance)})
+        beside = [group for group in groups if group.adjoins(chunk)]
+        if beside and sum(len(group.passages) for group in beside) < MOST_PASSAGES:
+            for one in (own, *beside[1:]):
+                beside[0].join(one)
             groups = [group for group in groups if group not in beside[1:]]
         else:
-            groups.append(_Group(passages=[chunk], score=score, relevance=relevance))
-    return groups, budget
-
-
-async def _complete(index: VectorIndex, state: IngestionState, groups: Sequence[_Group], budget: int) -> None:
-    """The neighbours that passages cannot be read without, best evidence first, as far as the budget goes."""
-    ids = [id for group in groups for id in (group.passages[0].prev_chunk_id, group.passages[-1].next_chunk_id) if id]
-    if not ids:
-        return
-    held = await index.chunks(state.collection_name, state.book_id, list(dict.fromkeys(ids)))
-    neighbours = {one.chunk.id: one.chunk for one in held}
-    seen = {passage.content_hash for group in groups for passage in group.passages}
-    for group in groups:
-        before = neighbours.get(group.passages[0].prev_chunk_id or "")
-        after = neighbours.get(group.passages[-1].next_chunk_id or "")
-        for one, leans in ((before, _leans_back), (after, _leans_on)):
-            if not one or one.content_hash in seen or len(group.passages) >= MOST_PASSAGES or not group.adjoins(one):
-                continue
-            if size(one.text) <= budget and leans(group.passages, one):
-                group.add([one])
-                seen.add(one.content_hash)
-                budget -= size(one.text)
-
-
-def _leans_back(passages: Sequence[Chunk], before: Chunk) -> bool:
-    """Whether the passages begin in the middle of something that `before` opens."""
-    first = passages[0]
-    if first.preface:
-        return True
-    same_section = first.heading_path == before.heading_path and not HEADING.match(first.text)
-    return same_section and (bool(GOES_ON.match(first.text)) or before.text.rstrip().endswith(":") or _short(passages))
-
-
-def _leans_on(passages: Sequence[Chunk], after: Chunk) -> bool:
-    """Whether the passages stop in the middle of something that `after` goes on with."""
-    last = passages[-1]
-    if after.preface or last.text.rstrip().endswith(":"):
-        return True
-    same_section = last.heading_path == after.heading_path and not HEADING.match(after.text)
-    return same_section and (bool(GOES_ON.match(after.text)) or _short(passages))
-
-
-def _short(passages: Sequence[Chunk]) -> bool:
-    return sum(size(passage.text) for passage in passages) < SMALL
+            groups.append(own)
+    return groups
 
 
 def _follows(one: Chunk, other: Chunk) -> bool:

@@ -48,9 +48,10 @@ class Scope:
         """The filters by their short names, as `FILTERS` has them."""
         return cls(book_id=book_id, limit=limit, **{FILTERS[name]: value for name, value in filters.items()})
 
-    def search(self, text: str) -> SearchQuery:
+    def search(self, text: str, *, similarity_threshold: float = 0.0) -> SearchQuery:
         """A search for this text, within this scope."""
-        return SearchQuery(text=text, **{one.name: getattr(self, one.name) for one in fields(Scope)})
+        given = {one.name: getattr(self, one.name) for one in fields(Scope)}
+        return SearchQuery(text=text, similarity_threshold=similarity_threshold, **given)
 
     @property
     def unfiltered(self) -> Scope:
@@ -83,11 +84,15 @@ class SearchQuery(Scope):
 
     text: str
     hardware_tier_filter: int | None = 1
+    similarity_threshold: float = 0.0
+    """Results less relevant than this are left out."""
 
     def __post_init__(self) -> None:
         length = len(self.text.strip())
         if not MIN_TEXT <= length <= MAX_TEXT:
             raise InvalidInput(f"A search takes {MIN_TEXT} to {MAX_TEXT:,} characters; this one has {length:,}.")
+        if not 0.0 <= self.similarity_threshold <= 1.0:
+            raise InvalidInput(f"The similarity threshold must be from 0.0 to 1.0, not {self.similarity_threshold}.")
         Scope.__post_init__(self)
 
 

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, cast
 from uuid import uuid4
 
-from bythebook.answering.answer import Answered, Found, Refused, Sentence, TurnEvent
+from bythebook.answering.answer import Answered, Found, FoundAgain, Refused, Sentence, TurnEvent, without_disclaimer
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question, ScoreScale
 from bythebook.answering.steps import Steps, Tracing, untraced
@@ -56,6 +56,7 @@ class Asked:
     thread_id: str | None = None
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
     similarity_threshold: float = 0.0
+    gate: bool = True
     score_scale: ScoreScale = "relevance"
     metadata: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Exchange, ...] | None = None
@@ -67,6 +68,7 @@ class Asked:
             scope=self.scope,
             score_threshold=self.score_threshold,
             similarity_threshold=self.similarity_threshold,
+            gate=self.gate,
             score_scale=self.score_scale,
             history=history,
         )
@@ -129,19 +131,19 @@ class Conversation:
             history = lease.history or (asked.history or ())[-MAX_HISTORY_TURNS:]
             steps.attributes |= {"thread_id": thread_id, "turn": lease.turn_count + 1}
             yield Opened(thread_id=thread_id, turn=lease.turn_count + 1)
-            results: tuple[SearchResult, ...] = ()
+            found: list[tuple[SearchResult, ...]] = []
             events = cast(AsyncGenerator[TurnEvent, None], self._answerer.answer(asked.question(history), steps))
             async with aclosing(events):
                 async for event in events:
                     match event:
-                        case Found():
-                            results = event.results
+                        case Found() | FoundAgain():
+                            found.append(event.results)
                         case Sentence():
                             summing.begin(asked.text, history)
                         case Answered() | Refused():
                             steps.attributes |= told(event.answer)
                             with steps.step("store"):
-                                turn = self._turn(replace(lease, history=history), asked, event, results, asked_at, summing)
+                                turn = self._turn(replace(lease, history=history), asked, event, found, asked_at, summing)
                                 await self._threads.append(lease, turn)
                             kept = True
                     yield event
@@ -191,16 +193,17 @@ class Conversation:
         lease: Lease,
         asked: Asked,
         ended: Answered | Refused,
-        results: tuple[SearchResult, ...],
+        found: list[tuple[SearchResult, ...]],
         asked_at: datetime,
         summing: PendingSummary,
     ) -> NewTurn:
         answer, number = ended.answer, lease.turn_count + 1
-        messages = spoken(answer, results, turn=number, asked_at=asked_at)
+        messages = spoken(answer, found, turn=number, asked_at=asked_at)
         if number == 1:
             messages = (opening(self._system_prompt, asked_at), *messages)
         sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
-        now = Exchange(question=asked.text, answer=answer.answer, sources=sources, refused=answer.refused)
+        said = without_disclaimer(answer.answer, answer.disclaimer)
+        now = Exchange(question=asked.text, answer=said, sources=sources, refused=answer.refused)
         exchanges = (*lease.history, now)
         return NewTurn(
             answer=answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bythebook.answering.answer import Answer, sources_footer
+from bythebook.answering.answer import Answer, sources_footer, with_disclaimer
 from bythebook.answering.markdown import harmless
 from bythebook.threads.model import StoredTurn, Thread
 from bythebook.threads.store import ANY_KEY, Threads
@@ -30,9 +30,7 @@ async def book_to_markdown(threads: Threads, book_id: str) -> str:
 
 
 def _told(answer: Answer) -> list[str]:
-    parts = [f"## {' '.join(answer.query.split())}", answer.answer]
-    if answer.disclaimer:
-        parts.append(f"*{answer.disclaimer}*")
+    parts = [f"## {' '.join(answer.query.split())}", with_disclaimer(answer.answer, answer.disclaimer)]
     quotes = {(one.label, one.span.start, " ".join(one.quote.split())) for said in answer.sentences for one in said.citations}
     if quotes:  # those of one source in the order of the book
         parts.append("\n>\n".join(f"> {quote} [{label}]" for label, _, quote in sorted(quotes)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from bythebook.answering.answer import Answer
+from bythebook.answering.answer import Answer, without_disclaimer
 from bythebook.answering.trace import Trace
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import StorageFailure
@@ -92,4 +92,5 @@ def exchange_of(answer: dict[str, Any]) -> Exchange:
     """Reads what a follow-up may refer to from the stored columns: this runs before every turn."""
     places = ((one["page_title"], one["section"]) for one in answer["citations"])
     sources = tuple(" › ".join(filter(None, place)) for place in places)
-    return Exchange(question=answer["query"], answer=answer["answer"], sources=sources, refused=answer.get("refused", False))
+    said = without_disclaimer(answer["answer"], answer.get("disclaimer"))
+    return Exchange(question=answer["query"], answer=said, sources=sources, refused=answer.get("refused", False))

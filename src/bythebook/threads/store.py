@@ -82,9 +82,11 @@ class Threads:
         """Deletes a thread for good. A turn that is running in it is not stored."""
         await self._change(thread_id, delete(threads).where(_own(thread_id, key_id)))
 
-    async def messages(self, thread_id: str, *, archived: bool = False) -> tuple[Message, ...]:
-        """Returns the transcript in order, with `archived` from its very beginning."""
+    async def messages(self, thread_id: str, *, archived: bool = False, turn: int | None = None) -> tuple[Message, ...]:
+        """Returns the transcript in order, with `archived` from its very beginning; or what of it belongs to one turn."""
         wanted = messages.c.thread_id == thread_id
+        if turn is not None:
+            wanted &= messages.c.turn == turn
         if not archived:
             wanted &= ~messages.c.archived
         in_order = select(messages).where(wanted).order_by(messages.c.turn, messages.c.position)

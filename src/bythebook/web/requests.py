@@ -68,6 +68,7 @@ class ChatRequest(_Request):
     stream: bool = Field(False, description="Answer as server-sent events, as /chat/stream always does.")
     top_k: int = Field(5, ge=1, le=10, description="How many passages to look at.")
     similarity_threshold: Threshold = Field(0.7, description="Passages less relevant than this are left out.")
+    gate: bool = Field(True, description="Whether confidence decides, too. `false`: the thresholds decide alone.")
     book_id: BookId | None = Field(None, description="Default: the key's book, or the only one there is.")
     filters: ChatFilters = ChatFilters()
     score_scale: Literal["relevance", "cosine"] | None = Field(None, description="`cosine` takes the thresholds literally.")
@@ -84,6 +85,7 @@ class ChatRequest(_Request):
             thread_id=str(self.session_id) if self.session_id else None,
             score_threshold=settings.agent_score_threshold,
             similarity_threshold=self.similarity_threshold,
+            gate=self.gate,
             score_scale=self.score_scale or settings.score_scale,
             metadata={"page_url": self.page_url} if self.page_url else {},
         )
@@ -107,6 +109,7 @@ class SearchRequest(_Request):
     layer_filter: Layer | None = None
     parent_doc_id: UUID5 | None = Field(None, description="Only the lesson with this id.")
     prefix_filter: Annotated[Readable, StringConstraints(min_length=1, max_length=500)] | None = None
+    similarity_threshold: Threshold = Field(0.0, description="Passages less relevant than this are left out.")
     limit: int = Field(5, ge=1, le=MAX_LIMIT)
 
     def query(self, book_id: str) -> SearchQuery:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from fastapi import Response
 from pydantic import TypeAdapter
 
-from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent
+from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent, with_disclaimer
 from bythebook.answering.trace import Trace
 from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceLevel
@@ -24,10 +24,14 @@ CHUNK_TEXT = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Document E's."""
+    """Document E's, under the label that its sentences bear. `similarity_score` is the chunk's cosine; `relevance` is what the
+    thresholds are measured on."""
 
+    label: int
     chunk_text: str
+    quote: str
     similarity_score: float
+    relevance: float
     chapter: str
     section: str
     url: str
@@ -132,9 +136,8 @@ def chat_response(
     answer: Answer, opened: Opened, texts: Mapping[str, str], *, whole: bool, html: tuple[str, ...] | None = None
 ) -> ChatResponse:
     """`texts` are those of the cited chunks, as far as they are known; `whole`: with what was dropped, which no reader sees."""
-    disclaimer = f"\n\n{answer.disclaimer}" if answer.disclaimer else ""
     return ChatResponse(
-        response=answer.answer + disclaimer,
+        response=with_disclaimer(answer.answer, answer.disclaimer),
         confidence=answer.confidence.average_similarity,
         sources=tuple(source(citation, texts.get(citation.chunk_id, citation.quote)) for citation in answer.citations),
         session_id=opened.thread_id,
@@ -149,8 +152,11 @@ def chat_response(
 
 def source(citation: Citation, text: str) -> Source:
     return Source(
+        label=citation.label,
         chunk_text=excerpt(text, citation.quote),
+        quote=citation.quote,
         similarity_score=citation.score,
+        relevance=citation.relevance,
         chapter=citation.chapter,
         section=citation.section,
         url=citation.source_url,

@@ -76,7 +76,6 @@ class Library:
         return Answerer(
             search=self.search,
             assessor=self.assessor,
-            index=self.index,
             embedder=self.embedder,
             drafter=drafter,
             tool_name=self.settings.tool_name,

@@ -17,28 +17,34 @@ if TYPE_CHECKING:
 QUOTE_LENGTH = 220
 
 
-def print_sentence(console: Console, sentence: Sentence, *, first: bool) -> None:
-    """Prints one checked sentence."""
+def print_sentence(console: Console, sentence: Sentence, *, first: bool, inline: bool = False) -> None:
+    """Prints one checked sentence, with its markers or with document A's citations."""
+    from bythebook.answering.answer import inline_citations
+
     text = Text()
     block = sentence.kind in {"code", "table", "maths"}
     if sentence.kind == "item":
         text.append("• ", style="dim")
     text.append(sentence.text)
-    text.append("".join(f" [{label}]" for label in sentence.labels), style="bold cyan")
+    if not inline:
+        text.append("".join(f" [{label}]" for label in sentence.labels), style="bold cyan")
     if block and not first:
         console.print()
     console.print(_indented(text))
+    if inline:  # on lines of their own: an address that is broken in two cannot be followed
+        console.print(Text(f"  {inline_citations(sentence)}", style="cyan"), soft_wrap=True)
     if block:
         console.print()
 
 
-def print_answer(console: Console, answer: Answer, *, verbose: bool = False) -> None:
-    """Prints what follows the sentences, sources and confidence; or the whole refusal."""
+def print_answer(console: Console, answer: Answer, *, verbose: bool = False, inline: bool = False) -> None:
+    """Prints what follows the sentences, sources and confidence; or the whole refusal. `inline`: the sources stood with the
+    sentences."""
     if answer.refused:
         _print_refusal(console, answer)
     else:
         console.print()
-        for citations in _by_section(answer):
+        for citations in () if inline else _by_section(answer):
             _print_source(console, citations)
         if answer.disclaimer:
             console.print(_indented(Text(f"{answer.disclaimer}\n", style="yellow")))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent
+from bythebook.answering.answer import Answer, Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
 from bythebook.web.access import Principal, Reader, choose_book
@@ -81,7 +81,7 @@ class ChatTurn:
         self._asked = asked
         self._whole = whole
         self._render = render
-        self._found: Sequence[SearchResult] = ()
+        self._found: tuple[SearchResult, ...] = ()
 
     async def whole(self) -> ChatResponse:
         opened: Opened | None = None
@@ -90,8 +90,8 @@ class ChatTurn:
                 match event:
                     case Opened():
                         opened = event
-                    case Found():
-                        self._found = event.results
+                    case Found() | FoundAgain():
+                        self._found += event.results
                     case Answered() | Refused() if opened:
                         return await self._response(event.answer, opened)
         raise AssertionError("a turn ends with an answer or a refusal")
@@ -105,6 +105,9 @@ class ChatTurn:
                 if isinstance(event, Opened):
                     opened = event
                     continue
+                if isinstance(event, FoundAgain):
+                    self._found += event.results
+                    continue
                 assert opened
                 if number == 0:
                     yield event_of("opened", opened, opened, number, held=True)
@@ -113,12 +116,12 @@ class ChatTurn:
         assert opened
         yield event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, number + 1, held=True)
 
-    async def _event(self, event: TurnEvent, opened: Opened, number: int) -> Event:
+    async def _event(self, event: SearchBegun | Found | Sentence | Answered | Refused, opened: Opened, number: int) -> Event:
         match event:
             case SearchBegun():
                 return event_of("searching", event, opened, number)
             case Found():
-                self._found = event.results
+                self._found += event.results
                 return event_of("found", event, opened, number)
             case Sentence():
                 return event_of("sentence", sentence_view(event, render=self._render), opened, number)
@@ -128,7 +131,7 @@ class ChatTurn:
 
     async def _response(self, answer: Answer, opened: Opened) -> ChatResponse:
         self._current.metrics.turn(answer)
-        texts = {result.id: result.text for result in self._found}
+        texts = {result.id: result.preface + result.text for result in self._found}
         html = rendered(answer.sentences) if self._render else None
         return chat_response(answer, opened, texts, whole=self._whole, html=html)
 

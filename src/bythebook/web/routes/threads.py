@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, cast
 
@@ -13,6 +13,7 @@ from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
 from bythebook.threads.conversation import Opened
 from bythebook.threads.export import to_markdown
 from bythebook.threads.model import StoredTurn
+from bythebook.threads.transcript import found_texts
 from bythebook.web.access import Principal, Reader
 from bythebook.web.problems import ERRORS
 from bythebook.web.requests import BookId, ThreadChange
@@ -124,12 +125,15 @@ async def replay(
 ) -> Response:
     thread = await current.threads.get(str(thread_id), who.key_id)
     stored = await current.threads.turn(thread.thread_id, number)
+    texts = found_texts(await current.threads.messages(thread.thread_id, archived=True, turn=number))
     opened = Opened(thread_id=thread.thread_id, turn=number)
-    events = _replayed(stored, opened, whole=who.may("ingest"), render=render, seen=_seen(last_event_id, opened))
+    events = _replayed(stored, opened, texts, whole=who.may("ingest"), render=render, seen=_seen(last_event_id, opened))
     return await begin(request.receive, events)
 
 
-async def _replayed(stored: StoredTurn, opened: Opened, *, whole: bool, render: bool, seen: int) -> AsyncGenerator[Event]:
+async def _replayed(
+    stored: StoredTurn, opened: Opened, texts: Mapping[str, str], *, whole: bool, render: bool, seen: int
+) -> AsyncGenerator[Event]:
     """The same events under the same ids; what was found (number 2) is not kept."""
     told = [event_of("opened", opened, opened, 0)]
     for event in past_events(stored):
@@ -141,7 +145,7 @@ async def _replayed(stored: StoredTurn, opened: Opened, *, whole: bool, render: 
                 told.append(event_of("sentence", sentence_view(event, render=render), opened, number))
             case Answered() | Refused():
                 html = rendered(event.answer.sentences) if render else None
-                response = chat_response(event.answer, opened, {}, whole=whole, html=html)
+                response = chat_response(event.answer, opened, texts, whole=whole, html=html)
                 told.append(event_of("refused" if event.answer.refused else "answered", response, opened, number))
     told.append(event_of("done", Done(thread_id=opened.thread_id, turn=opened.turn), opened, len(told) + 1))
     unseen = [one for one in told if int(one.id.rpartition("/")[2]) > seen]
