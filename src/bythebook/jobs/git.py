@@ -24,6 +24,7 @@ from bythebook.errors import Rejected, StorageFailure, Unavailable
 
 TIMEOUT_SECONDS = 600.0
 LOOK_SECONDS = 0.2
+LAST_WORDS_SECONDS = 5.0
 MOST_FILES = 200_000
 LONGEST_ENTRY = 100_000
 LONGEST_COMPLAINT = 10_000
@@ -191,7 +192,7 @@ class Checkout:
     ) -> str:
         """What git complains of, when it has ended."""
         assert process.stderr is not None
-        complaint = asyncio.create_task(process.stderr.read(LONGEST_COMPLAINT))
+        complaint = asyncio.create_task(_beginning(process.stderr))
         try:
             if take:
                 assert process.stdout is not None
@@ -205,6 +206,7 @@ class Checkout:
             await process.wait()
         finally:
             complaint.cancel()
+            await asyncio.wait({complaint})
         return said.decode("utf-8", "replace")
 
     def _failure(self, said: str) -> Unavailable:
@@ -221,10 +223,25 @@ class _TooLarge(Exception):
 async def _end(starting: asyncio.Task[Process]) -> None:
     """Ends git and all it has started, where it has not ended: also where nobody waited until it had begun."""
     await asyncio.wait({starting})
-    if starting.exception() is None and starting.result().returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(starting.result().pid, signal.SIGKILL)
-        await starting.result().wait()
+    if starting.exception() is not None or starting.result().returncode is not None:
+        return
+    process = starting.result()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LAST_WORDS_SECONDS):  # its pipes are closed when they have been read to their end
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    await stream.read()
+
+
+async def _beginning(stream: asyncio.StreamReader) -> bytes:
+    """What is read first; the rest is read too, so that nobody waits to write it."""
+    kept = b""
+    while block := await stream.read(65_536):
+        kept = (kept + block)[:LONGEST_COMPLAINT]
+    return kept
 
 
 def _environment() -> dict[str, str]:
