@@ -25,6 +25,7 @@ NOUNS_IN_ING = {
 }
 SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
+    "bythebook.answering.notebook": "HTML for notebooks, imported by whoever shows an answer in one",
     "bythebook.books.book_id": "a rule of its own with tests of its own",
     "bythebook.cli.app": "the list of commands; `cli` imports it late, so that Ctrl-C is answered while it loads",
     "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
@@ -34,6 +35,7 @@ SHORT_WITH_ONE_IMPORTER = {
     "bythebook.evaluation.rank_measures": "recall, MRR and nDCG, known by those names; tested alone",
     "bythebook.index.qdrant_edge.lock": "a read-write lock, known by that name everywhere",
     "bythebook.operations.threads": "operations on threads; a search need not import them",
+    "bythebook.operations.turns": "a turn outside any thread; a search need not import what answers",
     "bythebook.web.limits": "a vendor's file, imported with the first key",
 }
 NOT_MIRRORS = {

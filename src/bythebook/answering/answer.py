@@ -126,6 +126,18 @@ class Answer:
     def total_time_ms(self) -> float:
         return self.retrieval_time_ms + self.generation_time_ms
 
+    def __str__(self) -> str:
+        """All that a reader is told, as Markdown."""
+        from bythebook.answering.markdown import to_markdown
+
+        return to_markdown(self)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from bythebook.answering.notebook import to_html
+
+        return to_html(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:

@@ -60,7 +60,7 @@ def title_of_source(citation: Citation) -> str:
 
 def place_of_quote(citation: Citation) -> str:
     """Where in the author's file it stands."""
-    return f"line {citation.span.first_line}"
+    return citation.where or f"line {citation.span.first_line}"
 
 
 def quotes_of(answer: Answer, label: int) -> list[Citation]:

@@ -25,9 +25,8 @@ from bythebook.cli.options import (
     SimilarityThreshold,
     Threshold,
     Tier,
-    choose_book,
     fields_of,
-    reader_scope,
+    reader_filters,
     run_with_library,
     to_json,
 )
@@ -87,12 +86,9 @@ def run(
     as_json, inline = json or format == OutputFormat.json, citations == CitationForm.inline
 
     async def ask(library: OperationRunner[Library]) -> ShownTurn:
-        from bythebook.answering.question import Question
-        from bythebook.operations.turns import answer
+        from bythebook.operations.open_book import OpenBook
 
-        settings = library.settings
-        scope = reader_scope(
-            await choose_book(library, book),
+        filters = reader_filters(
             tier=tier,
             module=module,
             chapter_min=chapter_min,
@@ -101,17 +97,17 @@ def run(
             level=level,
             layer=layer,
             prefix=prefix,
-            limit=k or min(MOST_K, max(LEAST_K, settings.agent_top_k)),
         )
-        asked = Question(
-            text=text,
-            scope=scope,
-            score_threshold=settings.agent_score_threshold if threshold is None else threshold,
+        opened = await OpenBook.choose(library, book)
+        events = opened.follow(
+            text,
+            limit=k or min(MOST_K, max(LEAST_K, library.settings.agent_top_k)),
+            threshold=threshold,
             similarity_threshold=similarity_threshold,
             gate=not no_gate,
-            score_scale=settings.score_scale,
+            **filters,
         )
-        return await show(library.follow(answer, question=asked), quiet=as_json, verbose=verbose, inline=inline)
+        return await show(events, quiet=as_json, verbose=verbose, inline=inline)
 
     shown = run_with_library(ask, data_dir=data_dir, embeds=True)
     if as_json:

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import (
-    BookId,
-    DataDir,
-    NoGate,
-    SimilarityThreshold,
-    Threshold,
-    choose_book,
-    reader_scope,
-    run_with_resources,
-)
+from bythebook.cli.options import BookId, DataDir, NoGate, SimilarityThreshold, Threshold, choose_book, run_with_resources
 
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer
@@ -77,12 +68,13 @@ def run(
 
 async def _begin(library: OperationRunner[Resources], thread_id: str | None, book: str | None) -> ChatSession:
     from bythebook.operations.threads import resume
+    from bythebook.retrieval.query import Scope
 
     limit = library.settings.agent_top_k
     if thread_id is None:
-        return ChatSession(scope=reader_scope(await choose_book(library, book), limit=limit))
+        return ChatSession(scope=Scope(book_id=await choose_book(library, book), limit=limit))
     resumed = await library.run(resume, thread_id=thread_id, book_id=book)
-    return ChatSession(scope=reader_scope(resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
+    return ChatSession(scope=Scope(book_id=resumed.book_id, limit=limit), thread_id=resumed.thread_id, last=resumed.last)
 
 
 async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
+from bythebook.cli.options import AsJson, BookId, DataDir, run_with_library, to_json
 
 if TYPE_CHECKING:
     from bythebook.books.model import Chunk
@@ -24,9 +24,9 @@ def run(
     """Show a chunk with its neighbours in the lesson."""
 
     async def read(library: OperationRunner[Library]) -> Context:
-        from bythebook.operations.reader import fetch_context
+        from bythebook.operations.open_book import OpenBook
 
-        return await library.run(fetch_context, book_id=await choose_book(library, book), chunk_id=chunk_id)
+        return await (await OpenBook.choose(library, book)).context(chunk_id)
 
     context = run_with_library(read, data_dir=data_dir)
     if json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import reader_scope, run_with_settings
+from bythebook.cli.options import run_with_settings
 
 if TYPE_CHECKING:
     from bythebook.operations.runner import OperationRunner
@@ -44,12 +44,11 @@ def run(
     console = Console(highlight=False)
 
     async def show_all(resources: OperationRunner[Resources]) -> None:
-        from bythebook.answering.question import Question
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import IngestMode, ingest, print_report
         from bythebook.errors import Mismatch
         from bythebook.index.state import Consent
-        from bythebook.operations.turns import answer
+        from bythebook.operations.open_book import OpenBook
 
         moved = Consent(replace=True, remove=True)  # with every new place that the program is installed at
         try:
@@ -58,10 +57,10 @@ def run(
             console.print("[dim]Another version of this program indexed the sample book; indexing it again.[/]")
             report = await ingest(resources, sample_book(), mode=IngestMode.recreate, consent=moved)
         print_report(report)
-        scope = reader_scope(report.book_id, limit=5)
+        opened = OpenBook(book_id=report.book_id, runner=resources)
         for text in (ANSWERED, REFUSED):
             console.print(f'\n[dim]$[/] [bold]bythebook ask[/] "{text}"')
-            await show(resources.follow(answer, question=Question(text=text, scope=scope)), quiet=False)
+            await show(opened.follow(text, limit=5), quiet=False)
 
     settings = demo_settings(data_dir)
     run_with_settings(show_all, settings, embeds=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, choose_book, run_with_library, to_json
+from bythebook.cli.options import AsJson, BookId, DataDir, run_with_library, to_json
 
 if TYPE_CHECKING:
     from bythebook.books.model import Chunk
@@ -23,9 +23,9 @@ def run(
     """Print a whole lesson, all its chunks in order."""
 
     async def read(library: OperationRunner[Library]) -> list[Chunk]:
-        from bythebook.operations.reader import fetch_lesson
+        from bythebook.operations.open_book import OpenBook
 
-        return await library.run(fetch_lesson, book_id=await choose_book(library, book), name=name)
+        return await (await OpenBook.choose(library, book)).lesson(name)
 
     chunks = run_with_library(read, data_dir=data_dir)
     if json:

@@ -16,8 +16,8 @@ from bythebook.cli import CONTROL
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
+    from bythebook.operations.open_book import ReaderFilters
     from bythebook.operations.runner import OperationRunner
-    from bythebook.retrieval.query import Scope
     from bythebook.settings import Settings
     from bythebook.wiring.author import Resources
     from bythebook.wiring.reader import Library
@@ -132,10 +132,8 @@ async def choose_book(library: OperationRunner[Library], wanted: str | None) -> 
     return await library.run(choose_book, wanted=wanted, configured=library.settings.book)
 
 
-def reader_scope(
-    book_id: str,
+def reader_filters(
     *,
-    limit: int,
     tier: int | None = None,
     module: str | None = None,
     chapter_min: int | None = None,
@@ -145,23 +143,19 @@ def reader_scope(
     layer: str | None = None,
     parent: str | None = None,
     prefix: str | None = None,
-) -> Scope:
+) -> ReaderFilters:
     """What the options let a reader see. Levels and layers may be typed in small letters."""
-    from bythebook.retrieval.query import Scope
-
-    return Scope.of(
-        book_id,
-        limit=limit,
-        hardware_tier=tier,
-        module=module,
-        chapter_min=chapter_min,
-        chapter_max=chapter_max,
-        lesson=lesson,
-        proficiency_levels=tuple(one.upper() for one in level) if level else None,
-        layer=layer.upper() if layer else None,
-        parent_doc_id=parent,
-        prefix=prefix,
-    )
+    return {
+        "hardware_tier": tier,
+        "module": module,
+        "chapter_min": chapter_min,
+        "chapter_max": chapter_max,
+        "lesson": lesson,
+        "proficiency_levels": tuple(one.upper() for one in level) if level else None,
+        "layer": layer.upper() if layer else None,
+        "parent_doc_id": parent,
+        "prefix": prefix,
+    }
 
 
 def to_json(value: object) -> str:

@@ -19,8 +19,7 @@ from bythebook.cli.options import (
     Prefix,
     SimilarityThreshold,
     Tier,
-    choose_book,
-    reader_scope,
+    reader_filters,
     run_with_library,
     to_json,
 )
@@ -28,7 +27,6 @@ from bythebook.cli.options import (
 if TYPE_CHECKING:
     from bythebook.operations.reader import Searched
     from bythebook.operations.runner import OperationRunner
-    from bythebook.retrieval.query import SearchQuery
     from bythebook.wiring.reader import Library
 
 
@@ -51,11 +49,10 @@ def run(
 ) -> None:
     """Search a book for passages."""
 
-    async def find(library: OperationRunner[Library]) -> tuple[SearchQuery, Searched]:
-        from bythebook.operations.reader import search
+    async def find(library: OperationRunner[Library]) -> Searched:
+        from bythebook.operations.open_book import OpenBook
 
-        scope = reader_scope(
-            await choose_book(library, book),
+        filters = reader_filters(
             tier=tier,
             module=module,
             chapter_min=chapter_min,
@@ -65,19 +62,18 @@ def run(
             layer=layer,
             parent=parent,
             prefix=prefix,
-            limit=limit,
         )
-        query = scope.search(text, similarity_threshold=similarity_threshold)
-        return query, await library.run(search, query=query)
+        opened = await OpenBook.choose(library, book)
+        return await opened.find(text, limit=limit, similarity_threshold=similarity_threshold, **filters)
 
-    query, searched = run_with_library(find, data_dir=data_dir, embeds=True)
+    searched = run_with_library(find, data_dir=data_dir, embeds=True)
     if json:
         typer.echo(to_json(searched.response))
     else:
-        print_results(query, searched)
+        print_results(searched, similarity_threshold)
 
 
-def print_results(query: SearchQuery, searched: Searched) -> None:
+def print_results(searched: Searched, similarity_threshold: float) -> None:
     from bythebook.cli.output.console import Console
     from bythebook.cli.output.passage import Hit
 
@@ -85,17 +81,17 @@ def print_results(query: SearchQuery, searched: Searched) -> None:
     response = searched.response
     console.print()
     for result in response.results:
-        console.print(Hit(result, query.text, searched.language), crop=False)
+        console.print(Hit(result, response.query, searched.language), crop=False)
     left_out = searched.total_chunks - response.total_found
     if not response.results:
         if response.total_found:
-            console.print(f"  No chunk reaches the similarity threshold of {query.similarity_threshold}.")
+            console.print(f"  No chunk reaches the similarity threshold of {similarity_threshold}.")
         else:
             console.print("  No chunk passes these filters." if left_out else "  The book is empty.")
     if left_out:
         tier = (
-            f"; --tier 4 includes every tier, this search is for tier {query.hardware_tier_filter}"
-            if query.hardware_tier_filter != 4
+            f"; --tier 4 includes every tier, this search is for tier {response.hardware_tier_filter}"
+            if response.hardware_tier_filter != 4
             else ""
         )
         size = f"{response.total_found:,} of {searched.total_chunks:,} chunks"

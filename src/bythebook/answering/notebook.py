@@ -1,0 +1,46 @@
+"""An answer as a notebook shows it: each sentence with its marks, and below them the book's words. No script, no style sheet."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from bythebook.answering.answer import HEADLINES, Answer, Section, Sentence
+from bythebook.answering.markdown import place_of_quote, quotes_of, title_of_source, web_address
+from bythebook.grounding.citations import Citation
+
+QUOTE = "margin:0.2em 0 0.6em 1.6em;padding-left:0.8em;border-left:3px solid #8aa;opacity:0.85"
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def to_html(answer: Answer) -> str:
+    if answer.refused:
+        places = "".join(f"<li>{_link(' › '.join((one.page_title, *one.heading_path)), one)}</li>" for one in answer.nearest)
+        nearest = f"<p>Nearest sections</p><ul>{places}</ul>" if places else ""
+        body = f"<p><b>{HEADLINES[answer.reason or 'unsupported']}</b></p><p>{escape(answer.answer)}</p>{nearest}"
+    else:
+        body = "".join(map(_sentence, answer.sentences)) + "".join(_source(one, answer) for one in answer.citations)
+    disclaimer = f"<p><i>{escape(answer.disclaimer)}</i></p>" if answer.disclaimer else ""
+    level = f"confidence {answer.confidence.confidence_level} · {answer.model} · {answer.total_time_ms:.0f} ms"
+    return f'<div dir="auto">{body}{disclaimer}<p style="opacity:0.6"><small>{escape(level)}</small></p></div>'
+
+
+def _sentence(sentence: Sentence) -> str:
+    marks = "".join(f" <sup>[{label}]</sup>" for label in sentence.labels)
+    if sentence.kind in {"code", "table", "maths"}:
+        return f"<pre>{escape(sentence.text)}</pre><p>{marks}</p>"
+    text = CODE.sub(r"<code>\1</code>", escape(sentence.text))
+    return f"<p>{text}{marks}</p>"
+
+
+def _source(citation: Citation, answer: Answer) -> str:
+    quotes = "".join(
+        f'<blockquote style="{QUOTE}">{escape(one.quote)} <small>({place_of_quote(one)})</small></blockquote>'
+        for one in quotes_of(answer, citation.label)
+    )
+    return f"<p style='margin-bottom:0'>[{citation.label}] {_link(title_of_source(citation), citation)}</p>{quotes}"
+
+
+def _link(title: str, place: Citation | Section) -> str:
+    address = web_address(place)
+    return f'<a href="{escape(address)}">{escape(title)}</a>' if address else escape(title)
