@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.books.lesson import (
+    Category,
     Claim,
     chapter_titles,
     decode,
@@ -137,6 +138,10 @@ def test_frontmatter_is_parsed_once() -> None:
         assert len(made.warnings) == warnings
 
 
+def labelled(label: str) -> Category:
+    return Category(label=label, position=None)
+
+
 def test_chapter_titles() -> None:
     book = Book(book_id="b", title="B")
     pages = {
@@ -149,7 +154,7 @@ def test_chapter_titles() -> None:
         "m/chapter-5-hands/00-start.md": claim("Hands first", 0),
         "about.md": claim("About"),
     }
-    titles = chapter_titles(book, pages, {"m/chapter-1-arms": "no", "m/chapter-2-legs": "Legs & feet"})
+    titles = chapter_titles(book, pages, {"m/chapter-1-arms": labelled("no"), "m/chapter-2-legs": labelled("Legs & feet")})
     assert list(titles.values()) == [
         "All about arms", "All about arms", "All about arms", "Legs & feet", "Robot arms", "Chapter 4", "Hands first", "",
     ]  # fmt: skip
@@ -165,7 +170,7 @@ def test_categories(tmp_path: Path) -> None:
     ]:
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / name).write_text(text, "utf-8")
-    assert read_categories(tmp_path) == {"a": "A & a", "b/c": "C"}
+    assert read_categories(tmp_path) == {"a": Category(label="A & a", position=1.0), "b/c": labelled("C")}
 
 
 @pytest.mark.parametrize(

@@ -193,3 +193,28 @@ def test_mkdocs_takes_indented_and_two_line_headings_as_text() -> None:
 )
 def test_docusaurus_reads_a_heading_as_mdx(heading: str, expected: str) -> None:
     assert taken("docusaurus", heading) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("site", "heading", "anchor"),
+    [
+        ("vitepress", "What's new in 2.0?", "what-s-new-in-2-0"),
+        ("vitepress", "2 ways -- `code` & caf\u00e9", "_2-ways-code-cafe"),
+        ("vitepress", "Given {#own}", "own"),
+        ("hugo", "What's new in 2.0?", "whats-new-in-20"),
+        ("hugo", "A [link](/x) & more", "a-linkx--more"),
+        ("hugo", "Given {#own}", "own"),
+        ("jekyll", "What's new in 2.0?", "whats-new-in-20"),
+    ],
+)
+def test_anchors_of_other_generators(site: SiteStyle, heading: str, anchor: str) -> None:
+    assert Anchors(site).take(heading, 2) == anchor
+
+
+@pytest.mark.parametrize(
+    ("pages", "url"),
+    [("{path}.html", "a/b c.html"), ("{folder}/view/{name}", "a/view/b c"), ("/blob/main/{file}", "blob/main/a/b c.md")],
+)
+def test_a_pattern_addresses_what_no_generator_does(pages: str, url: str) -> None:
+    book = Book(book_id="b", title="B", base_url="https://a.example", pages=pages)
+    assert page_url(book, "a/b c.md", {}) == f"https://a.example/{url.replace(' ', '%20')}"

@@ -1,4 +1,6 @@
-"""Reads `book.toml`, the optional file in which an author gives the book's title and the style of its site."""
+"""What a book is: by what is said at the command line, by `book.toml`, by the configuration of its site, or by its folder.
+
+`book.toml` is optional. mdBook has a file of that name, too: beside one, ours is called `book.bythebook.toml`."""
 
 from __future__ import annotations
 
@@ -13,43 +15,102 @@ from typing import Any
 from bythebook.books.book_id import default_id, slug
 from bythebook.books.discovery import read_beside, require_book
 from bythebook.books.frontmatter import LONGEST_TOML
+from bythebook.books.links import PATTERN_FIELDS
 from bythebook.books.markdown import first_heading
-from bythebook.books.model import BOOK_ID, SITE_STYLES, Book, BookWarning, SiteStyle
+from bythebook.books.model import BOOK_ID, NO_OPTIONS, SITE_STYLES, Book, BookOptions, BookWarning, SiteStyle
+from bythebook.books.sites.generators import is_mdbook
+from bythebook.books.sites.site import Site
 from bythebook.errors import InvalidBook
 
 FILE_NAME = "book.toml"
+FILE_NAMES = ("book.bythebook.toml", FILE_NAME)
 LARGEST = LONGEST_TOML
 """Bytes: three hundred modules fit."""
 HEADING_WITHIN = 200_000
 LARGEST_FRONT_PAGE = 10_000_000
-TEXT_KEYS = ("book_id", "title", "language", "base_url", "site")
+TEXT_KEYS = ("book_id", "title", "language", "base_url", "site", "pages")
 NUMBER_KEYS = ("max_chapter", "max_lesson")
 KEYS = (*TEXT_KEYS, *NUMBER_KEYS, "modules")
 FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", "index.markdown")
 
 
-def read_book(root: Path, *, book_id: str | None = None) -> tuple[Book, tuple[BookWarning, ...]]:
-    """Returns the book in the folder `root`. What `book.toml` does not say is taken from the folder itself."""
+def read_book(
+    root: Path, *, book_id: str | None = None, site: Site | None = None, options: BookOptions = NO_OPTIONS
+) -> tuple[Book, tuple[BookWarning, ...]]:
+    """Returns the book in the folder `root`. What neither the options nor `book.toml` say is taken from its site, and then from
+    the folder itself."""
     require_book(root)
-    source = _source(root) if root.is_dir() else None
-    values = _Values(root / FILE_NAME, source) if source is not None else None
-    book = values.book(root) if values else _undeclared(root)
+    values = _declared(root)
+    book = _single_file(root) if root.is_file() else (values or _Values(root / FILE_NAME, "")).book(root, site)
+    book = _with_options(book, options)
     if book_id is not None:
         book = replace(book, book_id=book_id)
     if not BOOK_ID.fullmatch(book.book_id):
-        place = f"{root / FILE_NAME}{values.line('book_id')}" if values and book_id is None else "The book_id given"
+        place = f"{values.path}{values.line('book_id')}" if values and book_id is None else "The book_id given"
         raise InvalidBook(
             f"{place}: book_id '{book.book_id}' must be 1 to 100 of a-z, 0-9, '.', '_' and '-', and start with a letter or digit."
         )
     return book, _missing_modules(root, book, values)
 
 
-def _source(root: Path) -> str | None:
-    raw = read_beside(root, FILE_NAME, limit_bytes=LARGEST)
+def _declared(root: Path) -> _Values | None:
+    """What the author wrote for us. A `book.toml` of mdBook's is none of that."""
+    for name in FILE_NAMES if root.is_dir() else ():
+        source = _source(root, name)
+        if source is not None and not (name == FILE_NAME and _is_mdbook(source)):
+            return _Values(root / name, source)
+    return None
+
+
+def _is_mdbook(source: str) -> bool:
+    try:
+        return is_mdbook(tomllib.loads(source))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
+
+
+def _source(root: Path, name: str) -> str | None:
+    raw = read_beside(root, name, limit_bytes=LARGEST)
     try:
         return None if raw is None else raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidBook(f"{root / FILE_NAME} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
+        raise InvalidBook(f"{root / name} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
+
+
+def _with_options(book: Book, options: BookOptions) -> Book:
+    if options.site is not None and options.site not in SITE_STYLES:
+        raise InvalidBook(f"--site must be one of {', '.join(SITE_STYLES)}, not '{options.site}'.")
+    if options.base_url and (reason := _no_address(options.base_url)):
+        raise InvalidBook(f"--base-url {reason}.")
+    if options.pages and (reason := _no_pattern(options.pages)):
+        raise InvalidBook(f"--pages {reason}.")
+    style: SiteStyle = book.site if options.site is None else options.site
+    return replace(
+        book,
+        title=options.title or book.title,
+        language=options.language or book.language,
+        base_url=book.base_url if options.base_url is None else _address(options.base_url),
+        site=style,
+        pages=("" if style != book.site else book.pages) if options.pages is None else options.pages,
+    )
+
+
+def _no_address(value: str) -> str:
+    right = re.match(r"(https?://[^\s/]|/)[^\s?#]*$", value)
+    return "" if right else f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'"
+
+
+def _address(value: str) -> str:
+    return value.rstrip("/") if value != "/" else value
+
+
+def _no_pattern(value: str) -> str:
+    fields = re.findall(r"\{([^{}]*)\}", value)
+    right = any(field in ("path", "name", "file") for field in fields) and set(fields) <= set(PATTERN_FIELDS)
+    allowed = ", ".join(f"{{{field}}}" for field in PATTERN_FIELDS)
+    if right and not re.search(r"[\s?#]", value):
+        return ""
+    return f"must be made of {allowed}, such as '{{path}}.html', not '{value}'"
 
 
 class _Values:
@@ -91,17 +152,23 @@ class _Values:
             raise self.wrong(key, f"must be a whole number from 0, not {shortened(value)}")
         return value
 
-    def site(self) -> SiteStyle:
-        value = self.text("site", "plain")
+    def site(self, default: SiteStyle) -> SiteStyle:
+        value = self.text("site", default)
         if value not in SITE_STYLES:
             raise self.wrong("site", f"must be one of {', '.join(SITE_STYLES)}, not '{value}'")
         return value
 
-    def base_url(self) -> str:
-        value = self.text("base_url", "")
-        if value and not re.match(r"(https?://[^\s/]|/)[^\s?#]*$", value):
-            raise self.wrong("base_url", f"must begin with http://, https:// or / and hold no space, ? or #, not '{value}'")
-        return value.rstrip("/") if value != "/" else value
+    def base_url(self, default: str) -> str:
+        value = self.text("base_url", default)
+        if value and (reason := _no_address(value)):
+            raise self.wrong("base_url", reason)
+        return _address(value)
+
+    def pages(self, default: str) -> str:
+        value = self.text("pages", default)
+        if value and (reason := _no_pattern(value)):
+            raise self.wrong("pages", reason)
+        return value
 
     def modules(self) -> Mapping[str, str]:
         value = self.values.get("modules", {})
@@ -112,14 +179,20 @@ class _Values:
                 raise self.wrong(folder, f"must name a module (a-z, 0-9, '.', '_', '-'), not {shortened(module)}")
         return value
 
-    def book(self, root: Path) -> Book:
-        title = self.text("title", "") or _front_title(root)
+    def book(self, root: Path, site: Site | None) -> Book:
+        """Where an address or another style is given here, pages are addressed by their path in the book's folder."""
+        style = self.site(site.style if site else "plain")
+        found = site if site and site.style == style and "base_url" not in self.values else None
+        title = self.text("title", "") or (site.title if site else "") or _front_title(root)
         return Book(
             book_id=self.text("book_id", "") or default_id(root, title),
             title=title,
-            language=self.text("language", "en") or "en",
-            base_url=self.base_url(),
-            site=self.site(),
+            language=self.text("language", "") or (site.language if site else "") or "en",
+            base_url=self.base_url(found.base_url if found else ""),
+            site=style,
+            pages=self.pages(found.pages if found else ""),
+            content=found.content if found else "",
+            within=found.within if found else "",
             modules=self.modules(),
             max_chapter=self.number("max_chapter"),
             max_lesson=self.number("max_lesson"),
@@ -133,7 +206,7 @@ def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[Bo
     lines = {folder: int(values.line(folder).rpartition(" ")[2] or 0) for folder in missing}
     return tuple(
         BookWarning(
-            source_file=FILE_NAME,
+            source_file=values.path.name,
             line=lines[folder],
             field="modules",
             message=f"There is no folder '{folder}' for module '{book.modules[folder]}'.",
@@ -142,17 +215,14 @@ def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[Bo
     )
 
 
-def _undeclared(root: Path) -> Book:
-    if root.is_file():
-        return Book(book_id=slug(root.stem) or "book", title=re.sub(r"[-_ ]+", " ", root.stem).strip() or "Book")
-    title = _front_title(root)
-    return Book(book_id=default_id(root, title), title=title)
+def _single_file(path: Path) -> Book:
+    return Book(book_id=slug(path.stem) or "book", title=re.sub(r"[-_ ]+", " ", path.stem).strip() or "Book")
 
 
 def declares_id(root: Path) -> bool:
     """Whether the book itself says what it is called, so that its folder's name has no say."""
-    source = _source(root) if root.is_dir() else None
-    return source is not None and bool(_Values(root / FILE_NAME, source).text("book_id", ""))
+    values = _declared(root)
+    return values is not None and bool(values.text("book_id", ""))
 
 
 def _front_title(root: Path) -> str:

@@ -27,6 +27,8 @@ from bythebook.errors import InvalidBook
 SHORTEST_TEXT = 10
 CATEGORY_FILES = ("_category_.json", "_category_.yml", "_category_.yaml")
 LARGEST_CATEGORY = 64_000
+WEIGHTS = ("sidebar_position", "weight", "nav_order")
+"""Of Docusaurus, Hugo, and the Jekyll theme that most books of that kind have."""
 NAME_NUMBER = re.compile(r"^(?:(?:lesson|chapter|module|ch|les|mod)[-_ ]?)?\d{1,3}(?:[-_ .]+|$)", re.IGNORECASE)
 BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -40,6 +42,16 @@ class Claim:
     title: str | None
     warnings: tuple[BookWarning, ...] = ()
     front: Frontmatter | None = None
+    weight: float | None = None
+    """Its place among its neighbours, as the frontmatter of its site generator has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """What Docusaurus is told of a folder."""
+
+    label: str
+    position: float | None
 
 
 def decode(raw: bytes, path: str) -> str:
@@ -64,7 +76,9 @@ def read_claim(book: Book, path: str, source: str) -> Claim:
         reader.warn("frontmatter", f"the frontmatter does not parse ({reason}); it was read line by line", line)
     place = reader.read()
     title = front.text("title") or first_heading(source[front.body_start :]) or front.text("sidebar_label")
-    return Claim(place=place, title=title, warnings=tuple(reader.warnings), front=front)
+    weights = (_number(front.values.get(name)) for name in WEIGHTS)
+    weight = next((number for number in weights if number is not None), None)
+    return Claim(place=place, title=title, warnings=tuple(reader.warnings), front=front, weight=weight)
 
 
 def read_lesson(
@@ -195,7 +209,7 @@ def _section(title: str, piece: Piece | PiecePart, anchors: list[str]) -> tuple[
     return tuple(part for part in path if part), anchor
 
 
-def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[str, str]) -> Mapping[str, str]:
+def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[str, Category]) -> Mapping[str, str]:
     """Returns for each page the title of its chapter, or "" if it has none."""
     places = {path: read_path(book, path) for path in pages}
     titles: dict[str, str] = {}
@@ -206,31 +220,41 @@ def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[s
         if is_index(path) or (pages[path].place.lesson == 0 and folder not in titles):
             titles[folder] = pages[path].title or ""
     for folder in {place.chapter_folder for place in places.values() if place.chapter_folder is not None}:
-        titles[folder] = titles.get(folder) or categories.get(folder) or humanised(folder.rpartition("/")[2])
+        label = categories[folder].label if folder in categories else ""
+        titles[folder] = titles.get(folder) or label or humanised(folder.rpartition("/")[2])
     return {path: titles[place.chapter_folder] if place.chapter_folder is not None else "" for path, place in places.items()}
 
 
-def read_categories(root: Path) -> dict[str, str]:
-    """The label of each folder that has a `_category_.json` or `_category_.yml`. A broken file is ignored."""
-    labels: dict[str, str] = {}
+def read_categories(root: Path) -> dict[str, Category]:
+    """The label and position of each folder that has a `_category_.json` or `_category_.yml`. A broken file is ignored."""
+    found: dict[str, Category] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
         for name in sorted(set(names) & set(CATEGORY_FILES)):
-            label = _label(root, Path(folder, name))
-            if label:
-                labels[Path(folder).relative_to(root).as_posix()] = label
-    return labels
+            category = _category(root, Path(folder, name))
+            if category:
+                found[Path(folder).relative_to(root).as_posix()] = category
+    return found
 
 
-def _label(root: Path, path: Path) -> str | None:
+def _category(root: Path, path: Path) -> Category | None:
     try:
         raw = read_beside(root, str(path.relative_to(root)), limit_bytes=LARGEST_CATEGORY) or b""
         source = raw.decode("utf-8-sig")
         value = json.loads(source) if path.suffix == ".json" else load_yaml(source)
     except (InvalidBook, ValueError, yaml.YAMLError, RecursionError):
         return None
-    label = value.get("label") if isinstance(value, dict) else None
-    return label.strip() if isinstance(label, str) else None
+    if not isinstance(value, dict):
+        return None
+    label = value.get("label")
+    return Category(label=label.strip() if isinstance(label, str) else "", position=_number(value.get("position")))
+
+
+def _number(value: object) -> float | None:
+    """Of JSON or of YAML, whose values are texts here."""
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}(?:\.\d{1,9})?", value.strip()):
+        return float(value)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9 else None
 
 
 def humanised(name: str) -> str:

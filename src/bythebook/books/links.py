@@ -26,17 +26,74 @@ PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
 
 def page_url(book: Book, path: str, frontmatter: Mapping[str, Any]) -> str:
     """Returns the lesson's address. Without a base_url it is relative to the site's root."""
+    path = on_site(path, content=book.content, within=book.within)
     stem = EXTENSION.sub("", path)
     folder, _, name = stem.rpartition("/")
     if path.lower().endswith(AS_IT_IS):
         return _join(book, path)
     if book.site == "docusaurus":
         return _join(book, _docusaurus(folder, name, frontmatter))
-    if book.site == "mkdocs":
-        return _join(book, (f"{folder}/" if folder else "") if name in ("index", "README") else f"{stem}/")
-    if book.site == "mdbook":
-        return _join(book, posixpath.join(folder, "index" if name.lower() == "readme" else name) + ".html")
-    return _join(book, path)
+    given = _value(frontmatter, "url" if book.site == "hugo" else "permalink") if book.site in ("hugo", "jekyll") else None
+    if given and ":" not in given:
+        return _join(book, given.lstrip("/"))
+    if book.site == "hugo":
+        stem, folder, name = _hugo(stem, frontmatter)
+    elif book.site == "jekyll":
+        stem, folder = stem.removeprefix("_"), folder.removeprefix("_")
+    pattern = book.pages or PAGES[book.site]
+    if name in FRONT_PAGES[book.site]:
+        named = "index.html" if _names_index(book, pattern) else ""
+        return _join(book, posixpath.join(folder, named) if folder else named)
+    return _join(book, page_path(pattern, path, stem))
+
+
+PAGES: Mapping[SiteStyle, str] = {
+    "mkdocs": "{path}/",
+    "mdbook": "{path}.html",
+    "vitepress": "{path}.html",
+    "hugo": "{path}/",
+    "jekyll": "{path}.html",
+    "plain": "{file}",
+}
+FRONT_PAGES: Mapping[SiteStyle, tuple[str, ...]] = {
+    "mkdocs": ("index", "README"),
+    "mdbook": ("index", "README", "readme", "Readme"),
+    "vitepress": ("index",),
+    "hugo": ("index", "_index"),
+    "jekyll": ("index", "README"),
+    "plain": (),
+}
+PATTERN_FIELDS = ("path", "folder", "name", "file")
+
+
+def page_path(pattern: str, path: str, stem: str) -> str:
+    """ "{path}" has the folder and the name, "{file}" the suffix too."""
+    folder, _, name = stem.rpartition("/")
+    fields = {"path": stem, "folder": folder, "name": name, "file": path}
+    return re.sub(r"\{(\w+)\}", lambda match: fields.get(match[1], match[0]), pattern).lstrip("/")
+
+
+def _names_index(book: Book, pattern: str) -> bool:
+    """Whether the front page of a folder is addressed by its file: mdBook does so, and MkDocs where its pages are files."""
+    return book.site == "mdbook" or (book.site == "mkdocs" and pattern.endswith(".html"))
+
+
+def on_site(path: str, *, content: str, within: str) -> str:
+    """A lesson's path below the folder that the site shows."""
+    if within:
+        return f"{within}/{path}"
+    return path.removeprefix(f"{content}/") if content else path
+
+
+def _hugo(stem: str, frontmatter: Mapping[str, Any]) -> tuple[str, str, str]:
+    """In small letters, with hyphens for spaces; a slug takes the place of the name."""
+    folder, _, name = re.sub(r"\s+", "-", stem.lower()).rpartition("/")
+    if name == "index" and folder:  # the page of a folder with its pictures
+        folder, _, own = folder.rpartition("/")
+        name = (_value(frontmatter, "slug") or own).lower()
+    elif name != "_index":
+        name = (_value(frontmatter, "slug") or name).lower()
+    return posixpath.join(folder, name), folder, name
 
 
 def _join(book: Book, path: str) -> str:
@@ -53,15 +110,15 @@ def _docusaurus(folder: str, name: str, frontmatter: Mapping[str, Any]) -> str:
     if slug is not None and slug.startswith("/"):
         return unquote(slug).strip("/")
     numbered = _value(frontmatter, "parse_number_prefixes") == "false"
-    folders = [part if numbered else _without_number(part) for part in folder.split("/") if part]
+    folders = [part if numbered else without_number(part) for part in folder.split("/") if part]
     own_folder = folder.rpartition("/")[2].lower()
     if slug is None and name.lower() in ("index", "readme", own_folder):
         return "/".join(folders)
-    last = unquote(slug) if slug is not None else _value(frontmatter, "id") or (name if numbered else _without_number(name))
+    last = unquote(slug) if slug is not None else _value(frontmatter, "id") or (name if numbered else without_number(name))
     return posixpath.normpath(posixpath.join("/", *folders, last)).strip("/")
 
 
-def _without_number(name: str) -> str:
+def without_number(name: str) -> str:
     if VERSION_OR_DATE.match(name):
         return name
     match = NUMBER_PREFIX.fullmatch(name)
@@ -78,10 +135,20 @@ def slugify(site: SiteStyle, heading: str) -> str:
     if site == "mkdocs":
         ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
+    if site == "vitepress":
+        plain = CONTROL_OR_ACCENT.sub("", unicodedata.normalize("NFKD", heading))
+        return re.sub(r"^(?=[0-9])", "_", VITEPRESS_SPECIAL.sub("-", plain).strip("-")).lower()
+    if site == "hugo":
+        kept = (char for char in heading.strip() if char in "- _" or char.isalpha() or unicodedata.category(char) == "Nd")
+        return "".join("-" if char == " " else char.lower() for char in kept)
     if site == "mdbook":
         kept = (char for char in heading.lower() if _alphanumeric(char) or char in "_-" or char.isspace())
         return "".join("-" if char.isspace() else char for char in kept)
     return "".join(char for char in heading.lower() if char in "- " or _github_keeps(char)).replace(" ", "-")
+
+
+CONTROL_OR_ACCENT = re.compile(r"[\u0000-\u001f\u0300-\u036f]")
+VITEPRESS_SPECIAL = re.compile(r"""[\s~`!@#$%^&*()\-_+=\[\]{}|\\;:"'\u201c\u201d\u2018\u2019<>,.?/]+""")
 
 
 def _github_keeps(char: str) -> bool:
@@ -151,8 +218,11 @@ def explicit_id(site: SiteStyle, heading: str) -> str | None:
 
 
 def anchor_text(site: SiteStyle, heading: str) -> str:
-    """Returns the words of a heading with all the spaces between them. Tags and their attributes are ignored."""
+    """Returns the words of a heading with all the spaces between them. Tags and their attributes are ignored. Hugo takes the
+    heading as it is written, addresses of links and all."""
     words, _ = _split(site, heading)
+    if site == "hugo":
+        return words.strip()
     text = _AnchorReader(words, site=site).read()
     return text if site == "docusaurus" else text.strip()
 

@@ -13,7 +13,7 @@ from bythebook.books.source_places import SourceMark, SourcePlace, mark_at
 
 Proficiency = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
 Layer = Literal["L1", "L2", "L3", "L4"]
-SiteStyle = Literal["docusaurus", "mkdocs", "mdbook", "plain"]
+SiteStyle = Literal["docusaurus", "mkdocs", "mdbook", "vitepress", "hugo", "jekyll", "plain"]
 
 PROFICIENCIES: tuple[Proficiency, ...] = get_args(Proficiency)
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -43,7 +43,9 @@ class BookWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """What `book.toml` says, or its defaults."""
+    """What its author says of it, or the configuration of its site; else the defaults. `content`: the folder of its lessons
+    where that is not the book's own; `within`: where the book lies below that folder; `pages`: the pattern of its addresses,
+    where the site has not the usual ones."""
 
     book_id: str
     title: str
@@ -53,6 +55,23 @@ class Book:
     modules: Mapping[str, str] = field(default_factory=dict)
     max_chapter: int | None = None
     max_lesson: int | None = None
+    content: str = ""
+    within: str = ""
+    pages: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookOptions:
+    """What whoever orders an ingestion says of the book; it goes before all else that says so. None: nothing is said."""
+
+    title: str | None = None
+    language: str | None = None
+    base_url: str | None = None
+    site: str | None = None
+    pages: str | None = None
+
+
+NO_OPTIONS = BookOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

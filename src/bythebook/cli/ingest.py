@@ -175,6 +175,8 @@ def print_report(report: IngestReport) -> None:
     console.print(
         f"\n[bold]{_escape(report.title)}[/]  [dim]{report.book_id} · {report.mode}{' · dry run' if report.dry_run else ''}[/]\n"
     )
+    if report.config:
+        console.print(f"  [dim]{_escape(_site(report))}[/]\n", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     table.add_column(justify="right", style="bold")
     table.add_column()
@@ -193,6 +195,14 @@ def print_report(report: IngestReport) -> None:
     _print_stale(console, report)
     _print_warnings(console, report)
     _print_failures(console, report)
+
+
+def _site(report: IngestReport) -> str:
+    """What was found out about the book's site, and where."""
+    from bythebook.books.sites.site import GENERATOR_NAMES
+
+    name = next((name for style, name in GENERATOR_NAMES.items() if style == report.site), report.site)
+    return " · ".join(filter(None, (name, report.base_url or "no address", report.language, f"by {report.config}")))
 
 
 def _print_stale(console: Console, report: IngestReport) -> None:

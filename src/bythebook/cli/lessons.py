@@ -41,4 +41,4 @@ async def _read(database: Database, book: str | None, data_dir: Path | None) -> 
     states = {state.book_id: state for state in await Records(database).books()}
     chosen = choose_among(states.values(), wanted=book, configured=read_settings(data_dir=data_dir).book, named_by="--book")
     found = await Records(database).records(chosen, states[chosen].collection_name)
-    return sorted(found.values(), key=lambda one: (one.place.chapter, one.place.lesson, one.source_file))
+    return sorted(found.values(), key=lambda one: one.reading_order)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.books.booktoml import read_book
+from bythebook.books.discovery import discover
 from bythebook.books.lesson import read_lesson
 from bythebook.books.model import Book, Chunk
+from bythebook.books.sites.detection import find_site
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, Usage
 from bythebook.errors import BookError
 from bythebook.evaluation.cases import Case
@@ -78,11 +80,12 @@ def trial_questions(folder: Path, cases: Sequence[Case]) -> tuple[list[TrialQues
 
 
 def _chunks(folder: Path) -> tuple[Book, list[Chunk]]:
-    book, _ = read_book(folder)
+    site = find_site(folder, discover(folder)[0])
+    book, _ = read_book(folder, site=site)
     chunks: list[Chunk] = []
     texts, store = PlannedTexts(), ReadingStore(None)
     reader = FileReader(root=folder, limit_bytes=LARGEST_FILE, store=store)
-    for page in make_plan(folder, book, {}, limit_bytes=LARGEST_FILE, texts=texts, store=store).pages:
+    for page in make_plan(folder, book, {}, limit_bytes=LARGEST_FILE, texts=texts, store=store, site=site).pages:
         reading = texts.take(page.path) or reader.again(page.path, page.file).text()
         lesson = read_lesson(
             book,

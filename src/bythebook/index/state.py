@@ -41,10 +41,18 @@ class IngestionRecord:
     chunk_ids: tuple[str, ...]
     ingested_at: datetime
     warnings: tuple[BookWarning, ...]
+    order: int = 0
+    """Its place in the order of the book's site, counted from 1; 0 where there is none. `weight`: what it says itself."""
+    weight: float | None = None
 
     @property
     def chunk_count(self) -> int:
         return len(self.chunk_ids)
+
+    @property
+    def reading_order(self) -> tuple[int, int, int, str]:
+        """To sort lessons by, as a reader meets them."""
+        return self.order, self.place.chapter, self.place.lesson, self.source_file
 
     @property
     def status(self) -> RecordStatus:

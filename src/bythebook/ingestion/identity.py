@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
+from bythebook.books.discovery import discover
 from bythebook.books.model import Book, BookWarning
+from bythebook.books.sites.detection import find_site
+from bythebook.books.sites.site import Site
 from bythebook.errors import InvalidInput, NeedsConsent
 from bythebook.index.state import Consent, IngestionRecord, IngestionState
 from bythebook.ingestion.plan import PlannedLesson
@@ -28,11 +31,13 @@ class IdentifiedBook:
     book: Book
     state: IngestionState | None
     warnings: tuple[BookWarning, ...]
+    site: Site | None
 
 
 async def identify(records: Records, root: Path, *, book_id: str | None, consent: Consent) -> IdentifiedBook:
     """The book in `root`: under the id given, the one it declares, the one this folder was ingested under, or its own name."""
-    book, warnings = await asyncio.to_thread(read_book, root, book_id=book_id)
+    site = await asyncio.to_thread(_site, root)
+    book, warnings = await asyncio.to_thread(read_book, root, book_id=book_id, site=site)
     source, states = str(await asyncio.to_thread(root.resolve)), await records.books()
     as_others = [state.book_id for state in states if _same(state.source_root, source) and state.book_id != book.book_id]
     state = next((state for state in states if state.book_id == book.book_id), None)
@@ -44,7 +49,11 @@ async def identify(records: Records, root: Path, *, book_id: str | None, consent
         warnings = (*warnings, _twice(book, as_others))
     if state and not _same(state.source_root, source) and not consent.replace:
         raise InvalidInput(_another(book, state, source))
-    return IdentifiedBook(book=book, state=state, warnings=warnings)
+    return IdentifiedBook(book=book, state=state, warnings=warnings, site=site)
+
+
+def _site(root: Path) -> Site | None:
+    return find_site(root, discover(root)[0])
 
 
 def check_removal(

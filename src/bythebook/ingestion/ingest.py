@@ -111,6 +111,7 @@ class Ingestion:
             sandbox=self._sandbox,
             texts=texts,
             store=self._store,
+            site=identified.site,
         )
         if not plan.pages:
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
@@ -137,6 +138,7 @@ class Ingestion:
     async def write(self, run: IngestionRun, tell: Tell) -> IngestionState:
         """The lessons go into the index; the book as it is to be served from there."""
         await self._carry_out(run, tell)
+        await self._reorder(run)
         await self._index.settle(run.collection)
         book, before, now = run.plan.book, run.before, datetime.now(UTC)
         full = run.mode != "incremental" or before is None
@@ -201,6 +203,14 @@ class Ingestion:
         rest = iter([page for page in work if page not in moved] if moved else work)
         while window := await asyncio.to_thread(parser.window, rest, tally, chunks=WINDOW_CHUNKS * self._slots):
             await self._swap(run, window, tell)
+
+    async def _reorder(self, run: IngestionRun) -> None:
+        """Lessons that stay as they are may have another place in the book's order now."""
+        book_id, work = run.plan.book.book_id, {page.path for page in run.work}
+        stay = [(page, run.known[page.path]) for page in run.plan.pages if page.path not in work and page.path in run.known]
+        moved = [replace(record, order=page.order) for page, record in stay if record.order != page.order]
+        if moved:
+            await self._records.save_records(book_id, run.collection, moved)
 
     async def _swap(self, run: IngestionRun, parsed: Sequence[Parsed], tell: Tell, *, gone: Sequence[str] = ()) -> None:
         """Embed what is not known, replace the lessons in the index, record them."""

@@ -130,4 +130,6 @@ def record_of(book: Book, parsed: Parsed, now: datetime) -> IngestionRecord:
         chunk_ids=tuple(chunk.id for chunk in lesson.chunks),
         ingested_at=now,
         warnings=lesson.warnings,
+        order=page.order,
+        weight=page.claim.weight,
     )

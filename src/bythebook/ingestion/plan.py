@@ -10,9 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from bythebook.books.discovery import SourceFile, discover
-from bythebook.books.lesson import Claim, chapter_titles, read_categories, read_claim
+from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
+from bythebook.books.sites.detection import shown_files
+from bythebook.books.sites.navigation import lesson_order
+from bythebook.books.sites.site import Site
 from bythebook.books.source_places import Reading
 from bythebook.errors import InvalidBook
 from bythebook.index.state import Failure as Failure
@@ -55,11 +58,13 @@ class PlannedLesson:
     id_base: str
     chapter_title: str
     fingerprint: str
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     book: Book
+    site: Site | None
     pages: tuple[PlannedLesson, ...]
     new: tuple[str, ...]
     modified: tuple[str, ...]
@@ -88,12 +93,14 @@ def make_plan(
     sandbox: Sandbox | None = None,
     texts: PlannedTexts | None = None,
     store: ReadingStore | None = None,
+    site: Site | None = None,
 ) -> Plan:
     """Document D's get_changed_files, with one thing added: a lesson is also modified when what surrounds it changed
     (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so. What is read of
     new and modified lessons is kept in `texts`."""
     texts = texts or PlannedTexts()
     files, links = discover(root)
+    files, passed_over = shown_files(site, files)
     failures = [Failure(source_file=link.source_file, reason=link.message) for link in links]
     claims: dict[str, tuple[ReadLesson, Claim]] = {}
     reader = FileReader(root=root, limit_bytes=limit_bytes, sandbox=sandbox, store=store or ReadingStore(None))
@@ -101,16 +108,22 @@ def make_plan(
         read = _Claims(book=book, known=known, reader=reader, sandbox=sandbox, texts=texts)
         claims |= read.claims(some, failures)
     kept = {path: known[path].place for path in known if path not in claims and _within(path, failures)}
-    pages, clashes = _pages(root, book, claims, kept)
+    categories = read_categories(root)
+    pages, clashes = _pages(book, claims, kept, categories)
+    if site:
+        positions = {folder: one.position for folder, one in categories.items() if one.position is not None}
+        order = lesson_order(site, {page.path: page.claim.weight for page in pages}, positions)
+        pages = tuple(replace(page, order=order[page.path]) for page in pages)
     return Plan(
         book=book,
+        site=site,
         pages=pages,
         new=tuple(page.path for page in pages if page.path not in known),
         modified=tuple(page.path for page in pages if page.path in known and known[page.path].fingerprint != page.fingerprint),
         deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
         kept=tuple(sorted(kept)),
         failures=tuple(sorted(failures, key=lambda failure: failure.source_file)),
-        warnings=(*book_warnings, *clashes),
+        warnings=(*book_warnings, *passed_over, *clashes),
     )
 
 
@@ -161,7 +174,7 @@ class _Claims:
     def _claim(self, lesson: ReadLesson) -> Claim | SandboxCall[Claim]:
         record = self.known.get(lesson.path)
         if record and record.file_hash == lesson.file_hash and record.fingerprint.startswith(_book_mark(self.book)):
-            return Claim(place=record.place, title=record.title, warnings=())
+            return Claim(place=record.place, title=record.title, warnings=(), weight=record.weight)
         reading = lesson.text()
         self.texts.keep(reading)
         return SandboxCall(call=partial(read_claim, self.book, lesson.path, reading.text), characters=len(reading.text))
@@ -171,12 +184,15 @@ class _Claims:
 
 
 def _pages(
-    root: Path, book: Book, claims: Mapping[str, tuple[ReadLesson, Claim]], kept: Mapping[str, Place]
+    book: Book,
+    claims: Mapping[str, tuple[ReadLesson, Claim]],
+    kept: Mapping[str, Place],
+    categories: Mapping[str, Category],
 ) -> tuple[tuple[PlannedLesson, ...], list[BookWarning]]:
     """`kept`: lessons that cannot be read now but stay in the index, and keep their numbers."""
     places = {**kept, **{path: claim.place for path, (_, claim) in claims.items()}}
     claimed = Counter(place.numbers for place in places.values() if place.in_hierarchy)
-    titles = chapter_titles(book, {path: claim for path, (_, claim) in claims.items()}, read_categories(root))
+    titles = chapter_titles(book, {path: claim for path, (_, claim) in claims.items()}, categories)
     pages, clashes = [], []
     for path, (lesson, claim) in claims.items():
         clash = claimed[claim.place.numbers] > 1
@@ -210,7 +226,10 @@ def _clash(path: str, places: Mapping[str, Place], count: int) -> BookWarning:
 
 def _book_mark(book: Book) -> str:
     """What of book.toml shows in a chunk or decides its place. The first characters of every fingerprint."""
-    return sha256(json.dumps(asdict(replace(book, title="", modules=dict(book.modules))), sort_keys=True))[:16]
+    values = asdict(replace(book, title="", modules=dict(book.modules)))
+    # What came later counts where it is said, so that the mark of a book that says nothing of it stays what it was.
+    later = [name for name in ("content", "within", "pages") if not values[name]]
+    return sha256(json.dumps({name: value for name, value in values.items() if name not in later}, sort_keys=True))[:16]
 
 
 def _fingerprint(book: Book, page: PlannedLesson) -> str:

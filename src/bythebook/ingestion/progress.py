@@ -77,6 +77,11 @@ class IngestReport:
     completed_at: datetime
     warnings: tuple[BookWarning, ...]
     failures: tuple[Failure, ...]
+    site: str = "plain"
+    config: str = ""
+    """The file that says of which site the book is, as seen from the book's folder."""
+    base_url: str = ""
+    language: str = "en"
     stale: tuple[StaleCitation, ...] = ()
     """What kept answers quote and this run took away."""
     words_exact: int = 0
@@ -198,4 +203,8 @@ class IngestionRun:
             failures=tuple(tally.failures),
             words_exact=tally.words_exact,
             words_read=tally.words_read,
+            site=plan.book.site,
+            config=plan.site.config if plan.site else "",
+            base_url=plan.book.base_url,
+            language=plan.book.language,
         )

@@ -112,7 +112,7 @@ def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:
         "file_hash": record.file_hash,
         "fingerprint": record.fingerprint,
         "id_base": record.id_base,
-        "claim": {"place": asdict(place), "title": record.title},
+        "claim": {"place": asdict(place), "title": record.title, "order": record.order, "weight": record.weight},
         "chunk_ids": list(record.chunk_ids),
         "chunk_count": record.chunk_count,
         "ingested_at": record.ingested_at,
@@ -135,4 +135,6 @@ def _record(row: Row[Any]) -> IngestionRecord:
         chunk_ids=tuple(row.chunk_ids),
         ingested_at=row.ingested_at,
         warnings=tuple(BookWarning(**warning) for warning in row.warnings),
+        order=row.claim.get("order", 0),
+        weight=row.claim.get("weight"),
     )

@@ -216,7 +216,7 @@ def _summary(state: IngestionState, who: Principal) -> dict[str, Any]:
 def _modules(records: list[IngestionRecord], chunks: Mapping[str, Chunk], *, author: bool) -> tuple[ModuleEntry, ...]:
     """In the order of chapters and lessons; pages outside the hierarchy are a module without a name."""
     modules: dict[str, dict[int, list[IngestionRecord]]] = {}
-    for record in sorted(records, key=lambda one: (one.place.chapter, one.place.lesson, one.source_file)):
+    for record in sorted(records, key=lambda one: one.reading_order):
         modules.setdefault(record.place.module, {}).setdefault(record.place.chapter, []).append(record)
     return tuple(
         ModuleEntry(module=name, chapters=tuple(_chapter(number, some, chunks, author) for number, some in chapters.items()))

@@ -1,0 +1,98 @@
+"""Finds the site that a book's folder belongs to. The configuration may stand in the folder, above it, or in one that usually
+holds it below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bythebook.books.discovery import SourceFile
+from bythebook.books.model import BookWarning
+from bythebook.books.sites.generators import READERS, SUMMARY, summary
+from bythebook.books.sites.site import Site
+
+LEVELS_ABOVE = 4
+BELOW = ("docs", "doc", "documentation", "website", "site", "book", "guide", "docs/en")
+WEB_ADDRESS = re.compile(r"(?:https?://[^\s/]|/)[^\s?#]*")
+LEAST_SHARE = 0.5
+SHORTEST_SUMMARY = 2
+
+
+def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
+    """The site that shows at least half of these lessons, by the nearest configuration. Without one, a `SUMMARY.md` alone
+    gives the order of a book of plain files."""
+    root = root.resolve()
+    if not root.is_dir():
+        return None
+    for folder in _places(root):
+        for read in READERS:
+            site = read(folder)
+            placed = _placed(site, root, folder) if site else None
+            if placed and _shows(placed, files):
+                return _tidied(placed)
+    entries = summary(root)
+    return Site(style="plain", config=SUMMARY, folder=root, entries=entries) if len(entries) >= SHORTEST_SUMMARY else None
+
+
+def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:
+    """The lessons that the site shows, and what is said of the others. A `SUMMARY.md` that gives the order is no lesson."""
+    if site is None:
+        return tuple(files), ()
+    below = f"{site.content}/" if site.content else ""
+    listing = None if site.within or len(summary(site.folder)) < SHORTEST_SUMMARY else below + SUMMARY
+    shown = tuple(file for file in files if file.path.startswith(below) and file.path != listing)
+    outside = [file.path for file in files if not file.path.startswith(below)]
+    if not outside:
+        return shown, ()
+    others = f" (and {len(outside) - 1:,} more outside {below})" if len(outside) > 1 else ""
+    message = f"{site.config} makes {below} the book's folder, so what lies outside it is no lesson{others}."
+    return shown, (BookWarning(source_file=outside[0], line=0, field="passed over", message=message),)
+
+
+def _places(root: Path) -> Iterator[Path]:
+    """The folder itself, those below that usually hold a configuration, and those above up to the repository's top."""
+    yield root
+    yield from (root / name for name in BELOW if (root / name).is_dir())
+    here = root
+    for above in root.parents[:LEVELS_ABOVE]:
+        if (here / ".git").exists():
+            return
+        yield above
+        here = above
+
+
+def _placed(site: Site, root: Path, folder: Path) -> Site | None:
+    lessons = site.folder.resolve()
+    if not lessons.is_dir():
+        return None
+    way = "../" * len(root.relative_to(folder).parts) if root.is_relative_to(folder) else f"{_relative(folder, root)}/"
+    shown = way + site.config
+    if lessons.is_relative_to(root):
+        return replace(site, folder=lessons, config=shown, content=_relative(lessons, root))
+    if root.is_relative_to(lessons):
+        return replace(site, folder=lessons, config=shown, within=_relative(root, lessons))
+    return None
+
+
+def _relative(path: Path, base: Path) -> str:
+    relative = path.relative_to(base).as_posix()
+    return "" if relative == "." else relative
+
+
+def _shows(site: Site, files: Sequence[SourceFile]) -> bool:
+    inside = sum(file.path.startswith(f"{site.content}/") for file in files) if site.content else len(files)
+    return bool(files) and inside >= LEAST_SHARE * len(files)
+
+
+def _tidied(site: Site) -> Site:
+    """The language without its country; an address only where it is one; the order of a `SUMMARY.md` where there is no other."""
+    address = site.base_url.rstrip("/")
+    return replace(
+        site,
+        title=" ".join(site.title.split())[:200],
+        language=re.split(r"[-_]", site.language.strip().lower(), maxsplit=1)[0][:20],
+        base_url=address if WEB_ADDRESS.fullmatch(address) else "",
+        entries=site.entries or summary(site.folder),
+    )

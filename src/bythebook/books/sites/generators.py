@@ -1,0 +1,243 @@
+"""The configuration of each site generator, read as data: MkDocs, Docusaurus, mdBook, VitePress, Hugo and Jekyll.
+
+A file that cannot be read as what its name says is nobody's configuration; the generator will tell its author.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bythebook.books.discovery import read_beside
+from bythebook.books.frontmatter import LONGEST_TOML, load_yaml
+from bythebook.books.sites.javascript import Literal, literals
+from bythebook.books.sites.site import Site
+from bythebook.errors import InvalidBook
+
+LARGEST = 64_000
+SCRIPTS = ("js", "ts", "mjs", "mts", "cjs", "cts")
+SUMMARY = "SUMMARY.md"
+SUMMARY_LINK = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[[^\]\n]*\]\(\s*<?([^)\s>#]+)[^)\n]*\)[ \t]*$", re.MULTILINE)
+MDBOOK_TABLES = ("book", "output", "build", "preprocessor", "rust")
+
+
+def mkdocs(folder: Path) -> Site | None:
+    for name in ("mkdocs.yml", "mkdocs.yaml"):
+        values = _yaml(folder, name)
+        if values is None:
+            continue
+        values = {**_inherited(folder, _text(values, "INHERIT")), **values}
+        theme = values.get("theme")
+        return Site(
+            style="mkdocs",
+            config=name,
+            folder=folder / (_text(values, "docs_dir") or "docs"),
+            title=_text(values, "site_name"),
+            language=_text(theme, "language") if isinstance(theme, dict) else "",
+            base_url=_text(values, "site_url"),
+            pages="{path}.html" if _text(values, "use_directory_urls").lower() == "false" else "",
+            entries=tuple(_leaves(values.get("nav"))),
+        )
+    return None
+
+
+def _inherited(folder: Path, path: str) -> dict[str, Any]:
+    """Of a translation, whose configuration adds to that of the book in its first language, beside it."""
+    beside = path.removeprefix("../")
+    return (_yaml(folder.parent if beside != path else folder, beside) or {}) if path else {}
+
+
+def docusaurus(folder: Path) -> Site | None:
+    name, config = _script(folder, "docusaurus.config")
+    if config is None:
+        return None
+    values = dict(reversed([(path, value) for path, value in config if len(path) == 1]))
+    docs = {path[-1]: value for path, value in reversed(config) if path[-2:-1] == ("docs",) and path[0] in ("presets", "plugins")}
+    address = f"{values.get(('url',), '').rstrip('/')}/{values.get(('baseUrl',), '/').strip('/')}".rstrip("/")
+    route = docs.get("routeBasePath", "docs").strip("/")
+    locales = [value for path, value in config if path == ("i18n", "defaultLocale")]
+    _, sidebars = _script(folder, posixpath.splitext(docs.get("sidebarPath", "").strip("./"))[0] or "sidebars")
+    return Site(
+        style="docusaurus",
+        config=name,
+        folder=folder / docs.get("path", "docs"),
+        title=values.get(("title",), ""),
+        language=locales[0] if locales else "",
+        base_url=f"{address}/{route}" if route else address,
+        entries=tuple(_sidebar(sidebars or [])),
+    )
+
+
+def _sidebar(config: list[Literal]) -> Iterator[str]:
+    """Ids of lessons, and folders that are to be listed by themselves."""
+    for path, value in config:
+        if path and path[-1] == "dirName":
+            yield f"{value.rstrip('/')}/"
+        elif not path or path[-1] not in ("type", "label", "description", "title", "href", "className", "slug"):
+            yield value
+
+
+def mdbook(folder: Path) -> Site | None:
+    values = _toml(folder, "book.toml")
+    if values is None or not is_mdbook(values):
+        return None
+    book = values.get("book")
+    book = book if isinstance(book, dict) else {}
+    output = values.get("output")
+    html = output.get("html") if isinstance(output, dict) else None
+    return Site(
+        style="mdbook",
+        config="book.toml",
+        folder=folder / (_text(book, "src") or "src"),
+        title=_text(book, "title"),
+        language=_text(book, "language"),
+        base_url=_text(html, "site-url").rstrip("/") if isinstance(html, dict) else "",
+    )
+
+
+def is_mdbook(values: Mapping[str, Any]) -> bool:
+    """Whether a `book.toml` is mdBook's own: ours has no table of such a name."""
+    return any(isinstance(values.get(table), dict) for table in MDBOOK_TABLES)
+
+
+def vitepress(folder: Path) -> Site | None:
+    name, config = _script(folder, ".vitepress/config")
+    if config is None:
+        name, config = _script(folder, ".vitepress/config/index")
+    if config is None:
+        return None
+    values = dict(reversed(config))
+    host, base = values.get(("sitemap", "hostname"), "").rstrip("/"), values.get(("base",), "/").strip("/")
+    return Site(
+        style="vitepress",
+        config=name,
+        folder=folder / values.get(("srcDir",), "."),
+        title=values.get(("title",), ""),
+        language=values.get(("lang",), ""),
+        base_url=f"{host}/{base}".rstrip("/") if base and not host.endswith(f"/{base}") else host,
+        pages="{path}" if values.get(("cleanUrls",)) == "true" else "",
+        entries=tuple(value.rstrip("/") for path, value in config if path and path[-1] == "link" and "sidebar" in path),
+    )
+
+
+def hugo(folder: Path) -> Site | None:
+    for stem in ("hugo", "config", "config/_default/hugo", "config/_default/config"):
+        for name, read in ((f"{stem}.toml", _toml), (f"{stem}.yaml", _yaml), (f"{stem}.yml", _yaml), (f"{stem}.json", _json)):
+            raw = read(folder, name)
+            if raw is None:
+                continue
+            values = {str(key).lower(): value for key, value in raw.items()}
+            if stem.endswith("config") and not ("baseurl" in values and (folder / "content").is_dir()):
+                continue
+            default = _text(values, "defaultcontentlanguage")
+            own = _lowered(_lowered(values.get("languages")).get(default.lower()))
+            lessons = _text(own, "contentdir") or _text(values, "contentdir") or "content"
+            language = default or _text(values, "locale") or _text(values, "languagecode")
+            return Site(
+                style="hugo",
+                config=name,
+                folder=folder / lessons,
+                title=_text(own, "title") or _text(values, "title"),
+                language=language,
+                base_url=_text(values, "baseurl").rstrip("/"),
+                pages="{path}.html" if _text(values, "uglyurls").lower() == "true" else "",
+            )
+    return None
+
+
+def jekyll(folder: Path) -> Site | None:
+    """Jupyter Book has a file of the same name, and a `_toc.yml` beside it."""
+    values = _yaml(folder, "_config.yml")
+    if values is None or (folder / "_toc.yml").exists() or (folder / "_toc.yaml").exists():
+        return None
+    base = _text(values, "baseurl").strip("/")
+    address = f"{_text(values, 'url').rstrip('/')}/{base}".rstrip("/")
+    return Site(
+        style="jekyll",
+        config="_config.yml",
+        folder=folder / (_text(values, "source") or "."),
+        title=_text(values, "title"),
+        language=_text(values, "lang") or _text(values, "locale"),
+        base_url=address,
+        pages="{path}/" if _text(values, "permalink") == "pretty" else "",
+    )
+
+
+READERS: tuple[Callable[[Path], Site | None], ...] = (mkdocs, docusaurus, mdbook, vitepress, hugo, jekyll)
+
+
+def summary(folder: Path) -> tuple[str, ...]:
+    """The lessons in the order of a `SUMMARY.md`: those that it links to and that are there."""
+    raw = _raw(folder, SUMMARY) or b""
+    found = SUMMARY_LINK.findall(raw.decode("utf-8-sig", "replace"))
+    named = [posixpath.normpath(path.removeprefix("./")) for path in found]
+    return tuple(path for path in named if not path.startswith("..") and (folder / path).is_file())
+
+
+def _leaves(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        for value in nav.values():
+            yield from _leaves(value)
+    elif isinstance(nav, list):
+        for value in nav:
+            yield from _leaves(value)
+
+
+def _lowered(value: Any) -> dict[str, Any]:
+    return {str(key).lower(): inner for key, inner in value.items()} if isinstance(value, dict) else {}
+
+
+def _text(values: Any, key: str) -> str:
+    value = values.get(key) if isinstance(values, dict) else None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _raw(folder: Path, name: str) -> bytes | None:
+    try:
+        return read_beside(folder, name, limit_bytes=LARGEST)
+    except (InvalidBook, ValueError):  # a link out of the folder, a name with a NUL in it
+        return None
+
+
+def _source(folder: Path, name: str) -> str | None:
+    raw = _raw(folder, name)
+    return None if raw is None else raw.decode("utf-8-sig", "replace")
+
+
+def _script(folder: Path, stem: str) -> tuple[str, list[Literal] | None]:
+    for name in (f"{stem}.{suffix}" for suffix in SCRIPTS):
+        if (source := _source(folder, name)) is not None:
+            return name, list(literals(source))
+    return "", None
+
+
+def _yaml(folder: Path, name: str) -> dict[str, Any] | None:
+    return _loaded(_source(folder, name), load_yaml, yaml.YAMLError)
+
+
+def _toml(folder: Path, name: str) -> dict[str, Any] | None:
+    source = _source(folder, name)
+    return _loaded(source if source is None or len(source) <= LONGEST_TOML else "", tomllib.loads, ValueError)
+
+
+def _json(folder: Path, name: str) -> dict[str, Any] | None:
+    return _loaded(_source(folder, name), json.loads, ValueError)
+
+
+def _loaded(source: str | None, load: Callable[[str], Any], wrong: type[Exception]) -> dict[str, Any] | None:
+    try:
+        value = load(source) if source else None
+    except (wrong, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,76 @@
+"""The order of a book's lessons: as its site lists them, else by the numbers in frontmatter, folders and names."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import unquote
+
+from bythebook.books.links import EXTENSION, on_site, without_number
+from bythebook.books.sites.site import Site
+
+INDEX_NAMES = frozenset({"index", "readme", "_index"})
+DIGITS = re.compile(r"(\d+)")
+Weight = tuple[float, tuple[tuple[int, int, str], ...]]
+UNWEIGHTED = float("inf")
+
+
+def lesson_order(site: Site, weights: Mapping[str, float | None], folders: Mapping[str, float]) -> dict[str, int]:
+    """The place of each lesson, counted from 1. `weights`: what each lesson's frontmatter says of its place among its neighbours;
+    `folders`: the same of folders that say it in a file of their own."""
+    below = {**{folder_of(path): weight for path, weight in weights.items() if weight is not None and is_front(path)}, **folders}
+    ordered = sorted(weights, key=lambda path: _key(path, weights[path], below))
+    named = {_name(site, _shown(site, path)): path for path in reversed(ordered)}
+    found = _listed(site, ordered, named) if site.entries else []
+    return {path: place for place, path in enumerate(dict.fromkeys([*found, *ordered]), start=1)}
+
+
+def _listed(site: Site, ordered: Sequence[str], named: Mapping[str, str]) -> Iterable[str]:
+    explicit = {path for entry in site.entries if (path := named.get(_name(site, entry))) and not entry.endswith("/")}
+    for entry in site.entries:
+        name = _name(site, entry)
+        if entry.endswith("/"):
+            inside = f"{name}/" if name else ""
+            for path in ordered:
+                own = _name(site, _shown(site, path))
+                if path not in explicit and (own == name or own.startswith(inside)):
+                    yield path
+        elif name in named:
+            yield named[name]
+
+
+def _shown(site: Site, path: str) -> str:
+    return on_site(path, content=site.content, within=site.within)
+
+
+def _name(site: Site, entry: str) -> str:
+    """What a lesson and the entry for it are both called: no suffix, no `index`, no numbers where the site drops them."""
+    path = posixpath.normpath(unquote(entry.partition("#")[0]).strip("/"))
+    stem = re.sub(r"\.html$", "", EXTENSION.sub("", path))
+    parts = [without_number(part) if site.style == "docusaurus" else part for part in stem.split("/")]
+    if parts[-1].lower() in INDEX_NAMES or parts == ["."]:
+        parts.pop()
+    return "/".join(parts)
+
+
+def is_front(path: str) -> bool:
+    """Whether a lesson is the first page of its folder."""
+    return EXTENSION.sub("", path).rpartition("/")[2].lower() in INDEX_NAMES
+
+
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _key(path: str, weight: float | None, below: Mapping[str, float]) -> tuple[Weight, ...]:
+    """Level by level. The first page of a folder comes before all else in it."""
+    folders = path.split("/")[:-1]
+    levels = [(below.get("/".join(folders[: depth + 1]), UNWEIGHTED), natural(name)) for depth, name in enumerate(folders)]
+    own = -1.0 if is_front(path) else UNWEIGHTED if weight is None else weight
+    return (*levels, (own, natural(path.rpartition("/")[2])))
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """For sorting names so that 9 comes before 10."""
+    return tuple((0, int(part[:12]), "") if part.isdigit() else (1, 0, part.lower()) for part in DIGITS.split(name) if part)

@@ -1,0 +1,38 @@
+"""What a site generator's configuration says of a book, and what people call the generators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bythebook.books.model import SiteStyle
+
+GENERATOR_NAMES: Mapping[SiteStyle, str] = {
+    "docusaurus": "Docusaurus",
+    "mkdocs": "MkDocs",
+    "mdbook": "mdBook",
+    "vitepress": "VitePress",
+    "hugo": "Hugo",
+    "jekyll": "Jekyll",
+    "plain": "plain files",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What is empty, the configuration does not say. `folder` is where the site's lessons lie and `pages` the pattern of their
+    addresses, where it is not the generator's usual one. `entries` are the lessons in the site's own order, as it names them;
+    a folder ends in "/" and stands for what is in it and not named elsewhere."""
+
+    style: SiteStyle
+    config: str
+    folder: Path
+    title: str = ""
+    language: str = ""
+    base_url: str = ""
+    pages: str = ""
+    entries: tuple[str, ...] = ()
+    content: str = ""
+    """`folder` below the book's root; `within`: the book's root below `folder`. At most one of them is set."""
+    within: str = ""

@@ -1,0 +1,45 @@
+"""Books of site generators at the command line: what was found out is shown, and lessons are listed in the site's order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Cli
+
+LESSONS = {"README": "The lamp burns oil.", "glass": "The glass is cleaned with spirit.", "wick": "The wick is trimmed at night."}
+
+
+def write_mdbook(root: Path, *order: str) -> Path:
+    (root / "src").mkdir(parents=True, exist_ok=True)
+    (root / "book.toml").write_text('[book]\ntitle = "The Lamp"\n[output.html]\nsite-url = "/lamp/"\n', "utf-8")
+    (root / "src" / "SUMMARY.md").write_text("".join(f"- [{name}]({name}.md)\n" for name in order), "utf-8")
+    (root / "NOTES.md").write_text("# Notes\n\nNot in the book.\n", "utf-8")
+    for name, text in LESSONS.items():
+        (root / "src" / f"{name}.md").write_text(f"# About {name}\n\n{text}\n", "utf-8")
+    return root
+
+
+def listed(cli: Cli) -> list[str]:
+    return [lesson["source_file"] for lesson in json.loads(cli("lessons", "--json").out)]
+
+
+def test_an_mdbook_is_read_as_mdbook_reads_it(cli: Cli, folder: Path) -> None:
+    book = write_mdbook(folder / "lamp", "README", "wick", "glass")
+    outcome = cli("ingest", book)
+    assert outcome.code == 0, outcome.err
+    assert "The Lamp" in outcome.out
+    assert "mdBook · /lamp · en · by book.toml" in outcome.out
+    assert "NOTES.md  book.toml makes src/ the book's folder" in outcome.out
+    assert listed(cli) == ["src/README.md", "src/wick.md", "src/glass.md"]
+    found = json.loads(cli("search", "wick trimmed night", "--json").out)["results"]
+    assert found[0]["source_url"].startswith("/lamp/wick.html")
+
+
+def test_another_order_is_noted_and_nothing_is_done_again(cli: Cli, folder: Path) -> None:
+    book = write_mdbook(folder / "lamp", "README", "wick", "glass")
+    cli("ingest", book)
+    write_mdbook(folder / "lamp", "glass", "wick", "README")
+    report = json.loads(cli("ingest", book, "--json").out)
+    assert (report["files_processed"], report["chunks_embedded"]) == (0, 0)
+    assert listed(cli) == ["src/glass.md", "src/wick.md", "src/README.md"]
