@@ -90,3 +90,16 @@ def test_the_first_heading(source: str, title: str | None) -> None:
 
 def test_heading_text_has_no_id() -> None:
     assert heading_text("`a` & *b*  {/* #c */}") == heading_text("`a` & *b* {: #c .d }") == "a & b"
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("from −2<sup>31</sup> to 2<sup>31</sup> − 1", "from −2³¹ to 2³¹ − 1"),
+        ("x<sup>k+1</sup>", "x^(k+1)"),
+        ("the 1<sup>st</sup> joint", "the 1st joint"),
+        ("never closed<sup>2", "never closed2"),
+    ],
+)
+def test_an_exponent_stays_one(markdown: str, text: str) -> None:
+    assert readable(markdown) == text

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.books.formats.test_notebook import cell, notebook
 from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.readings import epub
 
 ELBOW = "An elbow bends in one plane and carries the forearm."
 QUESTION = "How does an elbow bend in one plane and carry the forearm?"
@@ -47,3 +48,23 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_in(cli: Cli, folder: Pat
     assert done.code == 1
     assert "broken.ipynb cannot be read: it is not valid JSON (line 1: Expecting value)" in done.out
     assert {one["source_file"] for one in json.loads(cli("lessons", "--json").out)} == {"good.ipynb", "plain.md"}
+
+
+def test_a_changed_chapter_of_an_epub_is_embedded_alone_and_a_broken_file_keeps_the_old_lessons(
+    cli: Cli, folder: Path, embedder: SmallEmbedder
+) -> None:
+    pages = {"elbow.xhtml": f"<h1>Elbow</h1><p>{ELBOW}</p>", "knee.xhtml": f"<h1>Knee</h1><p>{KNEE}</p>"}
+    file = folder / "robot.epub"
+    file.write_bytes(epub(pages))
+    assert cli("ingest", file).code == 0
+    found = json.loads(cli("search", ELBOW, "--json").out)["results"][0]
+    assert (found["source_file"], found["source_url"]) == ("robot.epub/1-elbow", "robot.epub")
+    assert "robot.epub/1-elbow, elbow.xhtml, paragraph 1 to elbow.xhtml, paragraph 2" in cli("context", found["id"]).out
+    file.write_bytes(epub({**pages, "knee.xhtml": f"<h1>Knee</h1><p>{KNEE} So it is.</p>"}))
+    report = json.loads(cli("ingest", file, "--json").out)
+    assert (report["files_new"], report["files_modified"], report["chunks_embedded"]) == (0, 1, 1)
+    file.write_bytes(b"PK")
+    broken = cli("ingest", file)
+    assert broken.code == 1
+    assert "robot.epub cannot be read: it is damaged or no EPUB at all" in broken.sentence()
+    assert len(json.loads(cli("lessons", "--json").out)) == 2

@@ -8,11 +8,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bythebook.books.formats.readers import SUFFIXES
+from bythebook.books.formats.readers import PAGES, SUFFIXES
 from bythebook.books.model import BookWarning
 from bythebook.errors import InvalidBook, NotFound
 
 SKIPPED_FOLDERS = frozenset({"node_modules", "build", "dist", "_build", "site-packages"})
+MADE_LAST = ((".ipynb",), PAGES, (".docx",), (".epub",), (".pdf",))
+"""Endings in the order in which files of one name are made from each other."""
+PAGE_FURNITURE = frozenset({
+    "search", "genindex", "py-modindex", "modindex", "404", "print", "toc",
+})  # fmt: skip
+"""Names of pages that a site generator adds to a book, `print` being mdBook's second copy of all of it."""
+PAGE_FOLDERS = frozenset({
+    "static", "templates", "overrides", "layouts", "partials", "includes", "theme", "themes", "assets", "public",
+})  # fmt: skip
+"""Folders whose HTML is a site's, not the book's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +40,24 @@ def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...
     if root.is_file():
         return (SourceFile(path=root.name, size=root.stat().st_size),), ()
     walk = _Walk(root)
-    files = sorted(walk.files(str(root), ""), key=lambda file: file.path)
+    files = _preferred(sorted(walk.files(str(root), ""), key=lambda file: file.path))
     if not files:
         raise InvalidBook(f"{root} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
     return tuple(files), tuple(walk.warnings)
+
+
+def _preferred(files: list[SourceFile]) -> list[SourceFile]:
+    """Of files that differ only in their ending, the one the others were made from: a page's Markdown before its HTML."""
+    best: dict[str, int] = {}
+    for file in files:
+        stem = file.path.rpartition(".")[0]
+        best[stem] = min(best.get(stem, len(MADE_LAST)), _made(file.path))
+    return [file for file in files if _made(file.path) == best[file.path.rpartition(".")[0]]]
+
+
+def _made(path: str) -> int:
+    """0 for what an author writes by hand."""
+    return next((place for place, suffixes in enumerate(MADE_LAST, start=1) if path.lower().endswith(suffixes)), 0)
 
 
 def require_book(root: Path) -> None:
@@ -74,7 +98,7 @@ class _Walk:
             yield from self._entry(entry, prefix + entry.name)
 
     def _entry(self, entry: os.DirEntry[str], path: str) -> Iterator[SourceFile]:
-        lesson = entry.name.lower().endswith(SUFFIXES)
+        lesson = entry.name.lower().endswith(SUFFIXES) and not _is_furniture(path)
         if entry.is_symlink() and not self._follow(entry, path, lesson):
             return
         if entry.is_dir():
@@ -111,6 +135,16 @@ class _Walk:
 
     def _warn(self, path: str, field: str, message: str) -> None:
         self.warnings.append(BookWarning(source_file=path, line=0, field=field, message=message))
+
+
+def _is_furniture(path: str) -> bool:
+    """Pages of a site that are no page of the book, and what Word leaves beside an open file."""
+    *folders, name = path.lower().split("/")
+    if name.startswith("~$"):
+        return True
+    if not name.endswith(PAGES):
+        return False
+    return name.partition(".")[0] in PAGE_FURNITURE or any(one.startswith("_") or one in PAGE_FOLDERS for one in folders)
 
 
 def _writable_as_text(path: str) -> bool:

@@ -21,8 +21,9 @@ SIGNS = {
     "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
 }  # fmt: skip
 SPACED = frozenset("·×÷±≈≠≤≥≪≫→←∈∝|")
-RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
-RAISABLE = re.compile(r"[0-9+\-n]{1,6}")
+RAISED = str.maketrans("0123456789+-\N{MINUS SIGN}n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
+RAISABLE = re.compile(r"[0-9+\-\N{MINUS SIGN}n]{1,6}")
+ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 
 def with_plain_formulas(markdown: str) -> str:
@@ -41,7 +42,7 @@ def plain(formula: str) -> str:
     if any(match[1] not in SIGNS for match in COMMAND.finditer(text)):
         return formula
     text = COMMAND.sub(_sign, text)
-    text = re.sub(rf"\^\s*(?:{GROUP}|(\w))", lambda match: _raised(match[1] or match[2] or ""), text)
+    text = re.sub(rf"\^\s*(?:{GROUP}|(\w))", lambda match: raised(match[1] or match[2] or ""), text)
     text = re.sub(rf"_\s*{GROUP}", r"_\1", text)
     return " ".join(text.split()) if "{" not in text else formula
 
@@ -51,7 +52,10 @@ def _sign(match: re.Match[str]) -> str:
     return f" {sign} " if sign in SPACED else sign
 
 
-def _raised(power: str) -> str:
+def raised(power: str) -> str:
+    """A superscript in plain characters, so that no exponent reads as more digits of its base. An ordinal's ending is a word."""
+    if power in ORDINALS or not power.strip():
+        return power
     return power.translate(RAISED) if RAISABLE.fullmatch(power) else f"^{_bracketed(power)}"
 
 

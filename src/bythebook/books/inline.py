@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from bythebook.books.formulas import raised
 from bythebook.books.jsx import NEVER_ENDS, tag_end
 
 MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{[\"'`]|\n[ \t]*\n|&[#\w]+;", re.DOTALL)
@@ -38,6 +39,7 @@ class InlineReader:
     emphasis: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     ticks: dict[int, list[int]] = field(default_factory=dict)
     cells: bool = False
+    raised: int | None = None
     closed: dict[str, bool] = field(default_factory=lambda: defaultdict(lambda: True))
 
     def read(self) -> str:
@@ -135,7 +137,9 @@ class InlineReader:
     def _tag_words(self, tag: str) -> None:
         name = re.match(r"</?([\w.:-]*)", tag)
         word = name[1] if name else ""
-        if tag.startswith("</") and word in CELLS:
+        if word == "sup":
+            self._superscript(tag)
+        elif tag.startswith("</") and word in CELLS:
             self.cells = True
             self.out.append(" | ")
         elif word == "br":
@@ -145,6 +149,14 @@ class InlineReader:
         kept = _kept(tag)
         if kept:
             self.out.append(" ".join(kept) + ("" if word == "img" else "\n"))
+
+    def _superscript(self, tag: str) -> None:
+        """An exponent is written as one: 2<sup>31</sup> must not read as 231."""
+        if not tag.startswith("</"):
+            self.raised = len(self.out)
+        elif self.raised is not None:
+            self.out[self.raised :] = [raised("".join(self.out[self.raised :]))]
+            self.raised = None
 
     def _braces(self, start: int, mark: str) -> int:
         if mark == "{/*":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 import zlib
 from bisect import bisect_left, bisect_right
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+IGNORED = re.compile("[\\s|^\N{SOFT HYPHEN}\ufffe\u200b]+")
 PlaceKind = Literal["line", "cell", "page", "element", "paragraph"]
 
 
@@ -92,8 +94,7 @@ class Reading:
 
 def fold(text: str) -> str:
     """Two texts that fold to the same say the same: spaces, the bars between cells and forms of a letter aside."""
-    plain = unicodedata.normalize("NFKC", text)
-    return "".join(char for char in plain if not char.isspace() and char not in "|\N{SOFT HYPHEN}\ufffe\u200b")
+    return IGNORED.sub("", unicodedata.normalize("NFKC", text))
 
 
 def marks_within(marks: Sequence[SourceMark], start: int, end: int) -> tuple[SourceMark, ...]:

@@ -114,7 +114,8 @@ class Ingestion:
             site=identified.site,
         )
         if not plan.pages:
-            raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. The first: {plan.failures[0].reason}")
+            why = f"The first: {plan.failures[0].reason}" if plan.failures else "No file in it holds the text of a book."
+            raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. {why}")
         if not dry_run:
             if state and not consent.remove:
                 before = known or await self._records.records(book.book_id, state.collection_name)

@@ -17,6 +17,7 @@ from bythebook.books.source_places import Reading, SourceMark, SourcePlace, fold
 
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
 """Read as they are."""
+PAGES = (".html", ".htm", ".xhtml")
 SourceTexts = Callable[[SourcePlace], str]
 
 
@@ -43,7 +44,11 @@ class Format:
         return cast(Reader, import_module(f"bythebook.books.formats.{self.module}"))
 
 
-FORMATS = (Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),)
+FORMATS = (
+    Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
+    Format(name="html", version=1, suffixes=PAGES, module="lxml.html"),
+    Format(name="epub", version=1, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+)
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes))
 
 
@@ -57,6 +62,8 @@ def read_file(kind: Format, path: str, raw: bytes) -> tuple[Reading, ...]:
     """The readings of a file. A mark that claims to be exact is verified here, and is not exact if it is not."""
     reader = kind.reader()
     readings = reader.read(path, raw)
+    if not readings:
+        return ()
     texts = reader.source_texts(raw)
     return tuple(replace(one, marks=_verified(one.text, one.marks, texts)) for one in readings)
 

@@ -1,0 +1,51 @@
+"""Zip archives that books come in, opened with care: whatever their headers claim, no more is unpacked than a book needs."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from dataclasses import dataclass
+
+from bythebook.errors import InvalidBook
+
+LARGEST_MEMBER = 50_000_000
+LARGEST_TOTAL = 300_000_000
+MOST_MEMBERS = 20_000
+
+
+@dataclass(slots=True)
+class Archive:
+    """`what` is the kind of file, for messages."""
+
+    file: zipfile.ZipFile
+    what: str
+    left: int = LARGEST_TOTAL
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a member; None where there is none of that name."""
+        try:
+            with self.file.open(name) as member:
+                raw = member.read(LARGEST_MEMBER + 1)
+        except KeyError:
+            return None
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+            raise InvalidBook(f"{name} in it cannot be unpacked ({error}); save or download the {self.what} again") from error
+        self.left -= len(raw)
+        if len(raw) > LARGEST_MEMBER or self.left < 0:
+            raise InvalidBook(f"it unpacks to more than {min(LARGEST_MEMBER, LARGEST_TOTAL):,} bytes at {name}; split it")
+        return raw
+
+    @property
+    def names(self) -> list[str]:
+        return self.file.namelist()
+
+
+def open_archive(raw: bytes, what: str) -> Archive:
+    try:
+        file = zipfile.ZipFile(io.BytesIO(raw))
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise InvalidBook(f"it is damaged or no {what} at all ({error}); save or download it again") from error
+    if len(file.namelist()) > MOST_MEMBERS:
+        raise InvalidBook(f"it holds more than {MOST_MEMBERS:,} files; split it")
+    return Archive(file=file, what=what)

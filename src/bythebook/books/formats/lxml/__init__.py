@@ -1,0 +1,4 @@
+"""HTML, EPUB and Word files → readings, parsed by lxml: nothing is fetched, no entity is resolved.
+
+May import `books` and below.
+"""

@@ -1,0 +1,142 @@
+"""EPUB: the files of its spine in their order, each a lesson, read as pages of HTML.
+
+A place is a block of one of those files, with the nearest id before it. Titles come from the book's own table of contents.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from bythebook.books.formats.archive import Archive, open_archive
+from bythebook.books.formats.lxml.elements import main_element
+from bythebook.books.formats.lxml.html import PageWalker, page_title
+from bythebook.books.formats.lxml.xml import parse_xml
+from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.errors import InvalidBook
+
+PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml"})
+FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+"""Encryption that only hides fonts."""
+AGAIN = "save or download it again"
+STEM = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """What the OPF file says: the pages in order, and the names of the table of contents."""
+
+    pages: tuple[str, ...]
+    contents: tuple[str, ...]
+
+
+def read(path: str, raw: bytes) -> tuple[Reading, ...]:
+    archive = open_archive(raw, "EPUB")
+    _refuse_protected(archive)
+    package = _package(archive)
+    titles = _titles(archive, package)
+    readings = []
+    width = len(str(len(package.pages)))
+    for number, part in enumerate(package.pages, start=1):
+        if part in package.contents:
+            continue
+        root = _page(archive, part)
+        walker = PageWalker(file=path, part=part)
+        walker.walk(main_element(root))
+        if not walker.writer.marks:
+            continue
+        stem = STEM.sub("-", posixpath.splitext(posixpath.basename(part))[0])
+        readings.append(
+            Reading(
+                source_file=f"{path}/{number:0{width}}-{stem}",
+                file=path,
+                text=walker.writer.text,
+                marks=tuple(walker.writer.marks),
+                title=titles.get(part) or page_title(root),
+                anchors=("",) * len(walker.writer.anchors),
+            )
+        )
+    if not readings:
+        raise InvalidBook("none of its pages holds text; it may be made of pictures, which need text recognition (OCR) first")
+    return tuple(readings)
+
+
+def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
+    archive, said = open_archive(raw, "EPUB"), dict[str, list[str]]()
+
+    def text(place: SourcePlace) -> str:
+        if place.part not in said:
+            walker = PageWalker(file="", part=place.part)
+            walker.walk(main_element(_page(archive, place.part)))
+            said[place.part] = walker.said
+        return said[place.part][place.number - 1]
+
+    return text
+
+
+def _refuse_protected(archive: Archive) -> None:
+    encryption = archive.read("META-INF/encryption.xml")
+    if encryption is None:
+        return
+    methods = [one.get("Algorithm", "") for one in parse_xml(encryption).iter("EncryptionMethod")]
+    if any(method not in FONTS for method in methods):
+        raise InvalidBook("it is protected against copying (DRM); ask its publisher for a copy without protection")
+
+
+def _package(archive: Archive) -> Package:
+    container = archive.read("META-INF/container.xml")
+    named = [one.get("full-path", "") for one in _root(container, "META-INF/container.xml").iter("rootfile")]
+    opf = named[0] if named else next((name for name in archive.names if name.endswith(".opf")), "")
+    root = _root(archive.read(opf), opf or "the OPF file")
+    folder = posixpath.dirname(opf)
+    items = {one.get("id"): one for one in root.iter("item")}
+    spine = [items[one.get("idref")] for one in root.iter("itemref") if one.get("idref") in items]
+    return Package(
+        pages=tuple(_inside(folder, one.get("href", "")) for one in spine if one.get("media-type") in PAGES),
+        contents=tuple(
+            _inside(folder, one.get("href", ""))
+            for one in items.values()
+            if "nav" in one.get("properties", "").split() or one.get("media-type") == "application/x-dtbncx+xml"
+        ),
+    )
+
+
+def _inside(folder: str, address: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, unquote(address.partition("#")[0])))
+
+
+def _titles(archive: Archive, package: Package) -> dict[str, str]:
+    """The first name that the table of contents has for each page."""
+    titles: dict[str, str] = {}
+    for contents in package.contents:
+        raw = archive.read(contents)
+        for address, words in _entries(parse_xml(raw)) if raw else ():
+            titles.setdefault(_inside(posixpath.dirname(contents), address), " ".join(words.split()))
+    return titles
+
+
+def _entries(root: Any) -> Iterator[tuple[str, str]]:
+    """Of an EPUB 3's navigation page, or of an EPUB 2's NCX."""
+    for link in root.iter("a"):
+        yield link.get("href", ""), "".join(link.itertext())
+    for point in root.iter("navPoint"):
+        content, label = point.find("content"), point.find("navLabel/text")
+        if content is not None and label is not None:
+            yield content.get("src", ""), label.text or ""
+
+
+def _page(archive: Archive, part: str) -> Any:
+    return _root(archive.read(part), part)
+
+
+def _root(raw: bytes | None, name: str) -> Any:
+    if raw is None:
+        raise InvalidBook(f"{name} is missing in it; {AGAIN}")
+    try:
+        return parse_xml(raw)
+    except ValueError as error:
+        raise InvalidBook(f"{name} in it is damaged ({error}); {AGAIN}") from error

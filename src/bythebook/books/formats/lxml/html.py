@@ -1,0 +1,238 @@
+"""Pages of HTML, one lesson each: what a site generator built, or what somebody wrote by hand.
+
+A place is a block of the page, counted from 1, with the nearest id before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bythebook.books.formats.lxml.elements import (
+    INLINE,
+    Element,
+    inline,
+    inline_piece,
+    is_display,
+    is_furniture,
+    main_element,
+    parse_html,
+    spaced,
+    tex_of,
+    words_of,
+)
+from bythebook.books.formats.writer import MarkdownWriter, escaped
+from bythebook.books.source_places import Reading, SourcePlace
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+LANGUAGE = re.compile(r"(?:language-|lang-|highlight-source-|highlight-|hl-|brush:\s*)([\w+#-]+)")
+NO_LANGUAGE = frozenset({"default", "none", "text", "plaintext", "notranslate"})
+TITLES = frozenset(
+    {"admonition-title", "callout-title", "callout-title-container", "admonitionHeading", "alert-heading", "box-title"}
+)
+TEMPLATE = re.compile(rb"\{%[^%]{1,200}%\}|<\?php|<%=?[^%]{1,200}%>")
+SITE_NAME = re.compile(r"\s+(?:[|»·—–]|-)\s+")
+Piece = str | Any
+
+
+def read(path: str, raw: bytes) -> tuple[Reading, ...]:
+    """Of a template, and of a page without words, there is none."""
+    if TEMPLATE.search(raw, 0, 20_000):
+        return ()
+    try:
+        root = parse_html(raw)
+    except ValueError:
+        return ()
+    walker = PageWalker(file=path)
+    walker.walk(main_element(root))
+    writer = walker.writer
+    if not writer.marks:
+        return ()
+    return (
+        Reading(
+            source_file=path,
+            file=path,
+            text=writer.text,
+            marks=tuple(writer.marks),
+            title=page_title(root),
+            anchors=tuple(writer.anchors),
+        ),
+    )
+
+
+def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
+    walker = PageWalker(file="")
+    walker.walk(main_element(parse_html(raw)))
+    return lambda place: walker.said[place.number - 1]
+
+
+def page_title(root: Element) -> str | None:
+    """Without the name of the site behind it."""
+    found = root.find(".//title")
+    words = " ".join((found.text or "").split()) if found is not None else ""
+    return SITE_NAME.split(words)[0].strip(" ¶") or None
+
+
+@dataclass(slots=True)
+class PageWalker:
+    """Writes a page. `said` has the plain words of every block in the order of their numbers, for marks to be held against."""
+
+    file: str
+    part: str = ""
+    writer: MarkdownWriter = field(default_factory=MarkdownWriter)
+    said: list[str] = field(default_factory=list)
+    anchor: str = ""
+
+    def walk(self, element: Element) -> None:
+        """All blocks in an element. What stands between them is a paragraph."""
+        run: list[Piece] = [element.text or ""]
+        for child in element:
+            if is_furniture(child):
+                pass
+            elif self._is_inline(child):
+                run.append(child)
+            else:
+                self._flush(run)
+                run = []
+                self._block(child)
+            run.append(child.tail or "")
+        self._flush(run)
+
+    def _is_inline(self, element: Element) -> bool:
+        if tex_of(element) is not None:
+            return not is_display(element)
+        return element.tag in INLINE and not any(not _inline_only(child) for child in element.iterdescendants())
+
+    def _flush(self, run: list[Piece]) -> None:
+        words = "".join(piece if isinstance(piece, str) else words_of_inline(piece) for piece in run)
+        if not words.strip():
+            for piece in run:
+                if not isinstance(piece, str):
+                    self._pictures(piece)
+            return
+        owner = next((piece for piece in run if not isinstance(piece, str)), None)
+        text = "".join(escaped(spaced(piece)) if isinstance(piece, str) else inline_piece(piece) for piece in run)
+        self.writer.paragraph(text, self._place(words, owner))
+
+    def _block(self, element: Element) -> None:
+        tag = element.tag
+        formula = tex_of(element)
+        if formula is not None:
+            self.writer.maths(formula, self._place(formula, element))
+        elif tag in HEADINGS:
+            self._heading(element)
+        elif tag == "pre":
+            text = _preformatted(element)
+            self.writer.code(text, _language(element), self._place(text, element))
+        elif tag in ("ul", "ol", "menu"):
+            self._list(element)
+        elif tag == "table":
+            self._table(element)
+        elif tag == "blockquote":
+            with self.writer.indented("> ", "> "):
+                self._within(element)
+        elif tag in ("dt", "summary", "caption") or not TITLES.isdisjoint(element.get("class", "").split()):
+            self.writer.title(inline(element), self._place(words_of(element), element))
+        elif tag == "img":
+            self._pictures(element)
+        elif tag != "hr":
+            self._within(element)
+
+    def _within(self, element: Element) -> None:
+        before = self.anchor
+        self.anchor = element.get("id") or before
+        self.walk(element)
+        if element.tag not in ("section", "div", "article", "main"):
+            self.anchor = before
+
+    def _heading(self, element: Element) -> None:
+        self.anchor = _heading_id(element)
+        place = self._place(words_of(element), element)
+        self.writer.heading(int(element.tag[1]), inline(element), place, self.anchor)
+
+    def _list(self, element: Element) -> None:
+        start = element.get("start", "1")
+        number = int(start) if start.isdigit() and len(start) < 7 else 1
+        for child in element:
+            if is_furniture(child):
+                continue
+            if child.tag != "li":
+                self._block(child)
+                continue
+            mark = f"{number}. " if element.tag == "ol" else "- "
+            number += 1
+            with self.writer.indented(mark, " " * len(mark)):
+                self._within(child)
+
+    def _table(self, element: Element) -> None:
+        """A table for looks, and one whose cells hold lists or code, is read as what stands in it."""
+        rows = [row for row in element.iter("tr") if not is_furniture(row)]
+        cells = [[cell for cell in row if cell.tag in ("td", "th") and not is_furniture(cell)] for row in rows]
+        caption = element.find("caption")
+        if caption is not None:
+            self._block(caption)
+        holds_blocks = any(
+            one.tag in ("pre", "table", "ul", "ol", "dl") for row in cells for cell in row for one in cell.iterdescendants()
+        )
+        if holds_blocks or element.get("role") == "presentation" or max(map(len, cells), default=0) < 2:
+            for cell in (cell for row in cells for cell in row):
+                self._within(cell)
+            return
+        made = []
+        for row, held in zip(rows, cells, strict=True):
+            if any(words_of(cell).strip() for cell in held):
+                place = self._place("|".join(words_of(cell) for cell in held), row)
+                made.append(([inline(cell) for cell in held], place))
+        self.writer.table(made)
+
+    def _pictures(self, element: Element) -> None:
+        for picture in element.iter("img"):
+            words, source = " ".join(picture.get("alt", "").split()), picture.get("src", "")
+            if words and source and not source.startswith("data:"):
+                address = source.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
+                self.writer.unmarked(f"![{escaped(words)}]({address})")
+
+    def _place(self, words: str, element: Element | None) -> SourcePlace:
+        self.said.append(words)
+        own = (element.get("id") if element is not None else None) or self.anchor
+        return SourcePlace(file=self.file, part=self.part, kind="element", number=len(self.said), label=own)
+
+
+def words_of_inline(element: Element) -> str:
+    formula = tex_of(element)
+    return words_of(element) if formula is None else formula
+
+
+def _inline_only(element: Element) -> bool:
+    return not isinstance(element.tag, str) or element.tag in INLINE or element.getparent().tag == "math" or _in_formula(element)
+
+
+def _in_formula(element: Element) -> bool:
+    return any(tex_of(one) is not None for one in element.iterancestors("math", "span"))
+
+
+def _heading_id(element: Element) -> str:
+    """Its own, that of an anchor in it, or that of the section it opens."""
+    inner = next(
+        (one.get("id") or one.get("name") for one in element.iterdescendants("a", "span") if one.get("id") or one.get("name")), ""
+    )
+    above = element.getparent()
+    opens = above is not None and above.tag in ("section", "div") and next(iter(above), None) is element
+    return element.get("id") or inner or (above.get("id", "") if opens else "") or ""
+
+
+def _preformatted(element: Element) -> str:
+    for line_break in element.iter("br"):
+        line_break.tail = "\n" + (line_break.tail or "")
+    return words_of(element).expandtabs(4)
+
+
+def _language(element: Element) -> str:
+    around = [element, *element.iterdescendants("code"), *list(element.iterancestors())[:2]]
+    for one in around:
+        found = LANGUAGE.search(one.get("class", ""))
+        if found and found[1] not in NO_LANGUAGE:
+            return "python" if found[1].startswith("ipython") else found[1]
+    return ""

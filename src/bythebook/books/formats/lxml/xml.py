@@ -1,0 +1,33 @@
+"""XML of a book's file as a tree of plain names. Declarations of entities and types are cut off before it is parsed: nothing in a
+book needs them, and some would unfold to gigabytes."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from lxml import etree
+
+from bythebook.books.formats.lxml.elements import decoded
+
+DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.IGNORECASE | re.DOTALL)
+PROLOG = re.compile(r"^\s*<\?xml[^>]*\?>")
+ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
+
+
+def parse_xml(raw: bytes, *, plain_names: bool = True) -> Any:
+    """The root element; with `plain_names` without namespaces. Raises ValueError where there is none."""
+    text = DOCTYPE.sub("", PROLOG.sub("", decoded(raw)), count=1)
+    text = ENTITY.sub(lambda match: html.unescape(match[0]) if html.unescape(match[0]) != match[0] else "", text)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, recover=True, remove_comments=True, remove_pis=True
+    )
+    root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    if root is None:
+        raise ValueError("it is no XML")
+    if plain_names:
+        for element in root.iter():
+            if isinstance(element.tag, str) and "}" in element.tag:
+                element.tag = element.tag.rpartition("}")[2]
+    return root

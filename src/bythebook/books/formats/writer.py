@@ -1,0 +1,178 @@
+"""Writes the Markdown of a reading, block by block, and a mark for each piece. What a text holds by chance, and Markdown would
+take for a mark, is escaped and nothing else: a quote should look as it does in the author's file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from bythebook.books.formulas import raised
+from bythebook.books.markdown import HEADING_ID
+from bythebook.books.source_places import SourceMark, SourcePlace
+
+PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
+WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
+SIGNS = re.compile(
+    r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?])|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|(?<=\$)\$|\$(?=.*\$)|(?<=\$.)\$"
+)
+LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:{3,}|/{3,}|!{3}|\?{3}|={3}|(?:[-*_]\s*){3,}$|~{3}|\+{3})")
+NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+SPACE = re.compile(r"[ \t\r\n\f\v]+")
+TICKS = re.compile(r"`+")
+LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
+
+
+def escaped(text: str) -> str:
+    """Words as Markdown that reads as these words, within a line."""
+    text = SIGNS.sub(lambda match: "\\" + match[0], text)
+    if text.count("*") + text.count("_") > 1:
+        text = PAIRED.sub(lambda match: _unless_within(text, match), text)
+    if end := HEADING_ID.search(text):
+        text = f"{text[: end.start()]}\\{end[0]}"
+    return text
+
+
+def _unless_within(text: str, match: re.Match[str]) -> str:
+    within = WITHIN_WORD.match(text, match.start())
+    return match[0] if within else "".join(f"\\{sign}" for sign in match[0])
+
+
+def code_span(text: str) -> str:
+    text = SPACE.sub(" ", text).strip()
+    longest = max((len(found[0]) for found in TICKS.finditer(text)), default=0)
+    ticks = "`" * (longest + 1)
+    space = " " if text[:1] == "`" or text[-1:] == "`" else ""
+    return f"{ticks}{space}{text}{space}{ticks}" if text else ""
+
+
+def superscript(text: str) -> str:
+    """An exponent must not read as more digits of its base."""
+    plain = raised(text)
+    return f"<sup>{escaped(text)}</sup>" if plain.startswith("^") else plain
+
+
+def subscript(text: str) -> str:
+    return text.translate(LOWERED) if re.fullmatch(r"[0-9+-]{1,6}", text) else text
+
+
+@dataclass(slots=True)
+class MarkdownWriter:
+    """`marks` and `anchors` of what was written so far. Lists and quotations nest by `indented`."""
+
+    parts: list[str] = field(default_factory=list)
+    marks: list[SourceMark] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    length: int = 0
+    _first: str = ""
+    _rest: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+    @contextmanager
+    def indented(self, first: str, rest: str) -> Iterator[None]:
+        """What is written within begins with `first`, and with `rest` on the lines after that: "- " and "  " for a list item."""
+        before, length = (self._first, self._rest), self.length
+        self._first, self._rest = self._first + first, self._rest + rest
+        yield
+        self._first, self._rest = before if self.length == length else (before[1], before[1])
+
+    def heading(self, level: int, text: str, place: SourcePlace, anchor: str = "", *, exact: bool = True) -> None:
+        words = SPACE.sub(" ", text).strip()
+        if words:
+            self.anchors.append(anchor)
+            self._write(f"{'#' * min(level, 6)} ", words.rstrip("#").rstrip() or words, "", place, exact)
+
+    def paragraph(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
+        self.pieces([(text, place, exact)])
+
+    def pieces(self, pieces: Sequence[tuple[str, SourcePlace, bool]]) -> None:
+        """A paragraph made of pieces that stand at several places, such as the lines of a page. Spaces are theirs to bring."""
+        written = [(text, place, exact) for text, place, exact in pieces if text]
+        while written and not written[0][0].strip():
+            written = written[1:]
+        if not written:
+            return
+        written[0] = (_guarded(written[0][0].lstrip()), *written[0][1:])
+        self._begin()
+        for text, place, exact in written:
+            start = self.length + len(text) - len(text.lstrip())
+            self._add(text)
+            end = self.length - (len(text) - len(text.rstrip()))
+            if start < end:
+                self.marks.append(SourceMark(start=start, end=end, place=place, exact=exact))
+        self._end()
+
+    def title(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
+        """Of a box or a table: it names what follows and says nothing itself."""
+        words = SPACE.sub(" ", text).strip()
+        if words.endswith((".", "!", "?", "…")):
+            self.paragraph(words, place, exact=exact)
+        elif words:
+            self._write("**", words, "**", place, exact)
+
+    def code(self, text: str, language: str, place: SourcePlace, *, exact: bool = True) -> None:
+        text = text.strip("\n").rstrip()
+        if not text.strip():
+            return
+        longest = max((len(found[0]) for found in TICKS.finditer(text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        self._write(f"{fence}{language}\n", text, f"\n{fence}", place, exact)
+
+    def maths(self, formula: str, place: SourcePlace, *, exact: bool = True) -> None:
+        words = "\n".join(line.strip() for line in formula.strip().splitlines() if line.strip())
+        if words:
+            self._write("$$\n", words, "\n$$", place, exact)
+
+    def table(self, rows: Sequence[tuple[Sequence[str], SourcePlace]], *, exact: bool = True) -> None:
+        """The first row is the header."""
+        width = max((len(cells) for cells, _ in rows), default=0)
+        if not width:
+            return
+        self._begin()
+        for number, (cells, place) in enumerate(rows):
+            self._add(self._rest if number else "")
+            start = self.length
+            padded = [*cells, *[""] * (width - len(cells))]
+            self._add(f"| {' | '.join(SPACE.sub(' ', cell).strip().replace('|', chr(92) + '|') for cell in padded)} |")
+            self.marks.append(SourceMark(start=start, end=self.length, place=place, exact=exact))
+            self._add("\n")
+            if number == 0:
+                self._add(f"{self._rest}|{' --- |' * width}\n")
+        self._add("\n")
+
+    def unmarked(self, line: str) -> None:
+        """A line of our own making, such as a picture."""
+        self._begin()
+        self._add(line)
+        self._end()
+
+    def _write(self, before: str, text: str, after: str, place: SourcePlace, exact: bool) -> None:
+        self._begin()
+        self._add(before.replace("\n", f"\n{self._rest}"))
+        start = self.length
+        self._add(text.replace("\n", f"\n{self._rest}"))
+        self.marks.append(SourceMark(start=start, end=self.length, place=place, exact=exact))
+        self._add(after.replace("\n", f"\n{self._rest}"))
+        self._end()
+
+    def _begin(self) -> None:
+        self._add(self._first)
+        self._first = self._rest
+
+    def _end(self) -> None:
+        self._add(f"\n{self._rest.rstrip()}\n")
+
+    def _add(self, text: str) -> None:
+        self.parts.append(text)
+        self.length += len(text)
+
+
+def _guarded(line: str) -> str:
+    """A line that would begin as something else than words does not."""
+    if NUMBERED.match(line):
+        return NUMBERED.sub(r"\1\\\2", line, count=1)
+    return f"\\{line}" if LINE_START.match(line) else line

@@ -1,0 +1,69 @@
+"""EPUB: its files in the order of the spine, with the titles of its contents; and archives that mean harm."""
+
+from __future__ import annotations
+
+import pytest
+
+from bythebook.errors import InvalidBook
+from tests.support.readings import epub, placed, read, zipped
+
+PAGES = {
+    "text/cover.xhtml": "<img alt='' src='cover.png'/>",
+    "text/ch1.xhtml": "<section id='arms'><h1>Arms</h1><p>An elbow&nbsp;bends.</p><p id='p7'>It carries.</p></section>",
+    "text/ch2.xhtml": "<p>Legs walk &amp; run.</p>",
+}
+LOL = "<!DOCTYPE x [" + "".join(f"<!ENTITY l{n} '{f'&l{n - 1};' * 10 if n else 'lol'}'>" for n in range(9)) + "]>"
+
+
+def test_each_page_with_words_is_a_lesson_in_the_order_of_the_spine() -> None:
+    contents = '<ol><li><a href="text/ch1.xhtml">The arm</a></li><li><a href="text/ch2.xhtml#x">The leg</a></li></ol>'
+    arms, legs = read("b/robot.epub", epub(PAGES, contents=contents))
+    assert (arms.source_file, arms.title, arms.text) == (
+        "b/robot.epub/2-ch1",
+        "The arm",
+        "# Arms\n\nAn elbow\N{NO-BREAK SPACE}bends.\n\nIt carries.\n\n",
+    )
+    assert (legs.source_file, legs.title, legs.file) == ("b/robot.epub/3-ch2", "The leg", "b/robot.epub")
+    assert placed(arms) == [
+        ("Arms", "ch1.xhtml#arms"),
+        ("An elbow\N{NO-BREAK SPACE}bends.", "ch1.xhtml#arms"),
+        ("It carries.", "ch1.xhtml#p7"),
+    ]
+    assert placed(legs) == [("Legs walk & run.", "ch2.xhtml, paragraph 1")]
+
+
+def test_one_changed_chapter_changes_one_lesson() -> None:
+    before = read("a.epub", epub(PAGES))
+    after = read("a.epub", epub({**PAGES, "text/ch2.xhtml": "<p>Legs stand.</p>"}))
+    assert [one.digest == other.digest for one, other in zip(before, after, strict=True)] == [True, False]
+
+
+def test_entities_that_unfold_without_end_are_never_unfolded() -> None:
+    bomb = {"OPS/text/ch1.xhtml": f"{LOL}<html><body><p>Calm &l8; words.</p></body></html>"}
+    assert read("a.epub", epub(PAGES, more=bomb))[0].text == "Calm words.\n\n"
+
+
+def encryption(method: str) -> str:
+    return f"<encryption><EncryptedData><EncryptionMethod Algorithm='{method}'/></EncryptedData></encryption>"
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"PK nonsense", "it is damaged or no EPUB at all"),
+        (epub(PAGES)[:-200], "it is damaged or no EPUB at all"),
+        (zipped({"a": "b"}), "META-INF/container.xml is missing in it; save or download it again"),
+        (epub({"a.xhtml": "<img src='x'/>"}), "none of its pages holds text"),
+        (epub(PAGES, more={"META-INF/encryption.xml": encryption("http://www.w3.org/2001/04/xmlenc#aes128-cbc")}), "(DRM)"),
+        (epub({"a.xhtml": "<p>" + "x" * 60_000_000 + "</p>"}), "it unpacks to more than 50,000,000 bytes at OPS/a.xhtml"),
+    ],
+    ids=["no zip", "truncated", "another zip", "pictures", "drm", "bomb"],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> None:
+    with pytest.raises(InvalidBook) as said:
+        read("a.epub", raw)
+    assert says in str(said.value)
+
+
+def test_hidden_fonts_are_no_protection() -> None:
+    assert read("a.epub", epub(PAGES, more={"META-INF/encryption.xml": encryption("http://www.idpf.org/2008/embedding")}))

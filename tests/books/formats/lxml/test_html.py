@@ -1,0 +1,121 @@
+"""Pages of HTML: what the author wrote and nothing of the site around it, with the page's own anchors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bythebook.books.discovery import discover
+from tests.support.readings import placed, read, read_one
+from tests.support.small_book import write
+
+PAGE = """<!doctype html><html><head><title>Arms — A small book</title></head><body><nav>menu</nav><main><section id="arms">
+<h1>Arms<a class="headerlink" href="#arms">¶</a></h1>
+<p>The range is [−2<sup>31</sup>, 2<sup>31</sup> − 1]; see <code>__init__</code>.<a class="footref" href="#1"><sup>1</sup></a></p>
+<p>1. Not a list: 5 * 6 * 7, *bold*, snake_case_name, &lt;tag&gt; and $5 to $6.</p>
+<ul><li>One<ul><li>Inner</li></ul></li><li><p>Two</p><pre class="language-python">def f(x):
+    return x ** 2  # `tick`
+</pre></li></ul>
+<h2 id="caps">Capacities</h2>
+<table><tr><th>Arm</th><th>Load</th></tr><tr><td>a|b</td><td><code>x</code></td></tr></table>
+<div class="admonition note"><p class="admonition-title">Note</p><p id="care">Careful here.</p></div>
+<p>A formula <span class="math inline">\\(x^2\\)</span>.</p>
+<div class="math display">\\[ E = mc^2 \\]</div>
+Loose <i>words</i>.
+</section></main><footer>imprint</footer></body></html>"""
+
+MARKDOWN = """\
+# Arms
+
+The range is [−2³¹, 2³¹ − 1]; see `__init__`.
+
+1\\. Not a list: 5 * 6 * 7, \\*bold\\*, snake_case_name, \\<tag> and \\$5 to $6.
+
+- One
+
+  - Inner
+
+- Two
+
+  ```python
+  def f(x):
+      return x ** 2  # `tick`
+  ```
+
+## Capacities
+
+| Arm | Load |
+| --- | --- |
+| a\\|b | `x` |
+
+**Note**
+
+Careful here.
+
+A formula $x^2$.
+
+$$
+E = mc^2
+$$
+
+Loose words."""
+
+
+def test_a_page_becomes_markdown_without_its_furniture() -> None:
+    reading = read_one("arms.html", PAGE)
+    assert reading.text.strip() == MARKDOWN
+    assert reading.title == "Arms"
+    assert reading.anchors == ("arms", "caps")
+
+
+def test_every_block_is_found_again_at_the_nearest_id() -> None:
+    found = placed(read_one("a/arms.html", PAGE))
+    assert ("The range is [−2³¹, 2³¹ − 1]; see `__init__`.", "arms.html#arms") in found
+    assert ("| a\\|b | `x` |", "arms.html#caps") in found
+    assert ("Careful here.", "arms.html#care") in found
+    assert not [where for _, where in found if where.startswith("near")]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        '<main id="quarto-document-content">{}</main>',
+        '<div class="theme-doc-markdown markdown">{}</div>',
+        '<article class="md-content__inner md-typeset">{}</article>',
+        '<div role="main" class="document"><div itemprop="articleBody">{}</div></div>',
+        '<div class="documentwrapper"><div class="body" role="main">{}</div></div>',
+        "<article>{}</article>",
+        "{}",
+    ],
+)
+def test_the_container_of_each_generator_is_found(container: str) -> None:
+    page = f"<html><body><header><nav>Menu of everything</nav></header>{container.format('<p>The arm.</p>')}</body></html>"
+    assert read_one("a.html", page).text.strip() == "The arm."
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "windows-1252"])
+def test_a_page_says_what_it_says_in_any_encoding(encoding: str) -> None:
+    page = "<html><head><meta charset='iso-8859-1'></head><body><p>Größe “in” Metern – fünf.</p></body></html>"
+    assert read_one("a.html", page.encode(encoding)).text.strip() == "Größe “in” Metern – fünf."
+
+
+@pytest.mark.parametrize("page", ["", "<html></html>", "{% extends 'base' %}<p>x</p>", "<html><body><nav>x</nav></body></html>"])
+def test_what_has_no_words_of_the_book_is_no_lesson(page: str) -> None:
+    assert read("a.html", page) == ()
+
+
+def test_mathml_without_tex_keeps_exponents_and_fractions() -> None:
+    formula = "<math><mi>f</mi><mo>=</mo><msup><mn>8</mn><mn>2</mn></msup><mfrac><mn>1</mn><mn>5</mn></mfrac></math>"
+    assert read_one("a.html", f"<body><p>So {formula}.</p></body>").text.strip() == r"So $f = 8^{2}\frac{1}{5}$."
+
+
+def test_pages_nested_beyond_reason_are_read_or_refused_but_never_hang() -> None:
+    deep = "<body>" + "<div>" * 5000 + "deep" + "</div>" * 5000
+    assert [reading.text.strip() for reading in read("a.html", deep)] in ([], ["deep"])
+
+
+def test_markdown_wins_over_a_page_of_the_same_name_and_site_pages_are_left_out(folder: Path) -> None:
+    for name in ("a.md", "a.html", "b.html", "b.pdf", "search.html", "_static/x.html", "theme/y.html", "c.ipynb", "c.md"):
+        write(folder, name, "x")
+    assert [file.path for file in discover(folder)[0]] == ["a.md", "b.html", "c.md"]
