@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.conftest import ForeignSite
 from tests.support.hostile_book import BOOK_ID, LIVE, QUESTION
-from tests.support.page import ACTION, FOREIGN, REFUSED, violations
+from tests.support.page import ACTION, FOREIGN, FORMULA, REFUSED, violations
 from tests.support.serving import BOOK, Service
 
 CANONICAL = "document.head.innerHTML += '<link rel=canonical href=https://physical-ai.example/balance>'"
@@ -35,8 +36,8 @@ def test_the_widget_answers_on_a_foreign_page(
     answer = page.locator("book-answer").first
     expect(answer.locator(".answer")).to_contain_text("three services and two topics")
     answer.locator(".marker").first.click()
-    source = answer.locator(".sources details[open]")
-    expect(source).to_contain_text("An action is built from")
+    source = answer.locator(".sources .source.open")
+    expect(source.locator("mark").first).to_contain_text("An action is built from")
     expect(source.get_by_role("link", name="Go to the place")).to_be_visible()
     assert widget_violations(page) == []
     assert page.locator(".panel .marker").first.evaluate("(element) => getComputedStyle(element).fontSize") != "77px"
@@ -70,6 +71,49 @@ def test_only_this_page_and_then_the_whole_book(
     expect(page.get_by_role("heading", name=REFUSED)).to_be_visible()
 
 
+def test_panel_and_thread_stay_from_page_to_page_and_every_marker_opens_its_passage(
+    service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
+) -> None:
+    foreign_site.tag = f'<script src="{service.url}/page/widget.js?book={BOOK}&label=Tutor" defer></script>'
+    page = open_page("/lesson", base=foreign_site.url)
+    page.get_by_role("button", name="Tutor").click()
+    page.get_by_label("Your question").fill(FORMULA)
+    page.keyboard.press("Enter")
+    answer = page.locator("book-answer:not([aria-busy])")
+    answer.locator(".source-head").wait_for()
+    for marker in (answer.locator(".marker").first, answer.locator(".marker").nth(1)):
+        marker.click()
+        expect(answer.locator(".source.open .passage")).to_be_visible()
+    answer.locator(".confidence").hover()
+    expect(answer.get_by_role("tooltip")).to_be_in_viewport()
+    place = answer.get_by_role("link", name="Go to the place")
+    expect(place).to_have_attribute("href", re.compile(r"^https://physical-ai\.example/.*:~:text=The%20zero"))
+    page.goto("/next-lesson")
+    expect(page.locator(".panel")).to_be_visible()
+    expect(page.locator("book-answer .answer")).to_contain_text("zero moment point")
+    page.locator(".marker").first.click()
+    expect(page.locator(".source.open mark").first).to_be_visible()
+    page.get_by_role("button", name="New thread").click()
+    expect(page.locator("book-answer")).to_have_count(0)
+    page.get_by_role("button", name="Close").click()
+    page.reload()
+    expect(page.get_by_role("button", name="Tutor")).to_be_visible()
+    expect(page.locator(".panel")).to_have_count(0)
+
+
+def test_a_tutor_that_is_away_is_said(service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]) -> None:
+    foreign_site.tag = f'<script src="{service.url}/page/widget.js" data-book="{BOOK}" defer></script>'
+    page = open_page("/lesson", base=foreign_site.url)
+    opener = page.get_by_role("button", name="Ask the book")
+    opener.wait_for()
+    page.context.set_offline(True)
+    opener.click()
+    expect(page.get_by_role("alert")).to_contain_text("The tutor does not answer just now.")
+    page.context.set_offline(False)
+    opener.click()
+    expect(page.get_by_label("Your question")).to_be_focused()
+
+
 def test_a_hostile_lesson_is_text_in_the_widget_too(
     service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
 ) -> None:
@@ -79,8 +123,8 @@ def test_a_hostile_lesson_is_text_in_the_widget_too(
     page.get_by_label("Your question").fill(QUESTION)
     page.keyboard.press("Enter")
     answer = page.locator("book-answer")
-    answer.locator(".sources summary").first.click()
-    expect(answer.locator(".sources details[open]")).to_contain_text("<script>window.owned = 3</script>")
+    answer.locator(".source-head").first.click()
+    expect(answer.locator(".source.open .passage")).to_contain_text("<script>window.owned = 3</script>")
     assert answer.locator(LIVE).count() == 0
     assert page.evaluate("window.owned") is None
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bythebook.answering.answer import Answer
+from bythebook.answering.answer import Answer, Sentence
 from bythebook.answering.markdown import harmless
 from bythebook.threads.export import to_markdown
 from bythebook.threads.model import StoredTurn, Thread
-from tests.support.made_turns import NOON, answer, refusal
+from tests.support.made_turns import NOON, answer, citation, refusal
 
 THREAD = Thread(
     thread_id="550e8400-e29b-41d4-a716-446655440000",
@@ -80,6 +82,16 @@ def test_no_tag_or_script_of_a_book_or_a_reader_is_taken_along(written: str) -> 
     everything = [*tokens, *(child for token in tokens for child in token.children or [])]
     assert [token.content for token in everything if token.type in {"html_inline", "html_block"}] == []
     assert [token.attrs["href"] for token in everything if token.type == "link_open"] == []
+
+
+def test_every_number_in_the_text_has_its_source_below() -> None:
+    sentences = tuple(
+        Sentence(text=f"It says {label}.", kind="sentence", citations=(citation(label, chunk_id=f"c{label}"),))
+        for label in range(1, 8)
+    )
+    turn = StoredTurn(thread_id=THREAD.thread_id, number=1, answer=answer(sentences=sentences), trace=None, created_at=NOON)
+    written = to_markdown(THREAD, [turn])
+    assert [int(label) for label in re.findall(r"^\[(\d)\] https", written, re.MULTILINE)] == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize(

@@ -58,3 +58,8 @@ def test_a_picture_comes_from_the_books_folder_and_nothing_else_does(folder: Pat
         assert sent.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
         for path in ESCAPE:
             problem(client.get("/page/pictures/pictured", params={"path": path}), 404, "not_found")
+    with running(folder / "data") as service, service.client() as client:  # no root is set: this machine brought it in itself
+        (book / "02-hands.md").write_text("# Hands\n\nA robot has two hands.\n", "utf-8")
+        job = client.post("/books/pictured/jobs", json={}).json()
+        assert '"completed"' in client.get(f"/jobs/{job['job_id']}/events").text
+        assert len(client.get("/books/pictured").json()["modules"][0]["chapters"][0]["lessons"]) == 2

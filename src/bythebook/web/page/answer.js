@@ -5,11 +5,12 @@ import { announce, copyButton, element, plural, sourceName, withCopyButtons } fr
 import { refusal } from "./refusal.js";
 
 export const CONFIDENCE = {
-  high: ["High confidence", "Five or more passages of the book fit your question very well."],
-  medium: ["Medium confidence", "Several passages of the book fit your question well."],
+  high: ["High confidence", "These passages fit your question very well."],
+  medium: ["Medium confidence", "These passages fit your question well; check that they say what you asked."],
   low: ["Low confidence", "These are the closest passages in the book; they may not answer the question."],
   insufficient: ["No answer", "Nothing in the book fits your question well enough to answer from it."],
 };
+const PATIENCE_SECONDS = 3;
 
 let lastTip = 0;
 
@@ -19,7 +20,7 @@ export class BookAnswer extends HTMLElement {
     this.question = question;
     this.actions = actions;
     this.sentences = [];
-    this.status = element("p", { class: "status" }, "Searching the book …");
+    this.status = element("p", { class: "status" });
     this.text = element("div", { class: "prose answer", dir: "auto" });
     this.setAttribute("role", "article");
     this.setAttribute("aria-busy", "true");
@@ -27,10 +28,37 @@ export class BookAnswer extends HTMLElement {
     return this;
   }
 
+  // The words of the book that the question is about.
+  about({ selection } = {}) {
+    if (selection) this.querySelector("h2").after(element("blockquote", { class: "selection", dir: "auto" }, selection.text));
+  }
+
+  wait(cancel) {
+    this.status.replaceChildren("Asked when the answer before it is there.", cancel);
+  }
+
+  search() {
+    this.began = Date.now();
+    this.working("Searching the book");
+    this.clock = setInterval(() => this.working(this.doing), 1000);
+    announce("Searching the book.");
+  }
+
+  // A sign of life, with the seconds once a reader begins to wonder.
+  working(doing) {
+    this.doing = doing;
+    if (!this.hasAttribute("aria-busy")) return;
+    const seconds = Math.round((Date.now() - this.began) / 1000);
+    this.status.replaceChildren(
+      element("span", { class: "pulse", "aria-hidden": "true" }),
+      seconds < PATIENCE_SECONDS ? `${doing} …` : `${doing} … ${seconds} s`,
+    );
+  }
+
   take({ event, data }) {
     if (event === "searching" && data.question && data.question !== this.question)
-      this.status.textContent = `Searching for “${data.question}” …`;
-    else if (event === "found") this.status.textContent = `Reading ${data.results?.length ?? ""} passages …`;
+      this.working(`Searching for “${data.question}”`);
+    else if (event === "found") this.working(`Reading ${plural(data.results?.length ?? 0, "passage")}`);
     else if (event === "sentence") this.addSentence(data);
     else if (event === "answered" || event === "refused") this.finish(data.answer, data.html);
   }
@@ -75,7 +103,7 @@ export class BookAnswer extends HTMLElement {
   // `html` holds the rendering of each sentence, for a turn that was not streamed.
   finish(answer, html) {
     this.answer = answer;
-    this.removeAttribute("aria-busy");
+    this.rest();
     if (answer.refused) {
       this.classList.add("refused");
       this.status.remove();
@@ -93,7 +121,7 @@ export class BookAnswer extends HTMLElement {
       element(
         "div",
         { class: "after" },
-        copyButton(() => plainText(answer), "Copy the answer with its sources"),
+        copyButton(() => plainText(answer, sources), "Copy the answer with its sources"),
       ),
     );
     if (this.live)
@@ -108,37 +136,64 @@ export class BookAnswer extends HTMLElement {
   }
 
   fail(problem, again) {
-    this.removeAttribute("aria-busy");
+    this.rest();
     this.status.replaceChildren();
     this.classList.add("failed");
     this.append(element("div", { class: "failure", role: "alert" }, element("p", {}, problem.message), ...again));
   }
 
-  // Label, lesson and all quotes of each source, in the order of the labels.
-  sources() {
-    const found = new Map();
-    for (const [sentence, citation] of this.sentences.flatMap((sentence) =>
-      sentence.citations.map((citation) => [sentence, citation]),
-    )) {
-      const key = `${citation.label} ${citation.chunk_id}`;
-      const source = found.get(key) ?? { ...citation, quotes: [] };
-      if (!source.quotes.some((quote) => quote.span.start === citation.span.start))
-        source.quotes.push({
-          quote: citation.quote,
-          span: citation.span,
-          where: citation.where,
-          html: sameWords(sentence, citation.quote) ? sentence.html : null,
-        });
-      found.set(key, source);
-    }
-    return [...found.values()].sort((one, other) => one.label - other.label || one.chunk_index - other.chunk_index);
+  rest() {
+    clearInterval(this.clock);
+    this.removeAttribute("aria-busy");
   }
+
+  // Says how long until it is asked again, and then asks.
+  countDown(seconds, again) {
+    const line = this.querySelector(".failure p");
+    const tick = () => {
+      if (!this.isConnected) return;
+      if (seconds <= 0) return again();
+      line.textContent = `That was a lot of questions. This one is asked again in ${plural(seconds, "second")}.`;
+      seconds -= 1;
+      setTimeout(tick, 1000);
+    };
+    tick();
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.clock);
+  }
+
+  sources() {
+    return sourcesOf(this.sentences);
+  }
+}
+
+// Number, lesson and all quotes of each source, in the order of first use. What one number stands for may be several passages
+// that follow each other: each quote knows its own.
+export function sourcesOf(sentences) {
+  const found = new Map();
+  for (const sentence of sentences)
+    for (const citation of sentence.citations) {
+      const source = found.get(citation.label) ?? { ...citation, quotes: [] };
+      found.set(citation.label, source);
+      if (source.quotes.some(({ span }) => span.start === citation.span.start && span.end === citation.span.end)) continue;
+      const html = sameWords(sentence, citation.quote) ? sentence.html : null;
+      source.quotes.push({
+        quote: citation.quote,
+        span: citation.span,
+        where: citation.where,
+        chunk_id: citation.chunk_id,
+        html,
+      });
+    }
+  return [...found.values()].sort((one, other) => one.label - other.label);
 }
 
 function confidence(metrics) {
   const [word, why] = CONFIDENCE[metrics.confidence_level];
   const id = `tip-${++lastTip}`;
-  const figure = `Relevance ${metrics.average_similarity.toFixed(2)} of 1 over ${metrics.num_chunks} passages.`;
+  const figure = `Relevance ${metrics.average_similarity.toFixed(2)} of 1.`;
   const shown = element(
     "button",
     { type: "button", class: `confidence ${metrics.confidence_level}`, "aria-describedby": id },
@@ -151,8 +206,8 @@ function confidence(metrics) {
   return element("span", { class: "tipped" }, shown, tip);
 }
 
-function plainText(answer) {
-  const sources = answer.citations.map(
+function plainText(answer, cited) {
+  const sources = cited.map(
     (one) => `[${one.label}] ${one.page_title}${one.section ? ` › ${one.section}` : ""}\n    ${one.source_url}`,
   );
   return [answer.answer, "", ...sources].join("\n");

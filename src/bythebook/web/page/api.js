@@ -1,11 +1,10 @@
 // Talks to the server: JSON, server-sent events, the key, and errors as one sentence a reader can act on.
 
 export class Problem extends Error {
-  constructor(status, { detail, title, code, request_id: requestId } = {}) {
+  // `wait`: so many seconds until it may be tried again.
+  constructor(status, { detail, title, code, request_id: requestId, wait = 0 } = {}) {
     super(detail || title || "The server answered in a way this page does not understand. Try again.");
-    this.status = status;
-    this.code = code;
-    this.requestId = requestId;
+    Object.assign(this, { status, code, requestId, wait });
   }
 }
 
@@ -115,9 +114,9 @@ async function problem(response) {
     // No JSON: something between here and the server answered. The status is all there is to tell.
     body = { detail: `The server answered with status ${response.status}. Try again in a moment.` };
   }
-  const wait = response.headers.get("Retry-After");
-  if (response.status === 429 && wait) body.detail = `That was a lot of questions. Try again in ${wait} seconds.`;
-  return new Problem(response.status, body);
+  const wait = Number(response.headers.get("Retry-After"));
+  if (response.status !== 429 || !(wait > 0)) return new Problem(response.status, body);
+  return new Problem(429, { ...body, wait, detail: `That was a lot of questions. Try again in ${wait} seconds.` });
 }
 
 async function* messages(body) {

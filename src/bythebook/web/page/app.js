@@ -1,7 +1,10 @@
 // The frame: which view the address names, which book is open, the key, light and dark, and what happens when the server is away.
 
 import { Api } from "./api.js";
+import { lessonAt, lessonsOf } from "./contents.js";
 import { element, icon } from "./dom.js";
+import { lessonAddress } from "./lesson-text.js";
+import { lastPlace } from "./reading.js";
 import "./profile.js";
 import "./conversation.js";
 
@@ -91,6 +94,7 @@ async function openBook(wanted) {
   localStorage.setItem(BOOK, id);
   if (!books.has(id)) books.set(id, await api.get(`/books/${id}`));
   drawChoice(known, id);
+  drawReading(books.get(id));
   return books.get(id);
 }
 
@@ -105,6 +109,19 @@ function drawChoice(known, id) {
     if (location.hash === "#/" || !location.hash) show();
     else location.hash = "#/";
   };
+}
+
+// Where the reader stopped, or where the book begins.
+function drawReading(book) {
+  const lessons = lessonsOf(book);
+  const place = lastPlace(book.book_id);
+  const known = lessons.some((lesson) => lesson.source_file === place?.file);
+  const link = document.getElementById("read");
+  link.hidden = !lessons.length;
+  if (lessons.length)
+    link.href = known
+      ? `${lessonAddress(book.book_id, place.file)}?continue`
+      : lessonAddress(book.book_id, lessons[0].source_file);
 }
 
 function noBook() {
@@ -124,55 +141,105 @@ function noBook() {
   );
 }
 
+const NAMES = { ask: "Ask", threads: "Threads", author: "Author" };
 let showing = 0;
-async function show() {
-  const turn = ++showing;
-  const [view = "", id, ...place] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  for (const link of document.querySelectorAll("nav [data-view]")) {
-    link.toggleAttribute("aria-current", link.dataset.view === (view === "author" || (view === "threads" && !id) ? view : "ask"));
-  }
-  document.title = "By the Book";
+
+// `#/books/ID/lessons/some/path.md?at=1-9` -> {parts: ["books", "ID", "lessons", "some", "path.md"], query}
+function address() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  return { parts: path.split("/").map(decoded), query: new URLSearchParams(query) };
+}
+
+function decoded(part) {
   try {
-    const made = await views(view, id, place);
-    if (turn !== showing) return;
-    if (!made) return noBook();
-    main.replaceChildren(made.element);
-    await made.open();
-  } catch (problem) {
-    if (problem.name === "AbortError" || turn !== showing) return;
-    main.replaceChildren(
-      element(
-        "div",
-        { class: "empty" },
-        element("h1", {}, problem.status === 404 ? "Not here" : "That did not work"),
-        element("p", {}, problem.message),
-        element("p", {}, element("a", { href: "#/" }, "Ask a new question")),
-      ),
-    );
+    return decodeURIComponent(part);
+  } catch {
+    return part; // a sign that was never encoded
   }
 }
 
+function mainView([view, id, kind]) {
+  if (view === "author" || (view === "threads" && !id)) return view;
+  return view === "books" && kind === "lessons" ? "read" : "ask";
+}
+
+async function show() {
+  const turn = ++showing;
+  const { parts, query } = address();
+  const current = mainView(parts);
+  for (const link of document.querySelectorAll("nav [data-view]")) {
+    if (link.dataset.view === current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  try {
+    const made = await views(parts, query);
+    if (turn !== showing) return;
+    if (!made) return noBook();
+    if (main.firstElementChild !== made.element) {
+      document.title = current in NAMES && current !== "ask" ? `${NAMES[current]} · By the Book` : "By the Book";
+      main.replaceChildren(made.element);
+    }
+    await made.open();
+    if (turn > 1 && current !== "read" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  } catch (problem) {
+    if (problem.name === "AbortError" || turn !== showing) return;
+    failed(problem);
+  }
+}
+
+function failed(problem) {
+  const title = problem.status === 404 ? "Not here" : "That did not work";
+  document.title = `${title} · By the Book`;
+  main.replaceChildren(
+    element(
+      "div",
+      { class: "empty" },
+      element("h1", {}, title),
+      element("p", {}, problem.message),
+      element("p", {}, element("a", { href: "#/" }, "Ask a new question")),
+    ),
+  );
+  main.focus({ preventScroll: true });
+}
+
 // `open` is called once the element stands in the page.
-async function views(view, id, [address, heading]) {
+async function views([view = "", id, kind, ...path], query) {
   if (view === "threads" && !id) {
     const { ThreadList } = await import("./threads.js");
     const made = new ThreadList();
     return { element: made, open: () => made.open(api) };
   }
   if (view === "author") {
-    const { AuthorDesk } = await import("./author.js");
+    const [{ AuthorDesk }, known] = await Promise.all([import("./author.js"), list()]);
     const made = new AuthorDesk();
-    return { element: made, open: async () => made.open(api, await list(), id) };
+    return { element: made, open: () => made.open(api, known, id || localStorage.getItem(BOOK)) };
   }
+  if (view === "books" && kind === "lessons" && path.length) {
+    const [{ LessonPage }, book] = await Promise.all([import("./lesson-page.js"), openBook(id)]);
+    if (book?.book_id !== id) throw Object.assign(new Error(`There is no book '${id}' here.`), { status: 404 });
+    const shown = main.firstElementChild;
+    if (shown instanceof LessonPage && shown.book === book)
+      return { element: shown, open: () => shown.go(path.join("/"), query) };
+    const made = new LessonPage();
+    return { element: made, open: () => made.open({ api, book }, path.join("/"), query) };
+  }
+  if (view === "books" && kind) return elsewhere(id, kind, path[0]);
   const thread = view === "threads" ? await api.get(`/threads/${id}?render=true`) : null;
   const book = await openBook(thread?.book_id ?? (view === "books" ? id : null));
   if (!book) return null;
   const made = element("book-conversation");
-  const open = async () => {
-    made.open({ api, book }, thread);
-    if (view === "books" && address) await made.read(address, heading);
-  };
-  return { element: made, open };
+  return { element: made, open: () => made.open({ api, book }, thread) };
+}
+
+// Other programs link to a lesson by the address that its site gives it, where the book has no site to link to.
+async function elsewhere(id, site, heading) {
+  const book = await openBook(id);
+  const lesson = book && lessonAt(book, site);
+  if (!lesson)
+    throw Object.assign(new Error("The book has no lesson at this address. It may have been renamed."), { status: 404 });
+  const section = heading ? `?section=${encodeURIComponent(heading)}` : "";
+  location.replace(lessonAddress(id, lesson.source_file) + section);
+  throw new DOMException("The address leads on.", "AbortError");
 }
 
 function theme(wanted) {

@@ -42,7 +42,7 @@ export class AuthorDesk extends HTMLElement {
             element(
               "p",
               { class: "where" },
-              `${plural(lessons.length, "lesson")} · ${plural(book.total_chunks, "chunk")} · ${whole.index.embedder}${changed ? ` · brought in ${ago(changed)}` : ""}`,
+              `${plural(lessons.length, "lesson")} · ${plural(book.total_chunks, "passage")} · ${whole.index.embedder}${changed ? ` · brought in ${ago(changed)}` : ""}`,
             ),
           ),
         ),
@@ -108,7 +108,8 @@ export class AuthorDesk extends HTMLElement {
       await this.api.post(`/books/${book.book_id}/jobs`, { mode });
       await this.drawJobs(book, room);
     } catch (problem) {
-      toast(problem.message);
+      room.querySelector(".refused-job")?.remove();
+      room.prepend(element("p", { class: "failure refused-job", role: "alert" }, problem.message));
     }
   }
 

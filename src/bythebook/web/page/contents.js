@@ -1,49 +1,160 @@
-// What is in the book, and how something of it is taken along.
+// What is in the book: chapters that fold, a search as one types, and how something of it is taken along.
 
 import { element, plural } from "./dom.js";
+import { lessonAddress } from "./lesson-text.js";
+import { plain } from "./source-list.js";
+import { finishedLessons } from "./reading.js";
 
-// What a reader could ask about. Lessons open beside; a module is named by its own page where it has one.
-export function contents(book, open) {
+const TYPING_MS = 250;
+const SHORTEST_SEARCH = 3;
+
+// `current` is the path of the lesson that is open, if one is.
+export function contents(book, api, { current = null } = {}) {
+  const finished = finishedLessons(book.book_id);
   const entry = (lesson) =>
-    element("button", { type: "button", class: "link", dir: "auto", onclick: () => open(lesson) }, lesson.title);
-  const modules = book.modules.map(({ module, chapters }) => {
-    const own = chapters.filter((chapter) => !chapter.chapter).flatMap((chapter) => chapter.lessons);
-    return element(
-      "li",
-      { class: "module" },
-      own.length ? own.map((lesson) => element("p", {}, entry(lesson))) : element("p", {}, module || "Pages"),
-      chapters
-        .filter((chapter) => chapter.chapter)
-        .map((chapter) =>
-          element(
-            "details",
-            {},
-            element(
-              "summary",
-              { dir: "auto" },
-              element("span", { class: "count" }, chapter.chapter),
-              chapter.title || `Chapter ${chapter.chapter}`,
-            ),
-            element(
-              "ul",
-              {},
-              chapter.lessons.map((lesson) => element("li", {}, entry(lesson))),
-            ),
-          ),
-        ),
+    element(
+      "a",
+      {
+        class: `link${finished.has(lesson.source_file) ? " finished" : ""}`,
+        dir: "auto",
+        href: lessonAddress(book.book_id, lesson.source_file),
+        "data-file": lesson.source_file,
+        "aria-current": lesson.source_file === current && "page",
+      },
+      lesson.title,
     );
-  });
-  return element(
+  const modules = element(
+    "ul",
+    {},
+    book.modules.map(({ module, chapters }) => moduleEntry(module, chapters, entry, current)),
+  );
+  const made = element(
     "section",
     { class: "contents", "aria-labelledby": "contents-title" },
     element(
       "div",
       { class: "sources-top" },
       element("h2", { id: "contents-title" }, "In this book"),
-      element("span", { class: "hint" }, `${plural(lessonsOf(book).length, "lesson")}, ${plural(book.total_chunks, "passage")}`),
+      element("span", { class: "hint" }, plural(lessonsOf(book).length, "lesson")),
     ),
-    element("ul", {}, modules),
+    searchBox(book, api, modules),
+    modules,
   );
+  return made;
+}
+
+// A module is named by its own page where it has one. A chapter is open where the reader is.
+function moduleEntry(module, chapters, entry, current) {
+  const own = chapters.filter((chapter) => !chapter.chapter).flatMap((chapter) => chapter.lessons);
+  return element(
+    "li",
+    { class: "module" },
+    own.length ? own.map((lesson) => element("p", {}, entry(lesson))) : element("p", {}, module || "Pages"),
+    chapters
+      .filter((chapter) => chapter.chapter)
+      .map((chapter) =>
+        element(
+          "details",
+          { open: chapter.lessons.some((lesson) => lesson.source_file === current) },
+          element(
+            "summary",
+            { dir: "auto" },
+            element("span", { class: "count" }, chapter.chapter),
+            chapter.title || `Chapter ${chapter.chapter}`,
+          ),
+          element(
+            "ul",
+            {},
+            chapter.lessons.map((lesson) => element("li", {}, entry(lesson))),
+          ),
+        ),
+      ),
+  );
+}
+
+// Titles are there at once; passages come from the server when the reader stops typing.
+function searchBox(book, api, modules) {
+  const found = element("div", { class: "found", role: "status", hidden: true });
+  let timer = null;
+  let latest = 0;
+  const box = element("input", {
+    type: "search",
+    placeholder: "Search in this book",
+    "aria-label": "Search in this book",
+    maxlength: 200,
+    oninput: () => {
+      clearTimeout(timer);
+      const words = box.value.trim();
+      const turn = ++latest;
+      modules.hidden = words.length > 0;
+      found.hidden = !modules.hidden;
+      if (!words) return found.replaceChildren();
+      const titles = titlesWith(book, words);
+      drawFound(found, book, titles, null, words);
+      if (words.length < SHORTEST_SEARCH) return;
+      timer = setTimeout(async () => {
+        try {
+          const { results } = await api.post("/search", {
+            text: words,
+            book_id: book.book_id,
+            hardware_tier_filter: 4,
+            limit: 8,
+          });
+          if (turn === latest) drawFound(found, book, titles, results, words);
+        } catch (problem) {
+          if (turn === latest) found.append(element("p", { class: "failure" }, problem.message));
+        }
+      }, TYPING_MS);
+    },
+    onkeydown: (event) => event.key === "Escape" && box.value && (event.stopPropagation(), (box.value = ""), box.oninput?.()),
+  });
+  return element("div", { class: "search" }, box, found);
+}
+
+export function titlesWith(book, words, most = 6) {
+  const wanted = words.toLowerCase();
+  return lessonsOf(book)
+    .filter((lesson) => lesson.title.toLowerCase().includes(wanted))
+    .slice(0, most);
+}
+
+function drawFound(room, book, titles, results, words) {
+  const lessons = titles.map((lesson) =>
+    element("li", {}, element("a", { href: lessonAddress(book.book_id, lesson.source_file), dir: "auto" }, lesson.title)),
+  );
+  const passages = (results ?? []).map((result) =>
+    element(
+      "li",
+      {},
+      element(
+        "a",
+        { href: placeAddress(book.book_id, result), dir: "auto" },
+        [result.page_title, ...result.heading_path].join(" › "),
+      ),
+      element("p", { class: "snippet", dir: "auto" }, snippet(result.text, words)),
+    ),
+  );
+  const nothing = results && !passages.length && !lessons.length;
+  room.replaceChildren(
+    ...[
+      lessons.length && element("ul", { class: "titles" }, lessons),
+      passages.length && element("ul", { class: "hits" }, passages),
+      nothing && element("p", { class: "hint" }, "Nothing found. Fewer or other words may help."),
+    ].filter(Boolean),
+  );
+}
+
+// A section of a lesson, by its heading.
+export function placeAddress(bookId, { source_file: file, heading_path: path }) {
+  const heading = path?.at(-1);
+  return lessonAddress(bookId, file) + (heading ? `?section=${encodeURIComponent(heading)}` : "");
+}
+
+// The stretch of a passage that has the words, or its beginning.
+function snippet(text, words) {
+  const whole = plain(text, 100_000);
+  const at = whole.toLowerCase().indexOf(words.toLowerCase());
+  return at > 80 ? `… ${plain(whole.slice(whole.indexOf(" ", at - 60) + 1), 150)}` : plain(whole, 150);
 }
 
 export function lessonsOf(book) {

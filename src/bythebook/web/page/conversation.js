@@ -1,29 +1,79 @@
 // Asking: the question box, the turns of a thread, the sources beside them.
 
+import { AskLoop } from "./ask-loop.js";
+import { Composer } from "./composer.js";
 import { contents, download, lessonAt } from "./contents.js";
-import { ago, announce, button, element, icon, iconButton } from "./dom.js";
+import { ago, element, icon, iconButton } from "./dom.js";
 import { earlier } from "./earlier.js";
+import { lessonAddress } from "./lesson-text.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
+import { lastPlace } from "./reading.js";
+import { followSelection } from "./selection.js";
+import { plain, scrollWithin } from "./source-list.js";
 import "./answer.js";
-import "./sources.js";
+import "./panel.js";
 
 const DRAFT = "bythebook.draft";
 
 export class BookConversation extends HTMLElement {
-  // `room` is {api, book}; `thread` is null for a new one.
-  open(room, thread) {
-    Object.assign(this, room);
+  // `room` is {api, book}; `thread` is null for a new one. With `onsource` it stands beside a lesson and has no panel of its own.
+  open(room, thread, { onsource = null, placeholder = null } = {}) {
+    Object.assign(this, room, { onsource });
     this.threadId = thread?.thread_id ?? null;
     this.turns = element("div", { class: "turns" });
-    this.panel = element("source-panel");
-    this.panel.fetchPassage = (id, spans) => this.api.get(`/page/chunks/${id}?${this.query(spans)}`);
-    this.panel.fetchLesson = (id, spans) => this.api.get(`/page/lessons/${id}?${this.query(spans)}`);
-    this.form = this.composer();
-    this.column = element("div", { class: "column" }, this.turns, this.form);
-    this.replaceChildren(this.column, this.panel);
+    this.makeComposer(placeholder);
+    this.loop = new AskLoop({
+      api: this.api,
+      composer: this.composer,
+      actions: this.actions(),
+      body: (question, given) => this.body(question, given),
+      place: (turn) => this.place(turn),
+      onthread: (id) => this.kept(id),
+    });
+    this.column = element("div", { class: "column" }, this.turns, this.composer.element);
+    this.replaceChildren(this.column);
+    if (onsource) return;
+    this.makePanel();
     if (thread) this.resume(thread);
     else this.welcome();
-    if (!("ontouchstart" in window)) this.box.focus({ preventScroll: true });
+    if (!("ontouchstart" in window)) this.composer.focus();
+  }
+
+  makeComposer(placeholder) {
+    const profile = element("reader-profile");
+    profile.book = this.book;
+    this.composer = new Composer({
+      onask: (text) => this.ask(text, this.taken()),
+      onstop: () => this.loop.stop(),
+      draft: this.onsource ? null : DRAFT,
+      below: element("div", { class: "below" }, profile, element("span", { class: "keys" }, element("kbd", {}, "/"), " to ask")),
+    });
+    if (placeholder) this.composer.box.placeholder = placeholder;
+    this.composer.box.setAttribute("aria-keyshortcuts", "/");
+  }
+
+  makePanel() {
+    this.panel = element("source-panel").with({
+      api: this.api,
+      bookId: this.book.book_id,
+      fetchPassage: (id, spans) => this.api.get(`/page/chunks/${id}?${this.query(spans)}`),
+      fetchLesson: (id, spans) => this.api.get(`/page/lessons/${id}?${this.query(spans)}`),
+    });
+    this.append(this.panel);
+    this.endSelection = followSelection(this, (question, selection) => {
+      this.panel.sheet.close();
+      if (question) this.ask(question, { selection });
+      else this.askAbout(selection);
+    });
+    this.onscroll = () => (this.looking ??= requestAnimationFrame(() => ((this.looking = null), this.followTurn())));
+    addEventListener("scroll", this.onscroll, { passive: true });
+  }
+
+  // The sources shown belong to the turn being read: the last whose question is above the middle of the screen.
+  followTurn() {
+    const shown = [...this.turns.querySelectorAll("book-answer")];
+    const read = shown.findLast((turn) => turn.getBoundingClientRect().top < innerHeight * 0.5);
+    if (read?.sources().length) this.panel.follow(read);
   }
 
   query(spans) {
@@ -32,38 +82,10 @@ export class BookConversation extends HTMLElement {
     return query;
   }
 
-  composer() {
-    this.box = element("textarea", {
-      rows: 1,
-      maxlength: 1000,
-      name: "question",
-      placeholder: "Ask the book …",
-      "aria-label": "Your question",
-      "aria-keyshortcuts": "/",
-      enterkeyhint: "send",
-      dir: "auto",
-      autocomplete: "off",
-      value: sessionStorage.getItem(DRAFT) ?? "",
-      oninput: () => sessionStorage.setItem(DRAFT, this.box.value),
-      onkeydown: (event) => {
-        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-        event.preventDefault();
-        this.form.requestSubmit();
-      },
-    });
-    this.submit = element("button", { class: "ask", "aria-label": "Ask" }, icon("arrow"));
-    const profile = element("reader-profile");
-    profile.book = this.book;
-    return element(
-      "form",
-      { class: "composer", onsubmit: (event) => (event.preventDefault(), this.asking ? this.stop() : this.ask(this.box.value)) },
-      element("div", { class: "box" }, this.box, this.submit),
-      element("div", { class: "below" }, profile, element("span", { class: "keys" }, element("kbd", {}, "/"), " to ask")),
-    );
-  }
-
   welcome() {
     this.classList.add("fresh");
+    const place = lastPlace(this.book.book_id);
+    const known = place && this.book.modules.some((module) => hasLesson(module, place.file));
     this.turns.append(
       element(
         "div",
@@ -76,18 +98,17 @@ export class BookConversation extends HTMLElement {
         ),
       ),
     );
-    this.append(this.contents());
-  }
-
-  contents() {
-    return contents(this.book, (lesson) => this.panel.showLesson(lesson.parent_doc_id));
-  }
-
-  // The lesson at this address, opened beside the conversation at one of its headings. Other programs link here where the book has
-  // no site of its own.
-  async read(address, heading) {
-    const lesson = lessonAt(this.book, address);
-    if (lesson) await this.panel.showLesson(lesson.parent_doc_id, [], heading);
+    const goOn =
+      known &&
+      element(
+        "a",
+        { class: "continue", href: `${lessonAddress(this.book.book_id, place.file)}?continue` },
+        element("span", { class: "where" }, "Continue reading"),
+        element("span", { dir: "auto" }, place.title),
+        icon("arrow"),
+      );
+    if (goOn) this.column.append(goOn);
+    this.append(contents(this.book, this.api));
   }
 
   resume(thread) {
@@ -127,7 +148,9 @@ export class BookConversation extends HTMLElement {
 
   actions() {
     return {
-      onsource: (turn, label, citation) => this.panel.open(turn, label, citation),
+      book: this.book,
+      onsource: (turn, label, citation) =>
+        this.onsource ? this.onsource(turn, label, citation) : this.panel.open(turn, label, citation),
       onwiden: (profile, text) => (writeProfile(this.book.book_id, profile), this.ask(text)),
       onsearch: async (text, filters) =>
         (
@@ -139,95 +162,103 @@ export class BookConversation extends HTMLElement {
             ...filters,
           })
         ).results,
-      oncontents: () => this.panel.showContents(this.contents()),
+      oncontents: this.onsource ? null : () => this.panel.showContents(contents(this.book, this.api)),
       onlesson: (section) => {
         const lesson = lessonAt(this.book, section.source_url);
-        return lesson && (() => this.panel.showLesson(lesson.parent_doc_id, [], section.heading_path.at(-1)));
+        return lesson && (() => this.openLesson(lesson, section.heading_path.at(-1)));
       },
-      onpassage: (result) => this.panel.showPassage(result),
+      onpassage: (result) =>
+        this.onsource ? (location.hash = lessonAddress(this.book.book_id, result.source_file)) : this.panel.showPassage(result),
     };
   }
 
-  async ask(text) {
-    const question = text.trim();
-    if (!question || this.asking) return;
+  openLesson(lesson, heading) {
+    if (!this.onsource) return this.panel.showLesson(lesson.parent_doc_id, [], heading);
+    const section = heading ? `?section=${encodeURIComponent(heading)}` : "";
+    location.hash = lessonAddress(this.book.book_id, lesson.source_file) + section;
+  }
+
+  // What the next question is about stands above the box, and can be taken away.
+  askAbout(selection) {
+    this.selection = selection;
+    const forget = iconButton("Do not ask about these words", "close", () => this.taken());
+    const quote = element("blockquote", { class: "selection", dir: "auto" }, plain(selection.text, 160));
+    this.composer.about.replaceChildren(quote, forget);
+    this.composer.about.hidden = false;
+    this.composer.focus();
+  }
+
+  taken() {
+    const { selection } = this;
+    this.selection = null;
+    this.composer.about.hidden = true;
+    this.composer.about.replaceChildren();
+    return selection ? { selection } : {};
+  }
+
+  ask(text, given = {}) {
+    return this.loop.ask(text, given);
+  }
+
+  place(turn) {
     this.leaveWelcome();
-    const turn = element("book-answer").begin(question, this.actions());
-    turn.live = true;
     this.turns.querySelector(".latest")?.classList.remove("latest");
     turn.classList.add("latest");
     this.turns.append(turn);
-    turn.addEventListener("sentence", () => this.panel.show(turn));
-    this.panel.show(turn);
-    this.panel.sheet(false);
-    turn.querySelector("h2").scrollIntoView({ block: "start" });
-    this.box.value = "";
-    const controller = new AbortController();
-    this.busy(controller);
-    announce("Searching the book.");
-    try {
-      await this.run(turn, question);
-      sessionStorage.removeItem(DRAFT);
-    } catch (problem) {
-      this.failed(turn, question, problem);
-    } finally {
-      if (this.asking === controller) this.busy(null);
+    if (this.panel) {
+      turn.addEventListener("sentence", () => this.panel.show(turn));
+      if (!this.loop.running) {
+        this.panel.show(turn);
+        this.panel.sheet.close();
+      }
     }
+    if (this.onsource) scrollWithin(this.parentElement, turn);
+    else turn.querySelector("h2").scrollIntoView({ block: "start" });
   }
 
-  async run(turn, question) {
-    const body = {
+  body(question, { selection } = {}) {
+    return {
       message: question,
       book_id: this.book.book_id,
       session_id: this.threadId ?? undefined,
       similarity_threshold: 0,
       render: true,
+      selection,
       filters: filtersOf(readProfile(this.book.book_id)),
     };
-    for await (const message of this.api.events("POST", "/chat/stream", body, { signal: this.asking.signal })) {
-      const ended = message.event === "answered" || message.event === "refused";
-      if (ended) this.kept(message.data.session_id);
-      turn.take(message);
-      if (ended) this.busy(null); // the next question may come
-    }
   }
 
   // A thread is there from its first answer on, and so is its address.
   kept(threadId) {
     if (this.threadId) return;
     this.threadId = threadId;
-    history.replaceState(null, "", `#/threads/${threadId}`);
-  }
-
-  failed(turn, question, problem) {
-    if (problem.name === "AbortError") problem = { message: "Stopped. Nothing of this question was kept." };
-    this.box.value ||= question;
-    sessionStorage.setItem(DRAFT, this.box.value);
-    const again = button("Ask again", () => (turn.remove(), (this.box.value = ""), this.ask(question)));
-    const fresh = this.threadId && button("Start a new thread", () => (location.hash = "#/"), { class: "quiet" });
-    turn.fail(problem, [again, fresh || ""]);
-  }
-
-  busy(controller) {
-    this.asking = controller;
-    this.submit.replaceChildren(icon(controller ? "stop" : "arrow"));
-    this.submit.setAttribute("aria-label", controller ? "Stop" : "Ask");
-  }
-
-  stop() {
-    this.asking?.abort();
+    if (!this.onsource) history.replaceState(history.state, "", `#/threads/${threadId}`);
+    else
+      this.turns.prepend(
+        element("p", { class: "hint" }, element("a", { href: `#/threads/${threadId}` }, "Open this thread by itself")),
+      );
   }
 
   leaveWelcome() {
-    if (!this.querySelector(".thread-head")) this.head(this.book.title);
-    this.querySelector(".welcome")?.remove();
-    this.querySelector(":scope > .contents")?.remove();
+    if (!this.onsource && !this.querySelector(".thread-head")) this.head(this.book.title);
+    for (const gone of this.querySelectorAll(".welcome, .continue, :scope > .contents")) gone.remove();
   }
 
   disconnectedCallback() {
-    this.stop();
-    document.body.classList.remove("behind-sheet");
+    if (this.onsource) return; // moved between tabs; the lesson's page ends it
+    this.end();
   }
+
+  end() {
+    this.loop?.end();
+    this.endSelection?.();
+    removeEventListener("scroll", this.onscroll);
+    this.panel?.sheet.drop();
+  }
+}
+
+function hasLesson(module, file) {
+  return module.chapters.some((chapter) => chapter.lessons.some((lesson) => lesson.source_file === file));
 }
 
 customElements.define("book-conversation", BookConversation);

@@ -14,6 +14,11 @@ const ICONS = {
   pencil: "M5 19l1-4L16 5l3 3L9 18z",
   bin: "M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13",
   save: "M12 4v11m-5-4 5 5 5-5M5 20h14",
+  list: "M4 6h16M4 12h16M4 18h10",
+  search: "M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14Zm5 12 5 5",
+  up: "M8 11v9H4v-9zm0 0 4-8c2 0 3 1 2.500 3.500L14 9h5.500l-1.500 9-2 2H8",
+  down: "M8 13V4H4v9zm0 0 4 8c2 0 3-1 2.500-3.500L14 15h5.500L18 6l-2-2H8",
+  share: "M12 15V4m-4 4 4-4 4 4M5 12v8h14v-8",
 };
 
 export function element(tag, properties = {}, ...children) {

@@ -16,7 +16,7 @@ export function jobRow(job, cancel) {
     running: job.files_total
       ? `${job.files_processed} of ${plural(job.files_total, "lesson")}${job.progress?.stage === "calibrating" ? ", fitting relevance" : ""}`
       : "reading the folder",
-    completed: `${plural(job.files_processed, "lesson")} · ${plural(job.chunks_created, "chunk")} new, ${job.chunks_deleted} gone · ${job.duration_seconds ?? 0} s · ${ago(job.completed_at ?? job.queued_at)}`,
+    completed: `${plural(job.files_processed, "lesson")} · ${plural(job.chunks_created, "passage")} new, ${job.chunks_deleted} gone · ${job.duration_seconds ?? 0} s · ${ago(job.completed_at ?? job.queued_at)}`,
     failed: job.error_message ?? "It failed.",
   }[job.status];
   return element(

@@ -20,6 +20,19 @@ export function writeProfile(bookId, profile) {
   document.dispatchEvent(new CustomEvent("profile", { detail: profile }));
 }
 
+// What the lessons of a book differ in: only that is worth telling or choosing.
+export function differing(book) {
+  const several = (values) => (values?.length ?? 0) > 1;
+  const filters = book?.filters ?? {};
+  return {
+    modules: several(filters.modules),
+    chapters: several((filters.chapters ?? []).filter((one) => one > 0)),
+    tiers: several(filters.hardware_tiers),
+    levels: several(filters.proficiency_levels),
+    layers: several(filters.layers),
+  };
+}
+
 export function filtersOf(profile) {
   const filters = {};
   if (profile.module) filters.module = profile.module;
@@ -103,9 +116,11 @@ export class ReaderProfile extends HTMLElement {
         }),
       ),
     );
-    const label = chips.length ? "Change" : "Whole book, every level";
+    const told = differing(book);
+    if (!chips.length && !Object.values(told).some(Boolean)) return this.replaceChildren();
+    const label = chips.length ? "Change" : told.levels ? "Whole book, every level" : "Whole book";
     const edit = button(label, () => openProfile(book), { picture: "sliders", class: "quiet edit", "aria-haspopup": "dialog" });
-    if (!chips.length) edit.title = "Search only what fits you: module, chapters, hardware tier, proficiency, layer";
+    if (!chips.length) edit.title = "Search only the part of the book that fits you";
     this.replaceChildren(chips.length ? element("ul", { class: "chips", "aria-label": "Your filters" }, chips) : "", edit);
   }
 }
@@ -124,23 +139,26 @@ function openProfile(book) {
   const profile = readProfile(book.book_id);
   const possible = book.filters ?? {};
   const numbers = (possible.chapters ?? []).filter((one) => one > 0).map((one) => [one, `Chapter ${one}`]);
-  const levels = element(
-    "fieldset",
-    { class: "field" },
-    element("legend", {}, "Proficiency levels"),
+  const told = differing(book);
+  const levels =
+    told.levels &&
     element(
-      "div",
-      { class: "levels" },
-      (possible.proficiency_levels ?? LEVELS).map((level) =>
-        element(
-          "label",
-          {},
-          element("input", { type: "checkbox", name: "levels", value: level, checked: profile.levels?.includes(level) }),
-          level,
+      "fieldset",
+      { class: "field" },
+      element("legend", {}, "Proficiency levels"),
+      element(
+        "div",
+        { class: "levels" },
+        (possible.proficiency_levels ?? LEVELS).map((level) =>
+          element(
+            "label",
+            {},
+            element("input", { type: "checkbox", name: "levels", value: level, checked: profile.levels?.includes(level) }),
+            level,
+          ),
         ),
       ),
-    ),
-  );
+    );
   const form = element(
     "form",
     { method: "dialog" },
@@ -150,34 +168,38 @@ function openProfile(book) {
       { class: "hint" },
       "Kept in this browser, and applied to every question about this book. Leave a field open to search all of it.",
     ),
-    choice(
-      "Module",
-      "module",
-      profile.module,
-      (possible.modules ?? []).filter(Boolean).map((one) => [one, one]),
-      "Every module",
-    ),
-    element(
-      "div",
-      { class: "pair" },
-      choice("From", "chapterMin", profile.chapterMin, numbers, "The first chapter"),
-      choice("To", "chapterMax", profile.chapterMax, numbers, "The last chapter"),
-    ),
-    choice(
-      "Hardware you have",
-      "tier",
-      profile.tier,
-      TIERS.map((tier) => [tier, `Tier ${tier} and below`]),
-      "Any",
-    ),
+    told.modules &&
+      choice(
+        "Module",
+        "module",
+        profile.module,
+        (possible.modules ?? []).filter(Boolean).map((one) => [one, one]),
+        "Every module",
+      ),
+    told.chapters &&
+      element(
+        "div",
+        { class: "pair" },
+        choice("From", "chapterMin", profile.chapterMin, numbers, "The first chapter"),
+        choice("To", "chapterMax", profile.chapterMax, numbers, "The last chapter"),
+      ),
+    told.tiers &&
+      choice(
+        "Hardware you have",
+        "tier",
+        profile.tier,
+        TIERS.map((tier) => [tier, `Tier ${tier} and below`]),
+        "Any",
+      ),
     levels,
-    choice(
-      "Layer",
-      "layer",
-      profile.layer,
-      (possible.layers ?? LAYERS).map((one) => [one, one]),
-      "Every layer",
-    ),
+    told.layers &&
+      choice(
+        "Layer",
+        "layer",
+        profile.layer,
+        (possible.layers ?? LAYERS).map((one) => [one, one]),
+        "Every layer",
+      ),
     element(
       "div",
       { class: "actions" },
@@ -190,7 +212,7 @@ function openProfile(book) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = new FormData(form);
-    const number = (name) => (given.get(name) === "" ? null : Number(given.get(name)));
+    const number = (name) => (given.get(name) ? Number(given.get(name)) : null);
     let [chapterMin, chapterMax] = [number("chapterMin"), number("chapterMax")];
     if (chapterMin != null && chapterMax != null && chapterMin > chapterMax) [chapterMin, chapterMax] = [chapterMax, chapterMin];
     finish({

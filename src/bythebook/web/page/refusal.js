@@ -1,7 +1,7 @@
 // A refusal is an answer of its own kind: what was not found, why, and where to go on.
 
 import { button, element, icon } from "./dom.js";
-import { readProfile, widened } from "./profile.js";
+import { differing, readProfile, widened } from "./profile.js";
 
 const HEADLINES = {
   nothing_found: "Nothing found in the book",
@@ -40,13 +40,14 @@ export function refusal(turn, answer, actions) {
 }
 
 // A section opens beside where the lesson is at hand, else on the book's own site.
-function place(section, { onlesson }) {
+function place(section, { onlesson, book }) {
   const path = [section.page_title, ...section.heading_path];
+  const told = differing(book);
   const where = [
     section.chapter && `Chapter ${section.chapter}`,
-    `tier ${section.hardware_tier}`,
-    section.proficiency_level,
-    section.layer,
+    told.tiers && `tier ${section.hardware_tier}`,
+    told.levels && section.proficiency_level,
+    told.layers && section.layer,
   ].filter(Boolean);
   const title = element("span", { class: "path", dir: "auto" }, path.join(" › "));
   const open = onlesson?.(section);

@@ -1,31 +1,36 @@
-// The panel of the widget: ask, read, follow a source to its place on this very site.
+// The panel of the widget: ask, read, follow a source to its place on this very site. The thread stays open while the reader goes
+// from page to page.
 
 import { Api } from "./api.js";
+import { AskLoop } from "./ask-loop.js";
+import { Composer } from "./composer.js";
+import { element, iconButton } from "./dom.js";
 import "./answer.js";
-import { button, element, icon, iconButton } from "./dom.js";
+import "./source-list.js";
 
 export class WidgetPanel extends HTMLElement {
-  constructor(server, settings, onclose) {
+  // `state` is where the thread's id is kept from page to page: {read(), write(values)}.
+  constructor(server, settings, state, onclose) {
     super();
-    Object.assign(this, { settings, onclose, threadId: null });
-    this.api = new Api(server, { key: settings.key });
-    this.turns = element("div", { class: "turns", role: "log", "aria-live": "polite", "aria-label": "Answers" }, this.greeting());
+    Object.assign(this, { settings, state, onclose, threadId: state.read().threadId ?? null });
+    this.api = new Api(server, { key: settings.key, onreach: (there) => this.reached(there) });
+    this.turns = element("div", { class: "turns", role: "log", "aria-live": "polite", "aria-label": "Answers" }, greeting());
+    this.away = element("p", { class: "away", role: "alert", hidden: true }, "The tutor does not answer just now.");
     this.here = element("input", { type: "checkbox", checked: false });
-    this.box = element("textarea", {
-      rows: 1,
-      maxlength: 1000,
-      placeholder: "Ask the book …",
-      "aria-label": "Your question",
-      dir: "auto",
-      onkeydown: (event) =>
-        event.key === "Enter" && !event.shiftKey && !event.isComposing && (event.preventDefault(), this.form.requestSubmit()),
+    this.composer = new Composer({
+      onask: (text) => this.loop.ask(text),
+      onstop: () => this.loop.stop(),
+      below: element("label", { class: "here" }, this.here, "Only this page"),
     });
-    this.form = element(
-      "form",
-      { onsubmit: (event) => (event.preventDefault(), this.ask(this.box.value)) },
-      element("div", { class: "box" }, this.box, element("button", { class: "ask", "aria-label": "Ask" }, icon("arrow"))),
-      element("label", { class: "here" }, this.here, "Only this page"),
-    );
+    this.loop = new AskLoop({
+      api: this.api,
+      composer: this.composer,
+      actions: this.actions(),
+      body: (question) => this.body(question),
+      place: (turn) => this.place(turn),
+      onthread: (id) => this.state.write({ threadId: (this.threadId = id) }),
+      onend: (turn) => this.addSources(turn),
+    });
     this.dialog = element(
       "section",
       { class: "panel", role: "dialog", "aria-label": settings.label },
@@ -33,10 +38,16 @@ export class WidgetPanel extends HTMLElement {
         "header",
         { role: "presentation" }, // the page has a banner of its own
         element("strong", {}, settings.label),
-        iconButton("Close", "close", () => this.hide()),
+        element(
+          "span",
+          {},
+          iconButton("New thread", "pencil", () => this.forget()),
+          iconButton("Close", "close", () => this.hide()),
+        ),
       ),
       this.turns,
-      this.form,
+      this.away,
+      this.composer.element,
     );
     this.addEventListener("keydown", (event) => {
       event.stopPropagation(); // the site's own shortcuts are not meant
@@ -48,52 +59,74 @@ export class WidgetPanel extends HTMLElement {
     if (!this.dialog.isConnected) this.append(this.dialog);
   }
 
-  greeting() {
-    return element(
-      "p",
-      { class: "hint" },
-      "Answers come from this book alone, each sentence with the passage it rests on. Where the book has no answer, it says so.",
-    );
-  }
-
-  show() {
+  // `focus`: the reader opened it, not the page that was loaded.
+  show({ focus = true } = {}) {
     this.hidden = false;
-    this.box.focus();
+    this.state.write({ open: true });
+    if (focus) this.composer.focus();
   }
 
   hide() {
     this.hidden = true;
+    this.state.write({ open: false });
     this.onclose();
   }
 
-  async ask(text) {
-    const question = text.trim();
-    if (!question) return;
-    this.box.value = "";
-    if (this.asking) {
-      this.next = question; // asked when the one before it is answered
-      return;
-    }
-    this.asking = true;
-    const turn = element("book-answer").begin(question, this.actions());
-    if (!this.threadId) this.turns.replaceChildren();
-    this.turns.append(turn);
-    turn.scrollIntoView({ block: "start" });
+  reached(there) {
+    this.away.hidden = there;
+  }
+
+  // The thread of the page before. One that is gone leaves an empty panel.
+  async resume() {
+    if (!this.threadId) return;
     try {
-      for await (const message of this.api.events("POST", "/chat/stream", this.body(question))) {
-        if (message.event === "opened") this.threadId = message.data.thread_id;
-        else turn.take(message);
+      const thread = await this.api.get(`/threads/${this.threadId}?render=true`);
+      if (this.turns.querySelector("book-answer")) return; // asked meanwhile
+      for (const turn of thread.turns) {
+        const shown = element("book-answer").begin(turn.answer.query, this.actions());
+        shown.finish(turn.answer, turn.html);
+        if (turn.stale_since) shown.stale();
+        this.put(shown);
+        this.addSources(shown);
       }
-      if (!turn.answer.refused) turn.append(sources(turn));
     } catch (problem) {
-      this.box.value ||= question;
-      turn.fail(problem, [button("Ask again", () => (turn.remove(), this.ask(question)))]);
-    } finally {
-      this.asking = false;
-      const next = this.next;
-      this.next = null;
-      if (next) this.ask(next);
+      if (problem.status) this.forget();
     }
+  }
+
+  forget() {
+    this.loop.end();
+    this.state.write({ threadId: (this.threadId = null) });
+    this.turns.replaceChildren(greeting());
+    this.composer.focus();
+  }
+
+  place(turn) {
+    this.put(turn);
+    this.turns.scrollTop = turn.offsetTop - this.turns.offsetTop;
+  }
+
+  put(turn) {
+    this.turns.querySelector(":scope > .hint")?.remove();
+    this.turns.append(turn);
+  }
+
+  addSources(turn) {
+    if (turn.answer.refused) return;
+    const list = element("source-list", { class: "sources" }).with({
+      api: this.api,
+      scroller: this.turns,
+      fetchPassage: (id, spans) => this.api.get(`/page/chunks/${id}?${this.query(spans)}`),
+      links: (read, source) => /^https?:/.test(read.source_url) && placeLink(read, source),
+    });
+    turn.append(list);
+    list.show(turn);
+  }
+
+  query(spans) {
+    const query = new URLSearchParams(this.settings.book ? { book_id: this.settings.book } : {});
+    for (const span of spans) query.append("quote", `${span.start}-${span.end}`);
+    return query;
   }
 
   body(message) {
@@ -104,45 +137,44 @@ export class WidgetPanel extends HTMLElement {
       page_url: location.href.replace(/[#?].*$/, ""),
       book_id: this.settings.book ?? undefined,
       session_id: this.threadId ?? undefined,
-      filters: this.here.checked ? { prefix: lessonAddress() } : {},
+      filters: this.here.checked ? { prefix: siteAddress() } : {},
     };
   }
 
   actions() {
     return {
-      onsource: (turn, label) => turn.querySelector(`.sources [data-label="${label}"] summary`)?.click(),
-      onwiden: (profile, text) => ((this.here.checked = false), this.ask(text)),
+      onsource: (turn, label, citation) => turn.querySelector("source-list")?.open(label, citation),
+      onwiden: (profile, text) => ((this.here.checked = false), this.loop.ask(text)),
       widenLabel: "Ask the whole book",
     };
   }
 }
 
+function greeting() {
+  return element(
+    "p",
+    { class: "hint" },
+    "Answers come from this book alone, each sentence with the passage it rests on. Where the book has no answer, it says so.",
+  );
+}
+
 // The address that the site gives the lesson: hosts add a slash, and a preview has another host. Read at each question, since
 // some sites change the page without loading it.
-function lessonAddress() {
+function siteAddress() {
   const said = document.querySelector('link[rel="canonical"]')?.href;
   return (said || location.href).replace(/[#?].*$/, "");
 }
 
-function sources(turn) {
-  return element(
-    "div",
-    { class: "sources" },
-    turn.sources().map((source) =>
-      element(
-        "details",
-        { "data-label": source.label },
-        element(
-          "summary",
-          {},
-          element("span", { class: "number" }, source.label),
-          `${source.page_title}${source.section ? ` › ${source.section}` : ""}`,
-        ),
-        source.quotes.map(({ quote, html }) => (html ? element("blockquote", { html }) : element("blockquote", {}, quote))),
-        /^https?:/.test(source.source_url) && element("a", { href: source.source_url }, "Go to the place"),
-      ),
-    ),
-  );
+// The browser itself marks the quoted words on arrival, by a text fragment.
+function placeLink(read, source) {
+  const words = (source.quotes[0]?.quote ?? "")
+    .replace(/[*_`[\]]|\(.*?\)/g, "")
+    .trim()
+    .split(/\s+/);
+  const part = (some) => encodeURIComponent(some.join(" ")).replaceAll("-", "%2D");
+  const quoted = words.length > 8 ? `${part(words.slice(0, 4))},${part(words.slice(-4))}` : part(words);
+  const address = read.source_url + (read.source_url.includes("#") ? "" : "#");
+  return element("a", { href: quoted ? `${address}:~:text=${quoted}` : read.source_url }, "Go to the place");
 }
 
 customElements.define("bythebook-panel", WidgetPanel);

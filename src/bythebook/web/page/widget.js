@@ -1,11 +1,33 @@
 // The book's tutor on the book's own site. One tag puts it there:
 //   <script src="https://your.server/page/widget.js" data-book="BOOK_ID" defer></script>
+// Where a site generator's tag can carry no attributes, the address can: widget.js?book=BOOK_ID.
 // It lives in a shadow tree, so neither the site's styles nor the tutor's reach the other. Nothing but this file is loaded
 // until a reader opens the panel.
 
 const tag = document.currentScript;
 const home = new URL(".", tag.src);
-const settings = { book: null, key: null, label: "Ask the book", theme: null, ...tag.dataset };
+const asked = Object.fromEntries(new URL(tag.src).searchParams);
+const settings = { book: null, key: null, label: "Ask the book", theme: null, dock: null, ...asked, ...tag.dataset };
+const DOCKED = "(min-width: 1200px)";
+
+// Whether the panel is open, and its thread: from page to page of this site, in this tab.
+const NAME = `bythebook.widget.${settings.book ?? ""}`;
+const state = {
+  read() {
+    try {
+      return JSON.parse(sessionStorage.getItem(NAME)) ?? {};
+    } catch {
+      return {};
+    }
+  },
+  write(values) {
+    try {
+      sessionStorage.setItem(NAME, JSON.stringify({ ...state.read(), ...values }));
+    } catch {
+      // A browser may forbid to keep anything: then each page begins anew.
+    }
+  },
+};
 
 class BookWidget extends HTMLElement {
   connectedCallback() {
@@ -29,6 +51,7 @@ class BookWidget extends HTMLElement {
     sheet.replaceSync(OPENER);
     this.shadowRoot.adoptedStyleSheets = [sheet];
     this.shadowRoot.append(this.opener);
+    if (state.read().open) this.open({ focus: false });
   }
 
   // Light or dark as the site has it: Docusaurus says data-theme, MkDocs data-bs-theme, Material for MkDocs data-md-color-scheme,
@@ -44,10 +67,30 @@ class BookWidget extends HTMLElement {
     this.style.colorScheme = said === "dark" || said === "light" ? said : "light dark";
   }
 
-  async open() {
-    this.panel ??= await this.build();
-    this.panel.show();
+  async open({ focus = true } = {}) {
+    this.shadowRoot.querySelector(".away")?.remove();
+    try {
+      this.panel ??= await this.build();
+    } catch {
+      return this.away();
+    }
+    this.panel.show({ focus });
     this.opener.setAttribute("aria-expanded", "true");
+    this.dock(true);
+  }
+
+  // With `dock` the site makes room for the panel on a wide screen, and both can be read.
+  dock(open) {
+    if (settings.dock !== null && matchMedia(DOCKED).matches)
+      document.documentElement.style.setProperty("padding-inline-end", open ? "430px" : "0");
+    this.panel.classList.toggle("docked", settings.dock !== null);
+  }
+
+  away() {
+    const told = Object.assign(document.createElement("p"), { className: "away" });
+    told.setAttribute("role", "alert");
+    told.textContent = "The tutor does not answer just now. Try again in a moment.";
+    this.shadowRoot.append(told);
   }
 
   async build() {
@@ -61,9 +104,11 @@ class BookWidget extends HTMLElement {
       const panel = new WidgetPanel(
         home.origin,
         settings,
-        () => (this.opener.setAttribute("aria-expanded", "false"), this.opener.focus()),
+        state,
+        () => (this.opener.setAttribute("aria-expanded", "false"), this.dock(false), this.opener.focus()),
       );
       this.shadowRoot.append(panel);
+      panel.resume();
       return panel;
     } finally {
       this.opener.disabled = false;
@@ -73,7 +118,9 @@ class BookWidget extends HTMLElement {
 
 async function styles(name) {
   const sheet = new CSSStyleSheet();
-  return sheet.replace(await (await fetch(new URL(name, home))).text());
+  const response = await fetch(new URL(name, home));
+  if (!response.ok) throw new Error(name);
+  return sheet.replace(await response.text());
 }
 
 const OPENER = `
@@ -81,6 +128,7 @@ const OPENER = `
   .opener { position: fixed; z-index: 2147483000; inset: auto 20px 20px auto; padding: 11.2px 17.6px; border: 0; border-radius: 99px; cursor: pointer; font: 600 15px system-ui, sans-serif; color: light-dark(#fdfcf9, #171614); background: light-dark(#0d6757, #74cbb5); box-shadow: 0 6px 24px rgb(0 0 0 / 0.2); }
   .opener:focus-visible { outline: 2px solid light-dark(#0d6757, #74cbb5); outline-offset: 3px; }
   .opener[aria-expanded="true"] { visibility: hidden; }
+  .away { position: fixed; z-index: 2147483000; inset: auto 20px 72px auto; max-width: 300px; margin: 0; padding: 10px 14px; border-radius: 10px; font: 14px/1.4 system-ui, sans-serif; color: light-dark(#23211d, #ebe6dc); background: light-dark(#fdf0b5, #51450f); }
 `;
 
 if (!customElements.get("bythebook-widget")) customElements.define("bythebook-widget", BookWidget);

@@ -89,7 +89,7 @@ class JobList:
 
 @router.post("/books/{book_id}/jobs", status_code=202, response_model=JobView, summary="Have a book ingested")
 async def order_job(book_id: Annotated[BookId, InPath()], body: JobRequest, who: Author, current: Current) -> Response:
-    source = await _source(who.book(book_id), body.source, current, bound=who.book_id is not None)
+    source = await _source(who.book(book_id), body.source, current, who)
     consent = Consent(replace=body.replace, remove=body.yes)
     job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode, consent=consent))
     return _accepted(job)
@@ -157,14 +157,15 @@ async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
     raise ShuttingDown(f"The server is shutting down; the job {job_id} is kept. Follow it again in a moment.")
 
 
-async def _source(book_id: str, asked: SourceRequest | None, current: State, *, bound: bool) -> Source:
-    """What a request may name: folders under the roots, and the book's own repositories. `bound`: the key is for this book alone,
-    so that of the folders it opens the book's own: the one it came from, or one of its name in a root."""
+async def _source(book_id: str, asked: SourceRequest | None, current: State, who: Principal) -> Source:
+    """What a request may name: folders under the roots, and the book's own repositories. A key for this book alone opens only
+    the book's own folders: the one it came from, or one of its name in a root. Where only this machine can ask, a book comes
+    from where this machine brought it in."""
     settings = current.settings
     own = [one for one in settings.git_sources if one.book_id == book_id]
     if asked and asked.folder:
         roots = settings.source_roots
-        if bound:
+        if who.book_id is not None:
             state = await current.resources.records.book(book_id)
             own_folders = [root / book_id for root in roots] + ([Path(state.source_root)] if state else [])
             return Folder(path=await asyncio.to_thread(under_roots, asked.folder, roots, own_folders))
@@ -180,6 +181,8 @@ async def _source(book_id: str, asked: SourceRequest | None, current: State, *, 
     state = await current.resources.records.book(book_id)
     if state is None:
         raise InvalidInput(f"Say where '{book_id}' comes from: source.folder, or a repository in BYTHEBOOK_GIT_SOURCES.")
+    if current.loopback and who.key_id is None and await asyncio.to_thread(Path(state.source_root).is_dir):
+        return Folder(path=Path(state.source_root))
     return Folder(path=await asyncio.to_thread(under_roots, state.source_root, settings.source_roots))
 
 

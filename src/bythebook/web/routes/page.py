@@ -53,8 +53,10 @@ class File:
 class PassageView:
     """A chunk, rendered, and its neighbours along the chain."""
 
+    book_id: str
     chunk_id: str
     parent_doc_id: str
+    source_file: str
     prev_chunk_id: str | None
     next_chunk_id: str | None
     source_url: str
@@ -90,8 +92,10 @@ async def passage(
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     chunk = (await read_context(current.resources.index, state, str(chunk_id))).chunk
     return PassageView(
+        book_id=chunk.book_id,
         chunk_id=chunk.id,
         parent_doc_id=chunk.parent_doc_id,
+        source_file=chunk.source_file,
         prev_chunk_id=chunk.prev_chunk_id,
         next_chunk_id=chunk.next_chunk_id,
         source_url=_web_address(chunk),

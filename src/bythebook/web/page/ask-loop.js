@@ -1,0 +1,79 @@
+// Questions of one thread, asked one after the other. What is asked while an answer is on its way waits in line, in sight.
+
+import { button, element } from "./dom.js";
+
+export class AskLoop {
+  // `body(question)` is what is sent; `place(turn)` puts a new turn on the page; `onend(turn)` is told when one was answered or
+  // refused; `onthread(id)` when the thread has its id; `actions` are those of a turn.
+  constructor({ api, composer, body, place, actions, onthread = () => {}, onend = () => {} }) {
+    Object.assign(this, { api, composer, body, place, actions, onthread, onend });
+    this.waiting = [];
+    this.running = null;
+  }
+
+  // `given` goes with the question: the words that it is about.
+  ask(text, given = {}) {
+    const question = text.trim();
+    if (!question) return null;
+    const turn = element("book-answer").begin(question, this.actions);
+    Object.assign(turn, { live: true, given });
+    turn.about(given);
+    this.place(turn);
+    if (this.running) this.wait(turn);
+    else this.run(turn);
+    return turn;
+  }
+
+  wait(turn) {
+    turn.wait(
+      button("Do not ask", () => {
+        this.waiting = this.waiting.filter((one) => one !== turn);
+        turn.remove();
+      }),
+    );
+    this.waiting.push(turn);
+  }
+
+  async run(turn) {
+    const controller = (this.running = new AbortController());
+    this.composer.setBusy(true);
+    turn.search();
+    try {
+      const events = this.api.events("POST", "/chat/stream", this.body(turn.question, turn.given), { signal: controller.signal });
+      for await (const message of events) {
+        const ended = message.event === "answered" || message.event === "refused";
+        if (ended) this.onthread(message.data.session_id);
+        turn.take(message);
+        if (ended) this.onend(turn, message.data);
+      }
+    } catch (problem) {
+      this.failed(turn, problem);
+    } finally {
+      this.running = null;
+      this.composer.setBusy(false);
+      if (this.waiting.length) this.run(this.waiting.shift());
+    }
+  }
+
+  failed(turn, problem) {
+    if (problem.name === "AbortError") problem = { message: "Stopped. Nothing of this question was kept." };
+    const again = () => {
+      turn.remove();
+      this.composer.takeBack(turn.question);
+      this.ask(turn.question, turn.given);
+    };
+    this.composer.giveBack(turn.question);
+    turn.fail(problem, [button("Ask again", again, { class: "again" })]);
+    if (problem.wait) turn.countDown(problem.wait, again);
+  }
+
+  stop() {
+    this.running?.abort();
+  }
+
+  // Nothing goes on where nobody reads.
+  end() {
+    this.waiting = [];
+    this.stop();
+  }
+}

@@ -1,0 +1,89 @@
+// The box a question is typed into, on the page and in the widget. What is typed stays until it is asked.
+
+import { element, icon } from "./dom.js";
+
+export const LONGEST_QUESTION = 1000;
+
+// `onask(text)` is called with what was typed, also while an answer is on its way; `onstop()` stops that one.
+export class Composer {
+  constructor({ onask, onstop, draft = null, below = [] }) {
+    Object.assign(this, { onask, onstop, draft });
+    this.box = element("textarea", {
+      rows: 1,
+      maxlength: LONGEST_QUESTION,
+      name: "question",
+      placeholder: "Ask the book …",
+      "aria-label": "Your question",
+      enterkeyhint: "send",
+      dir: "auto",
+      autocomplete: "off",
+      value: (draft && sessionStorage.getItem(draft)) ?? "",
+      oninput: () => this.keep(),
+      onkeydown: (event) => this.key(event),
+    });
+    this.submit = element("button", { class: "ask", "aria-label": "Ask" }, icon("arrow"));
+    this.about = element("div", { class: "about", hidden: true });
+    this.element = element(
+      "form",
+      { class: "composer", onsubmit: (event) => (event.preventDefault(), this.pressed()) },
+      this.about,
+      element("div", { class: "box" }, this.box, this.submit),
+      below,
+    );
+  }
+
+  // The button stops what is running while nothing is typed; Enter always asks.
+  pressed() {
+    if (this.busy && !this.box.value.trim()) this.onstop();
+    else this.send();
+  }
+
+  send() {
+    const text = this.box.value.trim();
+    if (!text) return;
+    this.box.value = "";
+    this.keep();
+    this.onask(text);
+  }
+
+  key(event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    this.send();
+  }
+
+  keep() {
+    if (this.draft) sessionStorage.setItem(this.draft, this.box.value);
+    this.draw();
+  }
+
+  // A question that was not answered comes back, unless another is typed already.
+  giveBack(text) {
+    if (this.box.value.trim()) return;
+    this.box.value = text;
+    this.keep();
+  }
+
+  takeBack(text) {
+    if (this.box.value.trim() !== text) return;
+    this.box.value = "";
+    this.keep();
+  }
+
+  setBusy(busy) {
+    this.busy = busy;
+    this.draw();
+  }
+
+  draw() {
+    const stops = this.busy && !this.box.value.trim();
+    if (this.submit.dataset.stops === String(stops)) return;
+    this.submit.dataset.stops = String(stops);
+    this.submit.replaceChildren(icon(stops ? "stop" : "arrow"));
+    this.submit.setAttribute("aria-label", stops ? "Stop" : "Ask");
+  }
+
+  focus() {
+    this.box.focus({ preventScroll: true });
+  }
+}

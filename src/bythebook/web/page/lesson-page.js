@@ -1,0 +1,184 @@
+// Reading: a lesson as a page of its own, the lessons before and after it, and beside it the contents and the tutor.
+
+import { contents, lessonsOf } from "./contents.js";
+import { announce, button, element, icon } from "./dom.js";
+import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
+import { lastPlace, rememberPlace } from "./reading.js";
+import { followSelection } from "./selection.js";
+import { Sheet } from "./sheet.js";
+import { outLink } from "./source-list.js";
+import "./conversation.js";
+
+const SAVED_EVERY_MS = 400; // where a browser does not tell that scrolling has ended
+
+export class LessonPage extends HTMLElement {
+  // `room` is {api, book}.
+  open(room, path, query) {
+    Object.assign(this, room);
+    this.column = element("div", { class: "column reading" });
+    this.tutor = element("book-conversation", { class: "beside-lesson", hidden: true });
+    this.aside = element("aside", { class: "beside", "aria-label": "Contents and tutor" });
+    this.sheet = new Sheet(this.aside, () => this.column.querySelector("h1")?.focus({ preventScroll: true }));
+    this.tabs = element("div", { class: "tabs", role: "tablist" }, this.tab("contents", "Contents"), this.tab("tutor", "Ask"));
+    const close = button("", () => this.sheet.close(), { picture: "close", class: "icon closer", "aria-label": "Close" });
+    this.side = element("div", { class: "side-body", id: "beside-panel", role: "tabpanel" });
+    this.aside.replaceChildren(element("div", { class: "side-top" }, this.tabs, close), this.side);
+    this.replaceChildren(this.column, this.aside, this.bar());
+    this.tutor.open(room, null, {
+      onsource: (turn, label, citation) => this.goTo(citation),
+      placeholder: "Ask about what you read …",
+    });
+    this.ending = followSelection(this, (question, selection) => this.askAbout(question, selection));
+    this.onscroll = () => (this.saving ??= setTimeout(() => ((this.saving = null), this.save()), SAVED_EVERY_MS));
+    this.onscrollend = () => this.save();
+    addEventListener("scroll", this.onscroll, { passive: true });
+    addEventListener("scrollend", this.onscrollend);
+    return this.go(path, query);
+  }
+
+  disconnectedCallback() {
+    removeEventListener("scroll", this.onscroll);
+    removeEventListener("scrollend", this.onscrollend);
+    clearTimeout(this.saving);
+    this.ending?.();
+    this.tutor.end();
+    this.sheet?.drop();
+  }
+
+  // The lesson at `path` of the same book. `query` may name stretches to mark (`at`), a `section`, or `continue`.
+  async go(path, query) {
+    const lessons = lessonsOf(this.book);
+    const at = lessons.findIndex((lesson) => lesson.source_file === path);
+    if (at < 0) throw Object.assign(new Error(`The book has no lesson ${path}. It may have been renamed.`), { status: 404 });
+    const spans = query.getAll("at").filter((one) => /^\d{1,9}-\d{1,9}$/.test(one));
+    const asked = new URLSearchParams([["book_id", this.book.book_id], ...spans.map((one) => ["quote", one])]);
+    const same = this.path === path;
+    this.path = path;
+    this.sheet.close();
+    const lesson = await this.api.get(`/page/lessons/${lessons[at].parent_doc_id}?${asked}`);
+    this.lesson = lesson;
+    const article = lessonArticle(lesson, this.api, this.book.book_id, { level: 1 });
+    article.append(this.ways(lessons, at));
+    this.column.replaceChildren(article);
+    document.title = `${lesson.page_title} · ${this.book.title}`;
+    if (!same) this.choose("contents", { keep: !this.tutor.hidden });
+    this.show(article, query, { same });
+    announce(`Lesson: ${lesson.page_title}.`);
+  }
+
+  show(article, query, { same }) {
+    const kept = lastPlace(this.book.book_id);
+    const headings = [...article.querySelectorAll(HEADINGS)];
+    const section = query.get("section");
+    const wanted =
+      (query.has("at") && article.querySelector("mark, .quoted")) ||
+      (section && headings.find((one) => one.textContent.trim() === section)) ||
+      (query.has("continue") && kept?.file === this.path && article.querySelector(".passage").children[kept.block]);
+    if (wanted) wanted.scrollIntoView({ block: wanted.matches("mark, .quoted") ? "center" : "start" });
+    else if (!same) scrollTo(0, 0);
+    article.querySelector("h1").focus({ preventScroll: true });
+    this.save();
+  }
+
+  // Before and after, in the order of the book.
+  ways(lessons, at) {
+    const way = (lesson, label, picture) =>
+      lesson &&
+      element(
+        "a",
+        { href: lessonAddress(this.book.book_id, lesson.source_file), class: `way ${picture}`, rel: picture },
+        element("span", { class: "where" }, label),
+        element("span", { dir: "auto" }, lesson.title),
+      );
+    return element(
+      "nav",
+      { class: "ways", "aria-label": "Lessons before and after" },
+      way(lessons[at - 1], "Before", "prev"),
+      way(lessons[at + 1], "Next", "next"),
+      element("p", { class: "out-link" }, outLink(this.lesson.source_url)),
+    );
+  }
+
+  tab(name, label) {
+    return element(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${name}`,
+        "aria-controls": "beside-panel",
+        "data-tab": name,
+        onclick: () => this.choose(name),
+        onkeydown: (event) => /^Arrow(Left|Right)$/.test(event.key) && this.choose(name === "tutor" ? "contents" : "tutor"),
+      },
+      label,
+    );
+  }
+
+  // `keep`: whichever is open stays open, and only the contents are drawn again.
+  choose(name, { keep = false } = {}) {
+    const wanted = keep ? "tutor" : name;
+    for (const tab of this.tabs.children) {
+      const chosen = tab.dataset.tab === wanted;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      if (chosen && this.tabs.contains(document.activeElement)) tab.focus();
+    }
+    this.side.setAttribute("aria-labelledby", `tab-${wanted}`);
+    this.tutor.hidden = wanted !== "tutor";
+    if (wanted === "tutor") this.side.replaceChildren(this.tutor);
+    else this.side.replaceChildren(contents(this.book, this.api, { current: this.path }), this.tutor);
+    this.side.scrollTop = 0;
+    if (wanted === "contents") this.bringCurrentIntoView();
+  }
+
+  bringCurrentIntoView() {
+    const current = this.side.querySelector("[aria-current]");
+    if (current) this.side.scrollTop = current.offsetTop - this.side.clientHeight / 2;
+  }
+
+  // On a narrow screen both are a tap away.
+  bar() {
+    const open = (name, label, picture) =>
+      element(
+        "button",
+        {
+          type: "button",
+          onclick: () => (this.choose(name), this.sheet.open(), name === "tutor" && this.tutor.composer.focus()),
+        },
+        icon(picture),
+        label,
+      );
+    return element("div", { class: "lesson-bar" }, open("contents", "Contents", "list"), open("tutor", "Ask", "arrow"));
+  }
+
+  askAbout(question, selection) {
+    this.choose("tutor");
+    this.sheet.open();
+    if (question) this.tutor.ask(question, { selection });
+    else this.tutor.askAbout(selection);
+  }
+
+  // The place of a citation is in the book: this lesson or another.
+  goTo(citation) {
+    const address = lessonAddress(this.book.book_id, citation.source_file, [citation.span]);
+    this.sheet.close();
+    if (location.hash === address) this.column.querySelector("mark, .quoted")?.scrollIntoView({ block: "center" });
+    else setTimeout(() => (location.hash = address)); // after the sheet's entry has left the history
+  }
+
+  save() {
+    const text = this.column.querySelector(".passage");
+    if (!text || !this.isConnected) return;
+    const blocks = [...text.children];
+    const block = Math.max(
+      0,
+      blocks.findIndex((one) => one.getBoundingClientRect().bottom > 80),
+    );
+    const box = text.getBoundingClientRect();
+    const share = Math.min(1, Math.max(0, (innerHeight - box.top) / Math.max(1, box.height)));
+    rememberPlace(this.book.book_id, { file: this.path, title: this.lesson.page_title, block, share });
+  }
+}
+
+customElements.define("lesson-page", LessonPage);

@@ -1,0 +1,45 @@
+// A lesson's text as an article, and its address on this page.
+
+import { element, withCopyButtons } from "./dom.js";
+import { showPictures } from "./pictures.js";
+
+// `spans` are the stretches of the lesson's file to be marked.
+export function lessonAddress(bookId, file, spans = []) {
+  const path = file.split("/").map(encodeURIComponent).join("/");
+  const at = spans.map((span) => `at=${span.start}-${span.end}`).join("&");
+  return `#/books/${encodeURIComponent(bookId)}/lessons/${path}${at && `?${at}`}`;
+}
+
+export const HEADINGS = ".passage :is(h2, h3, h4, h5, h6)";
+
+// `level` is that of the lesson's title; its own headings stand below it.
+export function lessonArticle(lesson, api, bookId, { level = 3 } = {}) {
+  const text = element("div", { class: "prose passage", dir: "auto", "data-file": lesson.source_file, html: lesson.html });
+  withoutTitle(text, lesson.page_title);
+  relevel(text, level + 1);
+  return element(
+    "article",
+    { class: "lesson" },
+    element(`h${level}`, { dir: "auto", tabindex: "-1" }, lesson.page_title),
+    lesson.chapter && element("p", { class: "where", dir: "auto" }, lesson.chapter),
+    showPictures(withCopyButtons(text), api, bookId),
+  );
+}
+
+// Most lessons begin with their title as a heading, which stands above already.
+function withoutTitle(text, title) {
+  const first = text.firstElementChild;
+  if (first && /^H[4-6]$/.test(first.tagName) && first.textContent.trim() === title && !first.querySelector("mark"))
+    first.remove();
+}
+
+// The server begins with the fourth level, because it does not know what stands around the text.
+function relevel(text, top) {
+  const headings = [...text.querySelectorAll("h4, h5, h6")];
+  const highest = Math.min(...headings.map((one) => Number(one.tagName[1])));
+  for (const one of headings) {
+    const made = element(`h${Math.min(6, Number(one.tagName[1]) - highest + top)}`);
+    made.append(...one.childNodes);
+    one.replaceWith(made);
+  }
+}

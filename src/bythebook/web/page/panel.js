@@ -1,0 +1,138 @@
+// What stands beside the conversation: the sources of the turn being read, a lesson, or the contents. On a narrow screen it is a
+// sheet.
+
+import { button, element } from "./dom.js";
+import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
+import { Sheet } from "./sheet.js";
+import { closer, outLink, scrollWithin } from "./source-list.js";
+
+export class SourcePanel extends HTMLElement {
+  // `fetchPassage` and `fetchLesson` read from the book `bookId`.
+  with({ api, bookId, fetchPassage, fetchLesson }) {
+    Object.assign(this, { api, bookId, fetchLesson });
+    this.sheet = new Sheet(this, () => this.closed());
+    this.heading = element("h2", { id: "sources-title" }, "Sources");
+    this.body = element("div", { class: "sources-body" });
+    this.list = element("source-list").with({
+      api,
+      fetchPassage,
+      scroller: this.body,
+      links: (read, source) => this.links(read, source),
+    });
+    this.setAttribute("role", "complementary");
+    this.setAttribute("aria-labelledby", "sources-title");
+    this.replaceChildren(
+      element(
+        "div",
+        { class: "sources-top" },
+        this.heading,
+        closer("Close the sources", () => this.close()),
+      ),
+      this.body,
+    );
+    this.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || this.sheet.isOpen) return; // the sheet hears it by itself
+      event.preventDefault();
+      this.close();
+    });
+    return this;
+  }
+
+  links(read, source) {
+    const spans = source.quotes.map((quote) => quote.span);
+    return [
+      button("Whole lesson", () => this.showLesson(read.parent_doc_id, spans), { class: "quiet" }),
+      outLink(read.source_url),
+    ];
+  }
+
+  // The sources of one turn, unless something else is open that the reader looks at.
+  show(turn) {
+    this.heading.textContent = "Sources";
+    if (!this.list.isConnected) this.body.replaceChildren(this.list);
+    if (this.list.turn !== turn) this.body.scrollTop = 0;
+    this.list.show(turn);
+    this.turn = turn;
+  }
+
+  // Another turn came into view: its sources, unless the reader is busy here.
+  follow(turn) {
+    if (turn === this.turn || this.sheet.isOpen || this.contains(document.activeElement)) return;
+    if (this.list.isConnected || !this.body.childElementCount) this.show(turn);
+  }
+
+  async open(turn, label, citation) {
+    this.returnTo = document.activeElement;
+    this.show(turn);
+    this.sheet.open();
+    await this.list.open(label, citation);
+  }
+
+  // At what is quoted of it, or at a heading.
+  async showLesson(parentId, spans = [], heading = null) {
+    this.returnTo ??= document.activeElement;
+    const lesson = await this.fetchLesson(parentId, spans);
+    const back = this.turn?.sources().length > 0 && button("Back to the sources", () => this.backToSources(), { class: "quiet" });
+    const whole = element("a", { class: "quiet", href: lessonAddress(this.bookId, lesson.source_file, spans) }, "Read it here");
+    const article = lessonArticle(lesson, this.api, this.bookId);
+    article.prepend(element("div", { class: "lesson-ways" }, back || "", whole, outLink(lesson.source_url)));
+    this.view("Lesson", article);
+    article.querySelector("h3").focus({ preventScroll: true });
+    const headed = [...article.querySelectorAll(HEADINGS)].find((one) => one.textContent.trim() === heading);
+    const quoted = headed ? null : article.querySelector("mark, .quoted");
+    if (headed ?? quoted) scrollWithin(this.body, headed ?? quoted, headed ? "start" : "middle");
+  }
+
+  backToSources() {
+    this.show(this.turn);
+    this.list.querySelector(".source-head")?.focus({ preventScroll: true });
+  }
+
+  showContents(contents) {
+    this.returnTo = document.activeElement;
+    this.turn = null;
+    this.view("Contents", contents);
+    contents.querySelector("summary, a, button, input")?.focus({ preventScroll: true });
+  }
+
+  async showPassage(result) {
+    this.returnTo = document.activeElement;
+    this.turn = null;
+    this.view("Passage", this.list);
+    this.list.replaceChildren();
+    this.list.turn = null;
+    const card = this.list.draw({
+      ...result,
+      chunk_id: result.id,
+      label: result.rank,
+      section: result.section_title,
+      chapter: result.chapter_title,
+      quotes: [],
+    });
+    await this.list.toggle(card);
+  }
+
+  view(title, shown) {
+    this.heading.textContent = title;
+    this.body.replaceChildren(shown);
+    this.body.scrollTop = 0;
+    this.sheet.open();
+  }
+
+  close() {
+    if (this.sheet.isOpen) this.sheet.close();
+    else this.closed();
+  }
+
+  closed() {
+    this.list.shut();
+    if (this.turn) this.show(this.turn);
+    else this.body.replaceChildren();
+    this.classList.remove("sheet-open");
+    const back = this.returnTo?.isConnected ? this.returnTo : document.querySelector("textarea");
+    this.returnTo = null;
+    back?.focus({ preventScroll: true });
+  }
+}
+
+customElements.define("source-panel", SourcePanel);

@@ -1,0 +1,79 @@
+// Words of the book that the reader selects can be asked about. `ask(question, selection)` gets what to ask, or null where the
+// reader wants to type it.
+
+import { button, element, toast } from "./dom.js";
+
+export const LONGEST_SELECTION = 2000;
+const READY = [
+  ["Explain this", "Explain this."],
+  ["Why?", "Why is that so?"],
+];
+
+export function followSelection(root, ask) {
+  const bar = element("div", { class: "selection-bar", role: "toolbar", "aria-label": "About the selected words", hidden: true });
+  document.body.append(bar);
+  const use = (question) => {
+    const chosen = selected(root);
+    bar.hidden = true;
+    if (chosen?.problem) return toast(chosen.problem);
+    if (chosen) ask(question, chosen);
+  };
+  bar.append(
+    ...READY.map(([label, question]) => button(label, () => use(question))),
+    button("Ask …", () => use(null)),
+  );
+  bar.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
+  const draw = () => {
+    const chosen = selected(root);
+    bar.hidden = !chosen;
+    if (chosen) place(bar);
+  };
+  const changed = () => selected(root) || (bar.hidden = true);
+  const ended = () => setTimeout(draw);
+  document.addEventListener("selectionchange", changed);
+  for (const name of ["pointerup", "keyup", "touchend"]) document.addEventListener(name, ended);
+  return () => {
+    document.removeEventListener("selectionchange", changed);
+    for (const name of ["pointerup", "keyup", "touchend"]) document.removeEventListener(name, ended);
+    bar.remove();
+  };
+}
+
+// What is selected of a lesson: {text, source_file}, or {problem}; null where nothing of a lesson is.
+export function selected(root) {
+  const selection = document.getSelection();
+  if (!selection?.rangeCount || selection.isCollapsed) return null;
+  const range = selection.getRangeAt(0);
+  const [first, last] = [range.startContainer, range.endContainer].map((node) => lessonAround(node));
+  if (!first || !root.contains(first)) return null;
+  const text = wordsOf(range);
+  if (text.length < 2) return null;
+  if (last && last.dataset.file !== first.dataset.file) return { problem: "Select words of one lesson at a time." };
+  if (text.length > LONGEST_SELECTION)
+    return {
+      problem: `Select at most ${LONGEST_SELECTION.toLocaleString("en")} characters; these are ${text.length.toLocaleString("en")}.`,
+    };
+  return { text, source_file: first.dataset.file };
+}
+
+function lessonAround(node) {
+  return (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement)?.closest(".passage[data-file]");
+}
+
+// Without what the page adds. A formula is left out: the book has it in other letters.
+function wordsOf(range) {
+  const copy = range.cloneContents();
+  for (const added of copy.querySelectorAll("math, button, figcaption")) added.replaceWith("\n");
+  for (const block of copy.querySelectorAll("p, li, h4, h5, h6, pre, td, th, tr, blockquote")) block.append("\n");
+  return copy.textContent
+    .replace(/[^\S\n]+/g, " ")
+    .replace(/\s*\n\s*/g, "\n")
+    .trim();
+}
+
+function place(bar) {
+  const box = document.getSelection().getRangeAt(0).getBoundingClientRect();
+  const top = box.top > 60 ? box.top - bar.offsetHeight - 8 : Math.min(box.bottom + 8, innerHeight - 60);
+  bar.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - bar.offsetWidth - 8, box.left))}px`);
+  bar.style.setProperty("top", `${top}px`);
+}

@@ -1,0 +1,55 @@
+// On a narrow screen what stands beside the text comes up over it, as a sheet. It is closed by its button, Esc, a tap outside
+// and the browser's Back. On a wide screen it is a column, and nothing of this happens.
+
+import { element } from "./dom.js";
+
+export const NARROW = matchMedia("(max-width: 63.99rem)");
+let opened = null;
+
+export class Sheet {
+  constructor(panel, onclose = () => {}) {
+    this.panel = panel;
+    this.onclose = onclose;
+    this.backdrop = element("div", { class: "backdrop", onclick: () => this.close() });
+  }
+
+  get isOpen() {
+    return opened === this;
+  }
+
+  open() {
+    this.panel.classList.add("sheet-open");
+    if (!NARROW.matches || this.isOpen) return;
+    opened?.close();
+    opened = this;
+    this.panel.before(this.backdrop);
+    document.body.classList.add("behind-sheet");
+    history.pushState({ sheet: true }, "");
+  }
+
+  // `back`: the browser has gone back already.
+  close({ back = false } = {}) {
+    this.panel.classList.remove("sheet-open");
+    if (!this.isOpen) return;
+    opened = null;
+    this.backdrop.remove();
+    document.body.classList.remove("behind-sheet");
+    if (!back && history.state?.sheet) history.back();
+    this.onclose();
+  }
+
+  // The view is gone, and its sheet with it.
+  drop() {
+    if (!this.isOpen) return;
+    opened = null;
+    this.backdrop.remove();
+    document.body.classList.remove("behind-sheet");
+  }
+}
+
+addEventListener("popstate", () => opened?.close({ back: true }));
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !opened || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  opened.close();
+});

@@ -1,0 +1,173 @@
+// What one answer rests on, on the page and in the widget: each source with its number, its quotes, and on demand the passage they
+// stand in, what comes before and after it, and the way to its place.
+
+import { button, element, icon, iconButton, sourceName, withCopyButtons } from "./dom.js";
+import { showPictures } from "./pictures.js";
+
+export class SourceList extends HTMLElement {
+  // `fetchPassage(chunkId, spans)` reads a passage; `scroller` is what may be scrolled to show one; `links(read, spans)` are the
+  // ways on from it.
+  with({ api, fetchPassage, scroller, links }) {
+    Object.assign(this, { api, fetchPassage, scroller, links });
+    this.addEventListener("keydown", (event) => this.key(event));
+    return this;
+  }
+
+  // Kept as it is when more sentences of the same turn arrive.
+  show(turn) {
+    if (this.turn !== turn) this.replaceChildren();
+    this.turn = turn;
+    for (const source of turn.sources()) this.draw(source);
+  }
+
+  draw(source) {
+    const known = this.card(source.label);
+    const card = known ?? this.appendChild(this.make(source));
+    card.source = source;
+    if (!known || !card.classList.contains("open")) drawQuotes(card, source);
+    return card;
+  }
+
+  card(label) {
+    return this.querySelector(`.source[data-label="${label}"]`);
+  }
+
+  make(source) {
+    const opener = element(
+      "button",
+      { type: "button", class: "source-head", "aria-expanded": "false", onclick: () => this.toggle(card) },
+      element("span", { class: "number", "aria-hidden": "true" }, String(source.label)),
+      element("span", { class: "title", dir: "auto" }, source.page_title),
+      element("span", { class: "where", dir: "auto" }, [source.chapter, source.section].filter(Boolean).join(" · ")),
+    );
+    // A group, not a landmark: there are many, and one lesson may be a source twice.
+    const card = element(
+      "div",
+      { class: "source", role: "group", "data-label": source.label, "aria-label": sourceName(source) },
+      element("h3", {}, opener),
+      element("div", { class: "quotes" }),
+      element("div", { class: "passages" }),
+    );
+    return card;
+  }
+
+  // Opens the source, and shows the very words that are cited. What stands around the list does not move.
+  async open(label, citation) {
+    const card = this.card(label);
+    if (!card) return;
+    if (!card.classList.contains("open")) await this.toggle(card);
+    card.querySelector(".source-head").focus({ preventScroll: true });
+    scrollWithin(this.scroller, quoteIn(card, citation) ?? card, "middle");
+  }
+
+  async toggle(card) {
+    const opening = !card.classList.contains("open");
+    this.shut();
+    if (!opening) return;
+    card.classList.add("open");
+    card.querySelector(".source-head").setAttribute("aria-expanded", "true");
+    await this.read(card);
+  }
+
+  shut() {
+    for (const card of this.querySelectorAll(".source.open")) {
+      card.classList.remove("open");
+      card.querySelector(".source-head").setAttribute("aria-expanded", "false");
+    }
+  }
+
+  // Fills a card with its passages, and puts their neighbours and the lesson within reach.
+  async read(card) {
+    const room = card.querySelector(".passages");
+    const spans = card.source.quotes.map((quote) => quote.span);
+    const ids = [...new Set(card.source.quotes.map((quote) => quote.chunk_id))];
+    try {
+      const reads = await Promise.all((ids.length ? ids : [card.source.chunk_id]).map((id) => this.fetchPassage(id, spans)));
+      const text = element("div", { class: "passage-chain" }, ...reads.map((read) => this.passage(read)));
+      room.replaceChildren(
+        this.chain("before", text, reads[0].prev_chunk_id),
+        text,
+        this.chain("after", text, reads.at(-1).next_chunk_id),
+        element("div", { class: "source-links" }, this.links(reads[0], card.source)),
+      );
+      card.classList.add("loaded");
+    } catch (problem) {
+      room.replaceChildren(element("p", { class: "failure" }, problem.message));
+    }
+  }
+
+  passage(read) {
+    const made = withCopyButtons(
+      element("div", { class: "prose passage", dir: "auto", "data-file": read.source_file, html: read.html }),
+    );
+    return showPictures(made, this.api, read.book_id);
+  }
+
+  chain(side, text, id) {
+    if (!id) return element("p", { class: "edge" }, side === "before" ? "The lesson begins here" : "The lesson ends here");
+    const more = button(
+      side === "before" ? "What stands before" : "What comes after",
+      async () => {
+        try {
+          const read = await this.fetchPassage(id, []);
+          text[side === "before" ? "prepend" : "append"](this.passage(read));
+          more.replaceWith(this.chain(side, text, side === "before" ? read.prev_chunk_id : read.next_chunk_id));
+        } catch (problem) {
+          more.textContent = problem.message;
+        }
+      },
+      { class: "chain quiet" },
+    );
+    return more;
+  }
+
+  key(event) {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const heads = [...this.querySelectorAll(".source-head")];
+    const at = heads.indexOf(this.getRootNode().activeElement);
+    if (at < 0) return;
+    event.preventDefault();
+    heads[Math.max(0, Math.min(heads.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
+  }
+}
+
+export function outLink(address, words = "Open in the book") {
+  return address && element("a", { href: address, target: "_blank", rel: "noopener", class: "out" }, words, icon("out"));
+}
+
+export function closer(label, act) {
+  return iconButton(label, "close", act, { class: "icon closer" });
+}
+
+// Scrolls one element and nothing around it.
+export function scrollWithin(scroller, target, where = "start") {
+  const [box, at] = [scroller.getBoundingClientRect(), target.getBoundingClientRect()];
+  const room = where === "middle" ? Math.max(0, (box.height - at.height) / 2) : 8;
+  scroller.scrollTop += at.top - box.top - room;
+}
+
+// The marked words of a quote, among those of others.
+function quoteIn(card, citation) {
+  const marked = [...card.querySelectorAll("mark, .quoted")];
+  const words = plain(citation?.quote ?? "").slice(0, 12);
+  return marked.find((mark) => words && mark.textContent.trim().startsWith(words)) ?? marked[0];
+}
+
+function drawQuotes(card, source) {
+  const quotes = source.quotes.flatMap(({ quote, html, where }) => [
+    html ? element("blockquote", { dir: "auto", html }) : element("blockquote", { dir: "auto" }, plain(quote)),
+    where ? element("p", { class: "place" }, where) : "",
+  ]);
+  card.querySelector(".quotes").replaceChildren(...quotes);
+}
+
+export function plain(markdown, longest = 240) {
+  const text = markdown
+    .replace(/```\w*[^\n]*\n?|\*\*|`|^\s*[-*]\s|^#+ .*$|^[/:]{3,}.*$|<\/?[a-z][^>]*>/gim, "")
+    .replace(/(?<![\p{L}\p{N}*])\*(?=\S)([^*\n]+)\*/gu, "$1")
+    .replace(/\s+/g, " ")
+    .trim();
+  return text.length > longest ? text.slice(0, text.lastIndexOf(" ", longest)) + " …" : text;
+}
+
+customElements.define("source-list", SourceList);

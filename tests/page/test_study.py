@@ -1,0 +1,198 @@
+"""A reader studies: reads the book here, asks beside it, finds the way back, on a phone too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.page.conftest import PHONE
+from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, ask, ended, violations
+from tests.support.serving import BOOK
+
+LESSON = f"/#/books/{BOOK}/lessons/module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
+TARGETS = """() => [...document.querySelectorAll("a, button, input, select, summary")]
+    .filter((one) => one.checkVisibility() && !one.closest(".unseen, .skip, p, li, .prose"))
+    .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
+    .filter(([, box]) => box.width > 1 && (box.width < 24 || box.height < 24)).map(([html]) => html)"""
+
+SCROLLED_TO = """(one) => new Promise((done) => {
+    addEventListener("scrollend", () => done(), { once: true });
+    scrollTo(0, one.getBoundingClientRect().top - 40);
+})"""
+
+
+def test_a_lesson_is_a_page_with_its_contents_its_neighbours_and_a_search(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Topics and messages")
+    expect(page.get_by_role("link", name="Read", exact=True)).to_have_attribute("aria-current", "page")
+    expect(page.locator(".contents [aria-current=page]")).to_have_text("Topics and messages")
+    expect(page).to_have_title(re.compile("^Topics and messages"))
+    page.get_by_role("link", name=re.compile("^Next")).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Services and actions")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    page.get_by_role("link", name=re.compile("^Before")).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Topics and messages")
+    page.get_by_label("Search in this book").fill("zero moment")
+    page.locator(".hits a").first.click()
+    expect(page.get_by_role("heading", name="The zero moment point")).to_be_in_viewport()
+    expect(page.locator(".reading .figure img").first).to_have_js_property("complete", True)
+    assert violations(page) == []
+    page.goto(f"/#/books/{BOOK}/lessons/no/such.md")
+    expect(page.get_by_role("heading", name="Not here")).to_be_visible()
+
+
+def test_where_the_reader_stopped_is_kept(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    heading = page.get_by_role("heading", name="What a message is")
+    heading.wait_for()
+    heading.evaluate(SCROLLED_TO)
+    page.goto("/#/")
+    page.get_by_role("link", name=re.compile("Continue reading Topics and messages")).click()
+    expect(page.get_by_role("heading", name="What a message is")).to_be_in_viewport()
+
+
+def test_a_citation_beside_a_lesson_opens_as_a_place_in_the_book(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    page.get_by_role("tab", name="Ask").click()
+    turn = ask(page, ACTION)
+    top = page.evaluate("scrollY")
+    turn.locator(".marker").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Services and actions")
+    expect(page.locator(".reading mark").first).to_be_in_viewport()
+    assert top == 0
+    expect(turn).to_be_visible()  # the tutor stays beside the next lesson
+    shared = page.url
+    page.goto("about:blank")
+    page.goto(shared)
+    expect(page.locator(".reading mark").first).to_contain_text("An action is built from")
+
+
+@pytest.mark.parametrize("how", ["button", "Esc", "outside", "Back"])
+def test_every_sheet_of_a_phone_closes(open_page: Callable[..., Page], how: str) -> None:
+    page = open_page("/", viewport=PHONE, has_touch=True, is_mobile=True)
+    page.locator(".contents").wait_for()
+    ask(page, FOREIGN)
+    close(page, how, "See what the book covers", "source-panel")
+    page.goto(LESSON)
+    close(page, how, "Contents", ".beside")
+    page.locator(".lesson-bar").get_by_role("button", name="Ask").tap()
+    expect(page.get_by_label("Your question")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    assert page.evaluate(TARGETS) == []
+
+
+def close(page: Page, how: str, opener: str, sheet: str) -> None:
+    address = page.url
+    page.get_by_role("button", name=opener).tap()
+    expect(page.locator(sheet)).to_be_in_viewport()
+    if how == "button":
+        page.locator(sheet).get_by_role("button", name=re.compile("^Close")).tap()
+    elif how == "Esc":
+        page.keyboard.press("Escape")
+    elif how == "outside":
+        page.touchscreen.tap(200, 40)
+    else:
+        page.go_back()
+    expect(page.locator(sheet)).not_to_be_in_viewport()
+    assert page.url == address
+
+
+def test_a_question_asked_while_an_answer_comes_waits_in_line(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/chat/stream", lambda route: held.append(route) if not held else route.continue_())
+    box = page.get_by_label("Your question")
+    box.fill(NODE)
+    page.keyboard.press("Enter")
+    box.fill(ACTION)
+    page.keyboard.press("Enter")
+    box.fill("And this one?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Asked when the answer before it is there.")).to_have_count(2)
+    page.get_by_role("button", name="Do not ask").last.click()
+    held[0].continue_()
+    expect(ended(page, NODE).locator(".answer")).to_contain_text("named participant")
+    expect(ended(page, ACTION).locator(".answer")).to_contain_text("three services")
+    expect(page.locator("book-answer")).to_have_count(2)
+
+
+def test_too_many_questions_are_counted_down_and_asked_again(page: Page) -> None:
+    refused: list[Route] = []
+
+    def once(route: Route) -> None:
+        if refused:
+            return route.continue_()
+        refused.append(route)
+        body: dict[str, Any] = {
+            "type": "about:blank",
+            "title": "No",
+            "detail": "Too many.",
+            "code": "rate_limit",
+            "request_id": "1",
+        }
+        kind = "application/problem+json"
+        return route.fulfill(status=429, content_type=kind, body=json.dumps(body), headers={"Retry-After": "1"})
+
+    page.route("**/chat/stream", once)
+    page.get_by_label("Your question").fill(NODE)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="asked again in")).to_be_visible()
+    expect(ended(page, NODE).locator(".answer")).to_contain_text("named participant")
+    expect(page.get_by_label("Your question")).to_have_value("")
+
+
+def test_the_sources_belong_to_the_turn_being_read_and_a_marker_leaves_the_page_where_it_is(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page("/", viewport={"width": 1280, "height": 500})
+    page.locator(".contents").wait_for()
+    first = ask(page, ACTION)
+    ask(page, FORMULA)
+    expect(page.locator(".source .title").first).to_have_text("Balance and walking in simulation")
+    page.locator("body").evaluate("() => scrollTo(0, 0)")
+    expect(page.locator(".source .title").first).to_have_text("Services and actions")
+    before = page.evaluate("scrollY")
+    first.locator(".marker").first.click()
+    expect(page.locator(".source.open mark").first).to_be_in_viewport()
+    assert page.evaluate("scrollY") == before
+    page.get_by_role("button", name="Whole lesson").click()
+    expect(page.locator("source-panel .lesson h3")).to_be_focused()
+    expect(page.locator("source-panel .lesson mark").first).to_be_in_viewport()
+    assert page.evaluate("scrollY") == before
+
+
+def test_numbers_are_the_same_on_the_page_after_a_reload_and_in_what_is_copied(open_page: Callable[..., Page]) -> None:
+    page = open_page("/", permissions=["clipboard-read", "clipboard-write"])
+    page.locator(".contents").wait_for()
+    turn = ask(page, "What is a topic, and what is a node?")
+    numbers = "(all) => all.map((one) => one.textContent)"
+    shown = turn.locator(".marker").evaluate_all(numbers)
+    sources = page.locator(".source .number").evaluate_all(numbers)
+    assert list(dict.fromkeys(shown)) == [f"[{number}]" for number in sources]
+    assert sources == [str(number) for number in range(1, len(sources) + 1)]
+    turn.get_by_role("button", name="Copy the answer with its sources").click()
+    expect(turn.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert re.findall(r"^\[(\d+)\] ", copied, re.MULTILINE) == sources
+    page.reload()
+    page.locator(".source").first.wait_for()
+    assert page.locator(".marker").evaluate_all(numbers) == shown
+    assert page.locator(".source .number").evaluate_all(numbers) == sources
+
+
+def test_a_reader_far_zoomed_in_sees_the_text_and_print_leaves_out_the_controls(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON, viewport={"width": 320, "height": 256})
+    heading = page.get_by_role("heading", level=1)
+    heading.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.locator(".reading p").nth(2).scroll_into_view_if_needed()
+    covered = "() => document.elementFromPoint(100, 20).closest('.reading, lesson-page') !== null"
+    assert page.evaluate(covered), "something that stays covers the text"
+    page.emulate_media(media="print", forced_colors="active")
+    expect(page.locator(".top")).to_be_hidden()
+    expect(page.locator(".lesson-bar")).to_be_hidden()
+    expect(page.locator(".reading .prose")).to_be_visible()
