@@ -16,8 +16,6 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from mdit_py_plugins.admon import admon_plugin
-from mdit_py_plugins.footnote import footnote_plugin
 
 from bythebook.books.jsx import ESM_LINE, tag_end
 from bythebook.books.markdown import ALERT, TITLE
@@ -42,10 +40,6 @@ def read_components(parser: MarkdownIt) -> None:
     parser.inline.ruler.before("autolink", "component", _inline)
     parser.add_render_rule("kept_tag", lambda self, tokens, at, options, env: tokens[at].markup)
     parser.core.ruler.push("alert", _name_alerts)
-    admon_plugin(parser, render=_admonition)
-    footnote_plugin(parser, inline=False)
-    for name, rule in FOOTNOTES.items():
-        parser.add_render_rule(name, rule)
     parser.add_render_rule("label", lambda self, tokens, at, options, env: _label(tokens[at].content))
 
 
@@ -119,7 +113,7 @@ def _name_alerts(state: StateCore) -> None:
             tokens.insert(at - 1, Token("label", "", 0, content=match[1].lower()))
 
 
-def _admonition(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+def admonition(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
     """MkDocs' `!!! note`: a box and its title, whatever classes the author gave it."""
     kind = tokens[at].type
     if "title" in kind:

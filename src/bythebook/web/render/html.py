@@ -12,7 +12,9 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
@@ -21,7 +23,7 @@ from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 from bythebook.answering.answer import Sentence
 from bythebook.books.markdown import HEADING_ID, TITLE, readable
 from bythebook.web.render.book_links import BookLinks
-from bythebook.web.render.components import read_components
+from bythebook.web.render.components import FOOTNOTES, admonition, read_components
 from bythebook.web.render.mathml import render_formula
 from bythebook.web.render.quotes import mark, with_signs
 
@@ -61,6 +63,10 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=SafeRenderer).enable(["table", "strikethrough"])
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False)
     parser.use(read_components)
+    parser.use(admon_plugin, render=admonition)
+    parser.use(footnote_plugin, inline=False)
+    for name, rule in FOOTNOTES.items():
+        parser.add_render_rule(name, rule)
     for name in ("math_inline", "math_block"):  # the plugin's own rules stand in the way of the renderer's
         parser.add_render_rule(name, getattr(SafeRenderer, name))
     return parser
