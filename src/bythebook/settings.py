@@ -225,6 +225,16 @@ def read_settings(**given: Any) -> Settings:
     return Settings(**{"data_dir": _default_data_dir(), **values})
 
 
+def described(settings: Settings) -> dict[str, str]:
+    """All that is not as it is by default, by variable. Of a secret only that it is set."""
+    told = {}
+    for setting in fields(Settings):
+        value = getattr(settings, setting.name)
+        if value != setting.default and value is not None:
+            told[variable_of(setting)] = "set" if setting.metadata["secret"] or setting.name == "git_sources" else str(value)
+    return told
+
+
 def variable_of(setting: Field[Any]) -> str:
     return setting.metadata["variable"] or OURS + setting.name.upper()
 

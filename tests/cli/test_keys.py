@@ -74,3 +74,23 @@ def test_the_database_is_reached_while_the_index_is_held(cli: Cli, folder: Path)
             await index.close()
 
     assert asyncio.run(hold()) == 0
+
+
+def test_a_key_with_limits_is_rotated_shown_and_audited(cli: Cli, folder: Path) -> None:
+    made = cli(
+        "keys", "create", "Ada", "--days", "30", "--requests-per-day", "500", "--tokens-per-day", "9000", "--streams-at-once", "2"
+    )
+    (first,) = re.findall(r"btb_\w+_[\w-]{43}", made.out)
+    assert "100 requests a minute; 500 requests a day; 9,000 tokens a day; 2 answers at once; until 20" in made.out
+    key_id = first.split("_")[1]
+    rotated = cli("keys", "rotate", key_id, "--overlap-hours", "0")
+    (second,) = re.findall(r"btb_\w+_[\w-]{43}", rotated.out)
+    assert [found(folder, secret) is not None for secret in (first, second)] == [False, True]
+    shown = cli("keys", "show", key_id)
+    assert "Used today (UTC): 0 requests and 0 tokens." in shown.out
+    assert json.loads(cli("keys", "show", key_id, "--json").out)["used_today"] == {"requests": 0, "tokens": 0}
+    log = cli("audit")
+    assert ("key rotated" in log.out, "key created" in log.out, "command line" in log.out) == (True, True, True)
+    lines = [json.loads(line) for line in cli("audit", "--json").out.splitlines()]
+    assert [line["action"] for line in lines] == ["key rotated", "key created"]
+    assert cli("keys", "create", "Ada", "--days", "0").code == 2

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 
+from bythebook.database.tables import keys
+from bythebook.web.keys import KeyLimits
 from tests.support.sample_library import sample_library
 from tests.support.serving import BOOK, Service, ask, problem, running
 
@@ -239,3 +244,51 @@ def test_what_was_counted_is_not_for_a_key_of_one_book(locked: Service) -> None:
     with locked.client(locked.key("admin", book_id=BOOK)) as bound, locked.client(locked.key("admin")) as whole:
         problem(bound.get("/metrics"), 403, "not_allowed")
         assert whole.get("/metrics").status_code == 200
+
+
+def test_an_expired_key_is_told_when_it_ended(locked: Service) -> None:
+    key, secret = locked.run(locked.state.keys.create("for a term", limits=KeyLimits(days=1)))
+    ended = update(keys).where(keys.c.key_id == key.key_id).values(expires_at=datetime(2026, 1, 2, tzinfo=UTC))
+    with locked.client(secret) as client:
+        assert client.get("/threads").status_code == 200
+        locked.run(locked.state.resources.database.run(lambda connection: connection.execute(ended)))
+        told = problem(client.get("/threads"), 401, "key_required")
+    assert told["detail"] == f"The key {key.key_id} expired on 2026-01-02. Make another: bythebook keys create"
+
+
+def test_a_key_beyond_its_day_waits_until_midnight(locked: Service) -> None:
+    limits = KeyLimits(requests_per_day=2, tokens_per_day=50, streams_at_once=1)
+    _, secret = locked.run(locked.state.keys.create("a little", ("chat",), limits=limits))
+    with locked.client(secret) as client:
+        ask(client, NODE)
+        ask(client, NODE)  # the slot of the first was given back
+        refused = client.get("/threads")
+        assert "2 requests a day" in problem(refused, 429, "too_many_requests")["detail"]
+        assert 0 < int(refused.headers["retry-after"]) <= 86_400
+    more, secret = locked.run(locked.state.keys.create("more", ("chat",), limits=replace(limits, requests_per_day=None)))
+    with locked.client(secret) as client:
+        give_back = locked.state.quotas.take_slot(more)
+        busy = client.post("/chat/stream", json={"message": NODE})
+        assert "answers under way" in problem(busy, 429, "too_many_requests")["detail"]
+        assert client.get("/threads").status_code == 200
+        give_back()
+        locked.run(locked.state.quotas.spend(more.key_id, 50))
+        for path in ("/chat/run", "/chat/stream"):
+            spent = client.post(path, json={"message": NODE})
+            assert "50 tokens of the model a day" in problem(spent, 429, "too_many_requests")["detail"]
+        assert client.post("/search", json={"text": "nodes"}).status_code == 200
+
+
+def test_the_audit_log_is_the_administrators_of_all_books(locked: Service, reader: httpx.Client) -> None:
+    thread = ask(reader, NODE)["session_id"]
+    assert reader.delete(f"/threads/{thread}").status_code == 204
+    problem(reader.get("/audit"), 403, "not_allowed")
+    with locked.client(locked.key("admin", book_id=BOOK)) as bound:
+        problem(bound.get("/audit"), 403, "not_allowed")
+    with locked.client(locked.key("admin")) as admin:
+        first = admin.get("/audit", params={"limit": 3}).json()
+        (deleted,) = [one for one in first["entries"] if one["action"] == "thread deleted"]
+        assert (deleted["subject"], deleted["actor"][:4]) == (thread, "key ")
+        assert "node" not in str(deleted)
+        rest = admin.get("/audit", params={"before": first["next"]}).json()["entries"]
+        assert rest[0]["entry_id"] < first["entries"][-1]["entry_id"]

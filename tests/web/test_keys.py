@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
+from bythebook.database.audit import ACTOR, AuditLog
 from bythebook.database.engine import Database
 from bythebook.database.tables import keys as table
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.web.keys import Keys
+from bythebook.web.keys import KeyLimits, Keys
+from bythebook.web.problems import TooManyRequests
+from bythebook.web.quotas import DailyUsage, Quotas
 from tests.support.databases import tell
 
 Tell = Callable[[Callable[[Keys, Database], Awaitable[None]]], None]
@@ -154,3 +157,94 @@ def test_the_first_key_is_adopted_once_and_only_where_there_is_none(folder: Path
         assert await keys.find(secret) is None
 
     tell(None, folder, story)
+
+
+def test_a_key_that_has_expired_is_known_and_opens_nothing(tale: Tell) -> None:
+    async def story(keys: Keys, database: Database) -> None:
+        key, secret = await keys.create("For a term", limits=KeyLimits(days=90))
+        assert key.expires_at is not None
+        assert timedelta(days=89) < key.expires_at - datetime.now(UTC) <= timedelta(days=90)
+        assert (await keys.find(secret), key.expired) == (key, False)
+        past = datetime.now(UTC) - timedelta(seconds=1)
+        await database.run(lambda connection: connection.execute(update(table).values(expires_at=past)))
+        found = await keys.find(secret)
+        assert found is not None
+        assert found.expired
+
+    tale(story)
+
+
+def test_a_rotated_key_has_two_secrets_for_a_while(tale: Tell) -> None:
+    async def story(keys: Keys, database: Database) -> None:
+        key, first = await keys.create("Course", ["chat", "ingest"], "light", 7)
+        rotated, second = await keys.rotate(key.key_id, overlap_hours=2)
+        assert (rotated.key_id, rotated.scopes, rotated.book_id) == (key.key_id, key.scopes, key.book_id)
+        assert [one and one.key_id for one in (await keys.find(first), await keys.find(second))] == [key.key_id, key.key_id]
+        _, third = await keys.rotate(key.key_id, overlap_hours=0)
+        assert [one is not None for one in [await keys.find(secret) for secret in (first, second, third)]] == [False, False, True]
+        assert third not in str(await database.run(lambda connection: connection.execute(select(table)).all()))
+        await keys.revoke(key.key_id)
+        assert await keys.find(third) is None
+        with pytest.raises(NotFound, match="that is not revoked"):
+            await keys.rotate(key.key_id)
+        with pytest.raises(InvalidInput, match="0 to 2,160 hours, not -1"):
+            await keys.rotate(key.key_id, overlap_hours=-1)
+
+    tale(story)
+
+
+def test_daily_limits_are_counted_for_all_processes(tale: Tell) -> None:
+    async def story(keys: Keys, database: Database) -> None:
+        limits = KeyLimits(requests_per_day=3, tokens_per_day=100, streams_at_once=1)
+        key, _ = await keys.create("Course", limits=limits)
+        one, other = Quotas(database), Quotas(database)
+        for quotas in (one, other, one):
+            await quotas.count_request(key)
+        with pytest.raises(TooManyRequests, match=r"3 requests a day and has made them\. It may go on at 00:00 UTC") as told:
+            await other.count_request(key)
+        assert 0 < told.value.retry_after_seconds <= 86_400
+        await one.check_tokens(key)
+        await one.spend(f"{key.key_id}:a-reader", 99)
+        await other.check_tokens(key)
+        await other.spend(key.key_id, 30)
+        with pytest.raises(TooManyRequests, match="100 tokens of the model a day"):
+            await one.check_tokens(key)
+        assert await other.today(key.key_id) == DailyUsage(requests=4, tokens=129)
+        give_back = one.take_slot(key)
+        with pytest.raises(TooManyRequests, match="1 answers under way"):
+            one.take_slot(key)
+        give_back()
+        one.take_slot(key)()
+        free, _ = await keys.create("Without limits")
+        await one.count_request(free)
+        assert await one.today(free.key_id) == DailyUsage()
+
+    tale(story)
+
+
+@pytest.mark.parametrize(
+    "given", [{"days": 0}, {"days": 3651}, {"requests_per_day": 0}, {"tokens_per_day": -1}, {"streams_at_once": 0}]
+)
+def test_limits_that_make_no_sense(given: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match="1 to"):
+        KeyLimits(**given)
+
+
+def test_what_is_done_with_keys_is_in_the_audit_log_without_a_secret(tale: Tell) -> None:
+    async def story(keys: Keys, database: Database) -> None:
+        key, first = await keys.create("Course", ["chat"], "light")
+        _, second = await keys.rotate(key.key_id)
+        ACTOR.set("key 0123")
+        await keys.revoke(key.key_id)
+        await keys.revoke(key.key_id)
+        entries = await AuditLog(database).list()
+        assert [(one.actor, one.action, one.subject) for one in entries] == [
+            ("key 0123", "key revoked", key.key_id),
+            ("command line", "key rotated", key.key_id),
+            ("command line", "key created", key.key_id),
+        ]
+        assert entries[2].details == {"name": "Course", "scopes": ["chat"], "book_id": "light"}
+        assert not any(secret.rpartition("_")[2] in str(entries) for secret in (first, second))
+        assert await AuditLog(database).list(before=entries[1].entry_id) == entries[2:]
+
+    tale(story)

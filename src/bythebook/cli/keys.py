@@ -11,8 +11,10 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database,
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.web.keys import Key
+    from bythebook.web.quotas import DailyUsage
 
-app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
+app = typer.Typer(help="Create, list, rotate and revoke API keys.", no_args_is_help=True)
+KeyId = Annotated[str, typer.Argument(help="The key's id, as shown by 'keys list'.", show_default=False)]
 
 
 @app.command("create")
@@ -28,22 +30,99 @@ def create(
         str | None, typer.Option("--book", "-b", help="Only for this book. Default: all books.", show_default=False)
     ] = None,
     requests_per_minute: Annotated[int, typer.Option(help="How many requests it may make a minute.")] = 100,
+    requests_per_day: Annotated[int | None, typer.Option(help="How many requests it may make a day.", show_default=False)] = None,
+    tokens_per_day: Annotated[
+        int | None, typer.Option(help="How many tokens of a model its answers may take a day.", show_default=False)
+    ] = None,
+    streams_at_once: Annotated[
+        int | None, typer.Option(help="How many answers it may have under way at once, in each process.", show_default=False)
+    ] = None,
+    days: Annotated[int | None, typer.Option(help="It expires after so many days. Default: never.", show_default=False)] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Create a key. It is shown once: only its hash is stored."""
 
     async def work(database: Database) -> tuple[Key, str]:
-        from bythebook.web.keys import Keys
+        from bythebook.web.keys import KeyLimits, Keys
 
-        return await Keys(database).create(name, scope or ["chat"], book, requests_per_minute)
+        limits = KeyLimits(
+            days=days, requests_per_day=requests_per_day, tokens_per_day=tokens_per_day, streams_at_once=streams_at_once
+        )
+        return await Keys(database).create(name, scope or ["chat"], book, requests_per_minute, limits)
 
     key, secret = run_with_database(work, data_dir=data_dir)
     if json:
         typer.echo(to_json({**fields_of(key), "secret": secret}))
         return
-    pace = f"{key.requests_per_minute:,} requests a minute"
-    typer.echo(f"Key {key.key_id} for {key.name}: {', '.join(key.scopes)}; {key.book_id or 'any book'}; {pace}.")
+    typer.echo(
+        f"Key {key.key_id} for {key.name}: {', '.join(key.scopes)}; {key.book_id or 'any book'}; {'; '.join(_limits(key))}."
+    )
+    _show(secret)
+
+
+@app.command("rotate")
+def rotate(
+    key_id: KeyId,
+    overlap_hours: Annotated[int, typer.Option(help="How long the old secret stays good beside the new one.")] = 24,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Give a key another secret. Its threads, scopes and limits stay."""
+
+    async def work(database: Database) -> tuple[Key, str]:
+        from bythebook.web.keys import Keys
+
+        return await Keys(database).rotate(key_id, overlap_hours=overlap_hours)
+
+    key, secret = run_with_database(work, data_dir=data_dir)
+    if json:
+        typer.echo(to_json({**fields_of(key), "secret": secret}))
+        return
+    from bythebook.cli.output.tables import when
+
+    typer.echo(f"Key {key.key_id} for {key.name} has another secret. The one before is good until {when(key.previous_until)}.")
+    _show(secret)
+
+
+@app.command("show")
+def show(key_id: KeyId, json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Show a key: its limits, and what it used today."""
+
+    async def work(database: Database) -> tuple[Key, DailyUsage]:
+        from bythebook.web.keys import Keys
+        from bythebook.web.quotas import Quotas
+
+        return await Keys(database).get(key_id), await Quotas(database).today(key_id)
+
+    key, used = run_with_database(work, data_dir=data_dir)
+    if json:
+        typer.echo(to_json({**fields_of(key), "used_today": fields_of(used)}))
+        return
+    from bythebook.cli.output.tables import when
+
+    typer.echo(
+        f"Key {key.key_id} for {key.name}: {', '.join(key.scopes)}; {key.book_id or 'any book'}; {'; '.join(_limits(key))}."
+    )
+    typer.echo(f"Made {when(key.created_at)}, last used {when(key.last_used_at)}.")
+    if key.revoked_at:
+        typer.echo(f"Revoked {when(key.revoked_at)}.")
+    if key.previous_until:
+        typer.echo(f"Rotated; the secret before is good until {when(key.previous_until)}.")
+    requests = f"{used.requests:,} requests and " if key.requests_per_day else ""
+    typer.echo(f"Used today (UTC): {requests}{used.tokens:,} tokens.")
+
+
+def _limits(key: Key) -> list[str]:
+    """The key's limits, in words."""
+    from bythebook.cli.output.tables import when
+
+    limits = {"requests a day": key.requests_per_day, "tokens a day": key.tokens_per_day, "answers at once": key.streams_at_once}
+    told = [f"{number:,} {words}" for words, number in {"requests a minute": key.requests_per_minute, **limits}.items() if number]
+    return [*told, f"until {when(key.expires_at)}"] if key.expires_at else told
+
+
+def _show(secret: str) -> None:
     typer.echo(f"\n  {secret}\n")
     typer.echo("Copy it now: it is not shown again. A client sends it as 'Authorization: Bearer SECRET'.")
 
@@ -72,7 +151,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
             "There is no key yet, so the service answers this machine only. Create one with 'bythebook keys create NAME'."
         )
         return
-    table = plain_table("key", "name", "scopes", "book", "a minute", "made", "last used", whole="key")
+    table = plain_table("key", "name", "scopes", "book", "a minute", "made", "last used", "expires", whole="key")
     for key in keys:
         used = "revoked " + when(key.revoked_at) if key.revoked_at else when(key.last_used_at)
         scopes = ", ".join(key.scopes)
@@ -84,6 +163,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
             f"{key.requests_per_minute:,}",
             when(key.created_at),
             used,
+            when(key.expires_at),
         )
     console.print()
     console.print(table)
@@ -91,7 +171,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
 
 @app.command("revoke")
 def revoke(
-    key_id: Annotated[str, typer.Argument(help="The key's id, as shown by 'keys list'.", show_default=False)],
+    key_id: KeyId,
     data_dir: DataDir = None,
 ) -> None:
     """Revoke a key. Its next request is refused; its threads are kept."""

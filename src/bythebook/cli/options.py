@@ -160,7 +160,15 @@ def reader_filters(
 
 def to_json(value: object) -> str:
     """JSON for a program; the few control characters that JSON leaves as they are are written as escapes too."""
-    written = json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
+    return _escaped(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+
+
+def to_line(value: object) -> str:
+    """The same, on one line."""
+    return _escaped(json.dumps(value, default=_plain, ensure_ascii=False))
+
+
+def _escaped(written: str) -> str:
     return CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", written)
 
 

@@ -93,6 +93,7 @@ async def _check(resources: Resources, listening: socket) -> bool:
     keys, first = Keys(resources.database), resources.settings.first_key
     if first:
         await keys.adopt(first.value)
+    await _record_settings(resources)
     keyless = not await keys.any()
     if keyless and not is_loopback(listening):
         raise InvalidSettings(
@@ -100,6 +101,17 @@ async def _check(resources: Resources, listening: socket) -> bool:
             "'bythebook keys create NAME' or by BYTHEBOOK_FIRST_KEY, or leave --host at 127.0.0.1."
         )
     return keyless
+
+
+async def _record_settings(resources: Resources) -> None:
+    """Where they are not what they were at the last start. Of a secret only that it is set."""
+    from bythebook.database.audit import AuditLog, act
+    from bythebook.settings import described
+
+    log, now = AuditLog(resources.database), described(resources.settings)
+    last = await log.list(action="settings changed", limit=1)
+    if not last or last[0].details != now:
+        await log.write(act("settings changed", "serve", **now))
 
 
 def _announce(listening: socket, *, keyless: bool) -> None:

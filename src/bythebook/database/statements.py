@@ -22,9 +22,9 @@ def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]],
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes), list(rows))
 
 
-def insert_absent(connection: Connection, table: Table, row: dict[str, Any], *, key: str) -> bool:
-    """Inserts a row. Returns False if there is a row with this key already, which stays unchanged."""
-    return connection.execute(_insert_absent(connection.dialect.name, table, key), row).first() is not None
+def insert_absent(connection: Connection, table: Table, row: dict[str, Any], *, keys: tuple[str, ...]) -> bool:
+    """Inserts a row. Returns False if there is a row with these keys already, which stays unchanged."""
+    return connection.execute(_insert_absent(connection.dialect.name, table, keys), row).first() is not None
 
 
 def slices(keys: Sequence[str]) -> list[Sequence[str]]:
@@ -40,9 +40,9 @@ def now(connection: Connection) -> datetime:
 
 
 @cache
-def _insert_absent(dialect: str, table: Table, key: str) -> Any:
+def _insert_absent(dialect: str, table: Table, keys: tuple[str, ...]) -> Any:
     """Built once, because building a statement takes longer than running it."""
-    return _insert(dialect, table).on_conflict_do_nothing(index_elements=[key]).returning(table.c[key])
+    return _insert(dialect, table).on_conflict_do_nothing(index_elements=keys).returning(table.c[keys[0]])
 
 
 def _insert(dialect: str, table: Table) -> Any:

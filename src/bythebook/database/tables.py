@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     DateTime,
@@ -193,6 +194,36 @@ keys = Table(
     Column("created_at", Moment, nullable=False),
     Column("last_used_at", Moment),
     Column("revoked_at", Moment),
+    Column("expires_at", Moment),
+    Column("previous_hash", String(64)),  # of the secret before the last rotation, which is good until then
+    Column("previous_until", Moment),
+    Column("requests_per_day", Integer),
+    Column("tokens_per_day", Integer),
+    Column("streams_at_once", Integer),
+    Index("keys_by_previous_hash", "previous_hash"),
+)
+
+# What a key used on a day (UTC).
+key_usage = Table(
+    "key_usage",
+    metadata,
+    Column("key_id", String(32), primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("requests", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+)
+
+# Who did what.
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("entry_id", Integer, primary_key=True),
+    Column("at", Moment, nullable=False),
+    Column("actor", Words(64), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("subject", Words(200), nullable=False),
+    Column("details", JSON, nullable=False),
+    Index("audit_log_in_time", "at"),
 )
 
 # Document D's IngestionJob, and the lease of the worker that runs it. `host`: the only machine that has its folder.

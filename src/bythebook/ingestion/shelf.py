@@ -9,8 +9,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from sqlalchemy import Connection
+
 from bythebook.books.chunker import embedded_text
 from bythebook.books.model import BOOK_ID, Chunk, chunk_id, parent_id
+from bythebook.database.audit import act
 from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
 from bythebook.database.engine import Database
 from bythebook.embedding.cache import EmbeddingCache, cache_key
@@ -58,15 +61,22 @@ class Shelf:
     async def remove(self, book_id: str) -> BookHoldings:
         """For good: its chunks, its fit, its embeddings, its threads and its jobs."""
         held = await self.holdings(book_id)
+        told = act("book removed", book_id, title=held.title, threads=held.threads, keys=held.keys)
+
+        def remove(connection: Connection) -> None:
+            delete_rows(connection, book_id)
+            told.write(connection)
+
         await self._forget_embeddings(await self.state(book_id))
         async with self.records.catalog_lock():
             await self._clear(book_id)
-            await self.database.run(lambda connection: delete_rows(connection, book_id))
+            await self.database.run(remove)
         return held
 
     async def rename(self, old: str, new: str) -> IngestionState:
         """Chunk ids are made from the book's id, so every chunk gets another; nothing is embedded again."""
         state = await self._renamable(old, new)
+        told = act("book renamed", old, new_id=new)
         async with self.records.catalog_lock():
             collection = state.collection_name
             ids = await self._copy(state, new)
@@ -75,7 +85,12 @@ class Shelf:
             fit = manifest.calibration.get(old)
             serving = manifest.serving(renamed).without(old)
             await self.index.save_manifest(collection, serving.fitted(new, fit) if fit else serving)
-            await self.database.run(lambda connection: rename_rows(connection, old, new, ids))
+
+            def change(connection: Connection) -> None:
+                rename_rows(connection, old, new, ids)
+                told.write(connection)
+
+            await self.database.run(change)
             await self._clear(old)
         return renamed
 

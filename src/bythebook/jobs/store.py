@@ -9,12 +9,14 @@ from __future__ import annotations
 import builtins
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Text, and_, cast, func, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from bythebook.database.audit import Act, act
 from bythebook.database.engine import Database
 from bythebook.database.statements import now as time_of
 from bythebook.database.tables import jobs
@@ -50,15 +52,17 @@ class Jobs:
 
     async def queue(self, order: Order) -> Job:
         """A queued job that would do the same is the same job."""
+        told = act("job ordered", order.book_id, mode=order.mode)
 
         def queue(connection: Connection, now: datetime) -> Job:
             same = _first(connection, _same(order), jobs.c.status == "queued")
-            return same or _insert(connection, new_row(order, now))
+            return same or _insert(connection, new_row(order, now), told)
 
         return await self._alone(order.book_id, queue)
 
     async def start(self, order: Order, owner: str) -> Job | None:
         """Begin at once, going on with what a dead worker left of the same. None while another job of the book runs."""
+        told = act("job ordered", order.book_id, mode=order.mode)
 
         def start(connection: Connection, now: datetime) -> Job | None:
             running = _first(connection, jobs.c.book_id == order.book_id, jobs.c.status == "running")
@@ -69,7 +73,7 @@ class Jobs:
             if running:
                 _end(connection, running, now, error_message=INTERRUPTED.format(job_id=running.job_id))
             queued = _first(connection, _same(order), jobs.c.status == "queued")
-            job = queued or _insert(connection, new_row(order, now))
+            job = queued or _insert(connection, new_row(order, now), told)
             return _lease(connection, jobs.c.job_id == job.job_id, owner, now)
 
         return await self._alone(order.book_id, start)
@@ -128,10 +132,14 @@ class Jobs:
     async def cancel(self, job_id: int) -> Job:
         """A queued job ends now; a running one when its worker next renews; one that has ended stays as it is."""
 
+        told = act("job cancelled", job_id)
+
         def cancel(connection: Connection, now: datetime) -> Job:
             asked = update(jobs).where(jobs.c.job_id == job_id, jobs.c.status.in_(("queued", "running")))
-            connection.execute(asked.values(cancel_requested=True))
+            changed = connection.execute(asked.values(cancel_requested=True)).rowcount
             job = _get(connection, job_id)
+            if changed:
+                replace(told, subject=job.book_id, details={"job_id": job_id}).write(connection)
             if job.status == "queued" or (job.status == "running" and _lapsed_at(job, now)):
                 _end_cancelled(connection, job, now)
             return _get(connection, job_id)
@@ -242,8 +250,10 @@ def _lease(connection: Connection, which: ColumnElement[bool], owner: str, now: 
     return job_of(row) if row else None
 
 
-def _insert(connection: Connection, row: dict[str, Any]) -> Job:
-    return job_of(connection.execute(insert(jobs).values(**row).returning(jobs)).one())
+def _insert(connection: Connection, row: dict[str, Any], told: Act) -> Job:
+    job = job_of(connection.execute(insert(jobs).values(**row).returning(jobs)).one())
+    replace(told, details={**told.details, "job_id": job.job_id}).write(connection)
+    return job
 
 
 def _first(connection: Connection, *conditions: ColumnElement[bool]) -> Job | None:

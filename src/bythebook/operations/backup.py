@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bythebook import __version__
+from bythebook.database.audit import AuditLog, act
 from bythebook.database.engine import SCHEMA
 from bythebook.errors import InvalidInput, InvalidSettings, StorageFailure, Unavailable
 from bythebook.index.manifest import served_books
@@ -78,12 +79,14 @@ async def back_up(resources: Resources, *, file: Path) -> BackupReport:
             if resources.database.file:
                 await resources.database.copy_to(writer.database)
             counts = {"books": len(served_books(await resources.index.collections()))}
-            return await asyncio.to_thread(writer.write, index, counts)
+            report = await asyncio.to_thread(writer.write, index, counts)
     except asyncio.CancelledError:
         writer.stopped.set()  # the thread removes what it wrote
         raise
     finally:
         writer.database.unlink(missing_ok=True)
+    await AuditLog(resources.database).write(act("backup made", file.name, bytes=report.bytes))
+    return report
 
 
 class _Writer:

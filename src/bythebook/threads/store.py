@@ -25,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from bythebook.database.audit import Act, act
 from bythebook.database.engine import Database
 from bythebook.database.statements import now
 from bythebook.database.tables import cited, messages, threads, turns
@@ -80,7 +81,7 @@ class Threads:
 
     async def delete(self, thread_id: str, key_id: str | None) -> None:
         """Deletes a thread for good. A turn that is running in it is not stored."""
-        await self._change(thread_id, delete(threads).where(_own(thread_id, key_id)))
+        await self._change(thread_id, delete(threads).where(_own(thread_id, key_id)), act("thread deleted", thread_id))
 
     async def messages(self, thread_id: str, *, archived: bool = False, turn: int | None = None) -> tuple[Message, ...]:
         """Returns the transcript in order, with `archived` from its very beginning; or what of it belongs to one turn."""
@@ -150,8 +151,14 @@ class Threads:
         await self._database.run(lambda connection: store(connection, lease, turn))
         return lease.turn_count + 1
 
-    async def _change(self, thread_id: str, statement: Update | Delete) -> None:
-        if not await self._database.run(lambda connection: connection.execute(statement).rowcount):
+    async def _change(self, thread_id: str, statement: Update | Delete, told: Act | None = None) -> None:
+        def change(connection: Connection) -> int:
+            changed = connection.execute(statement).rowcount
+            if changed and told:
+                told.write(connection)
+            return changed
+
+        if not await self._database.run(change):
             raise no_thread(thread_id)
 
 

@@ -74,7 +74,7 @@ def take(
         return Lease(thread_id=thread_id, token=token, turn_count=taken.turn_count, history=said, said=taken.said)
     row: dict[str, Any] = {"thread_id": thread_id, "book_id": book_id, "key_id": key_id, "metadata": {}, "turn_count": 0}
     row |= {"turn_token": token, "turn_expires_at": moment + lasts, "created_at": moment, "updated_at": moment}
-    if insert_absent(connection, threads, row, key="thread_id"):
+    if insert_absent(connection, threads, row, keys=("thread_id",)):
         return Lease(thread_id=thread_id, token=token)
     if connection.execute(THERE_AS_OWN, own).first() is None:
         raise no_thread(thread_id)

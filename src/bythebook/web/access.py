@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from bythebook.database.audit import ACTOR
 from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
 from bythebook.operations.book_choice import choose_among
@@ -42,6 +43,7 @@ class Principal:
     key_id: str | None
     scopes: frozenset[str]
     book_id: str | None = None
+    key: Key | None = None
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or "admin" in self.scopes or (scope == "chat" and "public" in self.scopes)
@@ -81,8 +83,11 @@ async def principal(request: Request, current: Current, credentials: Credentials
     key = await current.keys.find(credentials.credentials) if credentials else None
     if key is None and not await doorkeeper.needs_key():  # some clients send a key whether there is any or not
         _check_nearness(request, current)
+        ACTOR.set("this machine")
         return Principal(key_id=None, scopes=frozenset({"admin"}))
     notes["trusted"] = False
+    if key is not None and key.expired:
+        raise KeyRequired(f"The key {key.key_id} expired on {key.expires_at:%Y-%m-%d}. Make another: bythebook keys create")
     if key is None:
         raise KeyRequired("A valid key is needed: send it as 'Authorization: Bearer KEY'. Make one: bythebook keys create")
     notes["key_id"], notes["trusted"] = key.key_id, "admin" in key.scopes
@@ -90,8 +95,10 @@ async def principal(request: Request, current: Current, credentials: Credentials
     if key.public:
         await _count(key.key_id, READERS_AT_ONCE * key.requests_per_minute, current)
     notes["headers"] = {**told, **await _count(owner, key.requests_per_minute, current, notes)}
+    await current.quotas.count_request(key)
     await current.keys.touch(key.key_id)
-    return Principal(key_id=owner, scopes=frozenset(key.scopes), book_id=key.book_id)
+    ACTOR.set(f"key {key.key_id}")
+    return Principal(key_id=owner, scopes=frozenset(key.scopes), book_id=key.book_id, key=key)
 
 
 async def _count(owner: str, per_minute: int, current: State, notes: dict[str, Any] | None = None) -> dict[str, str]:
@@ -124,6 +131,17 @@ def needs(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:
 
 reader, author, administrator = needs("chat"), needs("ingest"), needs("admin")
 Reader = Annotated[Principal, Depends(reader)]
+
+
+async def asker(who: Reader, request: Request, current: Current) -> Principal:
+    """A reader who is about to be answered: within the tokens of the day and the answers at once that the key may have."""
+    if who.key:
+        await current.quotas.check_tokens(who.key)
+        request.scope["state"]["at_end"] = current.quotas.take_slot(who.key)
+    return who
+
+
+Asker = Annotated[Principal, Depends(asker)]
 Author = Annotated[Principal, Depends(author)]
 Administrator = Annotated[Principal, Depends(administrator)]
 

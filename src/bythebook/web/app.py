@@ -23,8 +23,9 @@ from bythebook.web.keys import Keys
 from bythebook.web.metrics import Metrics
 from bythebook.web.middleware.body import WholeBody
 from bythebook.web.middleware.observer import Observer
+from bythebook.web.quotas import Quotas
 from bythebook.web.rate_limit import RateLimiter
-from bythebook.web.routes import books, chat, completions, gaps, jobs, local, operations, page, search, threads, webhooks
+from bythebook.web.routes import audit, books, chat, completions, gaps, jobs, local, operations, page, search, threads, webhooks
 from bythebook.web.state import State
 from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
@@ -79,7 +80,7 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
     app.add_exception_handler(HTTPException, problems.on_http_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(Exception, problems.on_failure)
-    for routes in (chat, completions, threads, search, books, gaps, jobs, webhooks, operations, local, page):
+    for routes in (chat, completions, threads, search, books, gaps, jobs, webhooks, operations, audit, local, page):
         app.include_router(routes.router)
     return app
 
@@ -105,6 +106,7 @@ async def _opened(
             threads=resources.threads,
             keys=keys,
             limiter=limiter,
+            quotas=Quotas(resources.database),
             metrics=app.metrics,
             settings=resources.settings,
             loopback=loopback,

@@ -1,4 +1,4 @@
-"""API keys: 256 random bits, shown once and kept only as a hash; each with its scopes, its book and its pace."""
+"""API keys: 256 random bits, shown once and kept only as a hash; each with its scopes, its book, its pace and its limits."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import hmac
 import secrets
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from bythebook.database.audit import act
 from bythebook.database.engine import Database
 from bythebook.database.tables import keys
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
@@ -25,6 +26,10 @@ PREFIX = "btb"
 REQUESTS_PER_MINUTE = 100
 MOST_REQUESTS_PER_MINUTE = 1_000_000
 MAX_NAME = 100
+MOST_DAYS = 3650
+MOST_A_DAY = 1_000_000_000
+OVERLAP_HOURS = 24
+MOST_OVERLAP_HOURS = 24 * 90
 TOUCH_SECONDS = 60.0
 """`last_used_at` is as coarse as this, so that a busy key does not write at every request."""
 
@@ -42,10 +47,42 @@ class Key:
     created_at: datetime
     last_used_at: datetime | None = None
     revoked_at: datetime | None = None
+    expires_at: datetime | None = None
+    previous_until: datetime | None = None
+    """Until when the secret before the last rotation is good."""
+    requests_per_day: int | None = None
+    tokens_per_day: int | None = None
+    streams_at_once: int | None = None
 
     @property
     def public(self) -> bool:
         return "public" in self.scopes
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLimits:
+    """How long and how much, where not for ever and as much as its pace allows."""
+
+    days: int | None = None
+    requests_per_day: int | None = None
+    tokens_per_day: int | None = None
+    streams_at_once: int | None = None
+
+    def __post_init__(self) -> None:
+        told = {"days": "A key lasts", "requests_per_day": "A key's requests a day are"}
+        told |= {"tokens_per_day": "A key's tokens a day are", "streams_at_once": "A key's answers at once are"}
+        for name, sentence in told.items():
+            value, most = getattr(self, name), MOST_DAYS if name == "days" else MOST_A_DAY
+            if value is not None and not 1 <= value <= most:
+                unit = " days" if name == "days" else ""
+                raise InvalidInput(f"{sentence} 1 to {most:,}{unit}, not {value:,}.")
+
+
+NO_LIMITS = KeyLimits()
 
 
 class Keys:
@@ -59,28 +96,59 @@ class Keys:
         scopes: Collection[str] = ("chat",),
         book_id: str | None = None,
         requests_per_minute: int = REQUESTS_PER_MINUTE,
+        limits: KeyLimits = NO_LIMITS,
     ) -> tuple[Key, str]:
         """The key and its secret, which nobody can be told a second time."""
+        now = datetime.now(UTC)
         key = Key(
             key_id=secrets.token_hex(6),
             name=_checked_name(name),
             scopes=_checked_scopes(scopes),
             book_id=book_id,
             requests_per_minute=_checked_pace(requests_per_minute),
-            created_at=datetime.now(UTC),
+            created_at=now,
+            expires_at=now + timedelta(days=limits.days) if limits.days else None,
+            requests_per_day=limits.requests_per_day,
+            tokens_per_day=limits.tokens_per_day,
+            streams_at_once=limits.streams_at_once,
         )
-        secret = f"{PREFIX}_{key.key_id}_{secrets.token_urlsafe(32)}"
-        row = {
-            "key_id": key.key_id,
-            "secret_hash": _hash(secret),
-            "name": key.name,
-            "scopes": list(key.scopes),
-            "book_id": key.book_id,
-            "requests_per_minute": key.requests_per_minute,
-            "created_at": key.created_at,
-        }
-        await self._database.run(lambda connection: connection.execute(insert(keys).values(row)))
+        secret = _new_secret(key.key_id)
+        row = {**asdict(key), "scopes": list(key.scopes), "secret_hash": _hash(secret)}
+        told = act("key created", key.key_id, name=key.name, scopes=list(key.scopes), book_id=key.book_id)
+
+        def create(connection: Connection) -> None:
+            connection.execute(insert(keys).values(row))
+            told.write(connection)
+
+        await self._database.run(create)
         return key, secret
+
+    async def rotate(self, key_id: str, *, overlap_hours: int = OVERLAP_HOURS) -> tuple[Key, str]:
+        """Another secret for the same key, so that its threads stay its own. The present one is good for some time more; one that
+        was good since an earlier rotation is not."""
+        if not 0 <= overlap_hours <= MOST_OVERLAP_HOURS:
+            raise InvalidInput(f"The old secret can stay good for 0 to {MOST_OVERLAP_HOURS:,} hours, not {overlap_hours:,}.")
+        secret, until = _new_secret(key_id), datetime.now(UTC) + timedelta(hours=overlap_hours)
+        unrevoked = (keys.c.key_id == key_id) & keys.c.revoked_at.is_(None)
+        told = act("key rotated", key_id, previous_until=until.isoformat(timespec="seconds"))
+
+        def rotate(connection: Connection) -> Row[Any] | None:
+            change = update(keys).where(unrevoked).values(previous_hash=keys.c.secret_hash, previous_until=until)
+            if not connection.execute(change.values(secret_hash=_hash(secret))).rowcount:
+                return None
+            told.write(connection)
+            return connection.execute(select(keys).where(keys.c.key_id == key_id)).first()
+
+        row = await self._database.run(rotate)
+        if row is None:
+            raise NotFound(f"There is no key '{key_id}' that is not revoked. 'bythebook keys list' lists those there are.")
+        return _key(row), secret
+
+    async def get(self, key_id: str) -> Key:
+        row = await self._database.run(lambda connection: connection.execute(select(keys).where(keys.c.key_id == key_id)).first())
+        if row is None:
+            raise _no_key(key_id)
+        return _key(row)
 
     async def adopt(self, secret: str) -> bool:
         """The first key, with a secret that whoever runs the service has chosen: an admin's. Nothing where there was ever a key.
@@ -95,8 +163,14 @@ class Keys:
             "requests_per_minute": REQUESTS_PER_MINUTE,
             "created_at": datetime.now(UTC),
         }
+        told = act("key created", row["key_id"], name=row["name"], scopes=row["scopes"])
+
+        def create(connection: Connection) -> None:
+            connection.execute(insert(keys).values(row))
+            told.write(connection)
+
         try:
-            await self._database.run(lambda connection: connection.execute(insert(keys).values(row)))
+            await self._database.run(create)
         except StorageFailure as failure:
             if isinstance(failure.__cause__, IntegrityError):  # another process was first
                 return False
@@ -112,24 +186,28 @@ class Keys:
         """From the next request on. A key that was revoked before stays so."""
         unrevoked = (keys.c.key_id == key_id) & keys.c.revoked_at.is_(None)
 
+        told = act("key revoked", key_id)
+
         def take_back(connection: Connection) -> Row[Any] | None:
-            connection.execute(update(keys).where(unrevoked).values(revoked_at=datetime.now(UTC)))
+            if connection.execute(update(keys).where(unrevoked).values(revoked_at=datetime.now(UTC))).rowcount:
+                told.write(connection)
             return connection.execute(select(keys).where(keys.c.key_id == key_id)).first()
 
         row = await self._database.run(take_back)
         if row is None:
-            raise NotFound(f"There is no key '{key_id}'. 'bythebook keys list' lists those there are.")
+            raise _no_key(key_id)
         return _key(row)
 
     async def find(self, secret: str) -> Key | None:
         """The key this is the secret of, unless it was revoked. What a look-up by hash takes tells nothing of any secret."""
         wanted = _hash(secret)
-        row = await self._database.run(
-            lambda connection: connection.execute(select(keys).where(keys.c.secret_hash == wanted)).first()
-        )
-        if row is None or not hmac.compare_digest(row.secret_hash, wanted) or row.revoked_at is not None:
+        either = select(keys).where((keys.c.secret_hash == wanted) | (keys.c.previous_hash == wanted))
+        row = await self._database.run(lambda connection: connection.execute(either).first())
+        if row is None or row.revoked_at is not None:
             return None
-        return _key(row)
+        if hmac.compare_digest(row.secret_hash, wanted):
+            return _key(row)
+        return _key(row) if row.previous_until > datetime.now(UTC) else None
 
     async def any(self) -> bool:
         """Whether a key was ever made. Revoking the last one does not open the door."""
@@ -143,6 +221,14 @@ class Keys:
         self._touched[key_id] = now
         used = update(keys).where(keys.c.key_id == key_id).values(last_used_at=datetime.now(UTC))
         await self._database.run(lambda connection: connection.execute(used))
+
+
+def _new_secret(key_id: str) -> str:
+    return f"{PREFIX}_{key_id}_{secrets.token_urlsafe(32)}"
+
+
+def _no_key(key_id: str) -> NotFound:
+    return NotFound(f"There is no key '{key_id}'. 'bythebook keys list' lists those there are.")
 
 
 def _hash(secret: str) -> str:
@@ -159,6 +245,11 @@ def _key(row: Row[Any]) -> Key:
         created_at=row.created_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
+        expires_at=row.expires_at,
+        previous_until=row.previous_until,
+        requests_per_day=row.requests_per_day,
+        tokens_per_day=row.tokens_per_day,
+        streams_at_once=row.streams_at_once,
     )
 
 

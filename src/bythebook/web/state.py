@@ -14,6 +14,7 @@ from bythebook.threads.conversation import Conversation
 from bythebook.threads.store import Threads
 from bythebook.web.keys import Keys
 from bythebook.web.metrics import Metrics
+from bythebook.web.quotas import Quotas
 from bythebook.web.rate_limit import RateLimiter
 from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
@@ -30,6 +31,7 @@ class State:
     threads: Threads
     keys: Keys
     limiter: RateLimiter
+    quotas: Quotas
     metrics: Metrics
     settings: Settings
     loopback: bool

@@ -61,6 +61,8 @@ class Observer:
                 await self._app(scope, receive, seen.send)
         finally:
             self._now -= 1
+            if at_end := scope["state"].get("at_end"):
+                at_end()
             seconds = time.perf_counter() - began
             route = getattr(scope.get("route"), "path", UNMATCHED)
             self._metrics.ended(method, route, seen.status, seconds)

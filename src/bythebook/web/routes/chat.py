@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request, Response
 from bythebook.answering.answer import Answer, Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
-from bythebook.web.access import Principal, Reader, choose_book
+from bythebook.web.access import Asker, Principal, choose_book
 from bythebook.web.logs import log
 from bythebook.web.problems import ERRORS
+from bythebook.web.quotas import turn_ended
 from bythebook.web.requests import ChatRequest
 from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
@@ -41,7 +42,7 @@ EVENTS = (
     responses={200: {"description": "The answer or refusal.", "content": STREAM}, **ERRORS},
     summary="Ask, and get the whole answer or refusal",
 )
-async def run(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
+async def run(body: ChatRequest, request: Request, who: Asker, current: Current) -> Response:
     turn = await _turn(body, who, current)
     try:
         if body.stream:
@@ -58,7 +59,7 @@ async def run(body: ChatRequest, request: Request, who: Reader, current: Current
     responses={200: {"description": EVENTS, "content": STREAM}, **ERRORS},
     summary="Ask, and get the answer sentence by sentence",
 )
-async def stream(body: ChatRequest, request: Request, who: Reader, current: Current) -> Response:
+async def stream(body: ChatRequest, request: Request, who: Asker, current: Current) -> Response:
     try:
         return await begin(request.receive, (await _turn(body, who, current)).stream())
     except ReaderGone:
@@ -130,7 +131,7 @@ class ChatTurn:
                 return event_of(name, await self._response(event.answer, opened), opened, number, held=True)
 
     async def _response(self, answer: Answer, opened: Opened) -> ChatResponse:
-        self._current.metrics.turn(answer)
+        await turn_ended(self._current, self._asked.key_id, answer)
         texts = {result.id: result.preface + result.text for result in self._found}
         html = rendered(answer.sentences) if self._render else None
         return chat_response(answer, opened, texts, whole=self._whole, html=html)

@@ -17,7 +17,7 @@ from bythebook.index.manifest import served_books
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.query import Scope
 from bythebook.threads.conversation import Asked, Opened
-from bythebook.web.access import Principal, Reader
+from bythebook.web.access import Asker, Principal, Reader
 from bythebook.web.completions.request import CompletionRequest
 from bythebook.web.completions.response import (
     Completion,
@@ -31,6 +31,7 @@ from bythebook.web.completions.response import (
 )
 from bythebook.web.logs import log
 from bythebook.web.problems import COMPLETION_ERRORS, NoSuchModel
+from bythebook.web.quotas import turn_ended
 from bythebook.web.responses import json_response
 from bythebook.web.state import Current, State
 from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
@@ -55,7 +56,7 @@ async def read_model(model: str, who: Reader, current: Current) -> Response:
     responses={200: {"description": "The answer or refusal.", "content": STREAM}},
     summary="Ask as one asks a model of OpenAI",
 )
-async def complete(body: CompletionRequest, request: Request, who: Reader, current: Current) -> Response:
+async def complete(body: CompletionRequest, request: Request, who: Asker, current: Current) -> Response:
     state = await _book(body.model, who, current)
     body.check()
     counts = bool(body.stream_options and body.stream_options.include_usage)
@@ -104,7 +105,7 @@ async def _whole(current: State, asked: Asked, link: LinkOf) -> Completion:
                 case Opened():
                     opened = event
                 case Answered() | Refused() if opened:
-                    current.metrics.turn(event.answer)
+                    await turn_ended(current, asked.key_id, event.answer)
                     return completion(event.answer, id=_id(opened), thread_id=opened.thread_id, link=link)
     raise AssertionError("a turn ends with an answer or a refusal")
 
@@ -123,7 +124,7 @@ async def _stream(current: State, asked: Asked, link: LinkOf, include_usage: boo
                 case Sentence() if deltas:
                     yield deltas.sentence(event)
                 case Answered() | Refused() if deltas and opened:
-                    current.metrics.turn(event.answer)
+                    await turn_ended(current, asked.key_id, event.answer)
                     for last in deltas.end(event.answer, include_usage=include_usage, thread_id=opened.thread_id):
                         yield last
 

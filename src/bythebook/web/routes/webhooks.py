@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 
+from bythebook.database.audit import ACTOR
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.jobs.model import Order
 from bythebook.jobs.sources import same_repository
@@ -45,6 +46,7 @@ async def on_push(
     if not sources:
         raise NotFound("No book of this service comes from this repository. BYTHEBOOK_GIT_SOURCES names those that do.")
     wanted = [one for one in sources if push.get("ref") == f"refs/heads/{one.branch}"]
+    ACTOR.set("webhook")
     jobs = [await current.resources.jobs.queue(Order(book_id=one.book_id, source=repository_of(one))) for one in wanted]
     message = "Queued." if jobs else "No book comes from this branch."
     return json_response(Queued(message=message, job_ids=tuple(job.job_id for job in jobs)), 202)

@@ -1,0 +1,53 @@
+"""`bythebook audit`: who did what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, to_line
+
+if TYPE_CHECKING:
+    from bythebook.database.audit import AuditEntry
+    from bythebook.database.engine import Database
+
+
+def run(
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="How many. Default: 50, and all with --json.", show_default=False)
+    ] = None,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show who did what: keys, jobs, books, deletions, backups, settings; newest first. With --json, an entry on each line."""
+
+    async def work(database: Database) -> list[AuditEntry]:
+        from bythebook.database.audit import LISTED, AuditLog
+
+        return await AuditLog(database).list(limit=limit or (None if json else LISTED))
+
+    entries = run_with_database(work, data_dir=data_dir)
+    if json:
+        for entry in entries:
+            typer.echo(to_line(fields_of(entry)))
+        return
+    from rich.markup import escape
+
+    from bythebook.cli.output.console import Console
+    from bythebook.cli.output.tables import plain_table, when
+
+    console = Console(highlight=False)
+    if not entries:
+        console.print("Nothing has been done yet that is kept here.")
+        return
+    table = plain_table("when", "who", "what", "of", "details", whole="when")
+    for entry in entries:
+        details = ", ".join(f"{name}: {_told(value)}" for name, value in entry.details.items())
+        table.add_row(when(entry.at), escape(entry.actor), entry.action, f"[bold]{escape(entry.subject)}[/]", escape(details))
+    console.print()
+    console.print(table)
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
