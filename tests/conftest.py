@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 
+from bythebook.settings import NO_ENV_FILE
 from tests.support.library import fast_folder
 from tests.support.small_book import write_small_book
 
@@ -48,6 +49,7 @@ def _quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(OURS):
             monkeypatch.delenv(name)
+    monkeypatch.setenv(NO_ENV_FILE, "1")
 
 
 @pytest.fixture(autouse=True)

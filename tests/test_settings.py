@@ -18,7 +18,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_defaults() -> None:
     settings = read_settings()
-    assert (settings.embedder, settings.qdrant_collection_name, settings.max_file_bytes) == (
+    assert (settings.chosen_embedder, settings.qdrant_collection_name, settings.max_file_bytes) == (
         "granite",
         "textbook_chunks",
         10_000_000,

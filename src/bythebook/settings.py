@@ -1,4 +1,4 @@
-"""One frozen Settings object: environment over `bythebook.toml` over defaults. Only `wiring` and the edges read it.
+"""One frozen Settings object: environment over `.env` over `bythebook.toml` over defaults. Only `wiring` and the edges read it.
 
 The documents' names (OPENAI_API_KEY, QDRANT_URL, DATABASE_URL …) are the variables' names; ours begin with BYTHEBOOK_.
 In `bythebook.toml` the same names stand in lower case, ours without the prefix. Written by hand because a person waits for
@@ -18,7 +18,12 @@ from typing import Any, Literal, TypeVar
 from bythebook.errors import InvalidSettings
 
 SETTINGS_FILE = "bythebook.toml"
+ENV_FILE = ".env"
+NO_ENV_FILE = "BYTHEBOOK_NO_ENV_FILE"
+"""Set by `--no-env-file`, so that the processes that a command starts leave the file unread too."""
 OURS = "BYTHEBOOK_"
+_ENV_LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=(?P<value>.*)")
+_QUOTED = re.compile(r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)')\s*(?:#.*)?$""")
 
 ScoreScale = Literal["relevance", "cosine"]
 CheckMode = Literal["meaning", "words"]
@@ -141,9 +146,9 @@ def _git_sources(given: Any) -> tuple[GitSource, ...]:
     return tuple(GitSource(**{name: value or "" for name, value in one.groupdict().items()}) for one in found if one)
 
 
-def _setting(default: T, reading: Reading, *, variable: str | None = None, secret: bool = False) -> T:
-    """A field. Without a `variable` it is one of ours."""
-    return field(default=default, metadata={"reading": reading, "variable": variable, "secret": secret})
+def _setting(default: T, reading: Reading, *, variable: str | None = None, secret: bool = False, empty: bool = False) -> T:
+    """A field. Without a `variable` it is one of ours. `empty`: an empty variable is what was given, and not unset."""
+    return field(default=default, metadata={"reading": reading, "variable": variable, "secret": secret, "empty": empty})
 
 
 _ADDRESS = _text(r"^https?://\S+$", "an address that begins with http:// or https://")
@@ -153,7 +158,7 @@ _ADDRESS = _text(r"^https?://\S+$", "an address that begins with http:// or http
 class Settings:
     """All that can be configured. Ranges are checked once, in `read_settings`."""
 
-    data_dir: Path = field(metadata={"reading": _path, "variable": None, "secret": False})
+    data_dir: Path = field(metadata={"reading": _path, "variable": None, "secret": False, "empty": False})
     book: str | None = _setting(None, _text())
     database_url: Secret | None = _setting(None, _secret, variable="DATABASE_URL", secret=True)
 
@@ -165,7 +170,7 @@ class Settings:
         variable="QDRANT_COLLECTION_NAME",
     )
 
-    embedder: EmbedderName = _setting("granite", _choice("granite", "openai", "cohere", "compatible"))
+    embedder: EmbedderName | None = _setting(None, _choice("granite", "openai", "cohere", "compatible"))
     embedder_model: str | None = _setting(None, _text())
     embedder_url: str | None = _setting(None, _ADDRESS, secret=True)
     embedder_api_key: Secret | None = _setting(None, _secret, secret=True)
@@ -181,7 +186,7 @@ class Settings:
     temperature: float = _setting(0.0, _number(float, 0.0, 2.0))
     max_tokens: int | None = _setting(None, _number(int, 1, 100_000))
     model_seconds: float = _setting(60.0, _number(float, 1.0, 3600.0))
-    system_prompt: str | None = _setting(None, _text())
+    system_prompt: str | None = _setting(None, _text(), empty=True)
     tool_name: str = _setting("search_textbook", _text(r"^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, '_' or '-'"))
     tool_choice: ToolChoice = _setting("required", _choice("required", "auto", "none"))
     check: CheckMode = _setting("meaning", _choice("meaning", "words"))
@@ -210,18 +215,23 @@ class Settings:
     max_file_bytes: int = _setting(10_000_000, _number(int, 1000, 1_000_000_000))
     exact_search: bool = _setting(False, _yes_or_no)
 
+    @property
+    def chosen_embedder(self) -> EmbedderName:
+        """Who embeds. A key of Cohere alone chooses Cohere, as document B has it."""
+        return self.embedder or ("cohere" if self.cohere_api_key else "granite")
+
 
 def read_settings(**given: Any) -> Settings:
     """Settings as they stand now. `given` are command-line options and win over all."""
-    stored = _stored()
+    stored, from_file = _stored(), _env_file()
     known = {setting.name for setting in fields(Settings)}
     if unknown := sorted(set(stored) - known):
         raise InvalidSettings(f"{SETTINGS_FILE} sets '{unknown[0]}', which is not a setting. docs/settings.md lists them all.")
     values: dict[str, Any] = {}
     for setting in fields(Settings):
-        found = _found(setting, given, stored)
+        found = _found(setting, given, from_file, stored)
         if found is not None:
-            values[setting.name] = _read(setting, found)
+            values[setting.name] = _read(setting, found, from_file)
     return Settings(**{"data_dir": _default_data_dir(), **values})
 
 
@@ -239,21 +249,59 @@ def variable_of(setting: Field[Any]) -> str:
     return setting.metadata["variable"] or OURS + setting.name.upper()
 
 
-def _found(setting: Field[Any], given: dict[str, Any], stored: dict[str, Any]) -> Any:
-    """The first that is there; an empty variable is unset."""
+def _found(setting: Field[Any], given: dict[str, Any], from_file: dict[str, str], stored: dict[str, Any]) -> Any:
+    """The first that is there; an empty variable is unset, where the setting does not say otherwise."""
     if given.get(setting.name) is not None:
         return given[setting.name]
-    return os.environ.get(variable_of(setting)) or stored.get(setting.name)
+    variable = variable_of(setting)
+    for variables in (os.environ, from_file):
+        if variables.get(variable) or (setting.metadata["empty"] and variable in variables):
+            return variables[variable]
+    return stored.get(setting.name)
 
 
-def _read(setting: Field[Any], found: Any) -> Any:
+def _read(setting: Field[Any], found: Any, from_file: dict[str, str]) -> Any:
     try:
         return setting.metadata["reading"](found)
     except ValueError as error:
         variable = variable_of(setting)
-        where = variable if variable in os.environ else f"{variable} (or '{setting.name}' in {SETTINGS_FILE})"
+        if variable in os.environ:
+            where = variable
+        elif variable in from_file:
+            where = f"{variable} in {ENV_FILE}"
+        else:
+            where = f"{variable} (or '{setting.name}' in {SETTINGS_FILE})"
         value = "" if setting.metadata["secret"] else f", but it is {found!r}"
         raise InvalidSettings(f"{where} must be {error}{value}.") from None
+
+
+def _env_file() -> dict[str, str]:
+    """The settings in the working folder's `.env`. What else stands there belongs to other programs."""
+    if os.environ.get(NO_ENV_FILE):
+        return {}
+    try:
+        lines = Path(ENV_FILE).read_text("utf-8-sig").splitlines()
+    except (FileNotFoundError, IsADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise InvalidSettings(f"{ENV_FILE} cannot be read: {error}. --no-env-file leaves it unread.") from error
+    variables = {variable_of(setting) for setting in fields(Settings)}
+    found = {}
+    for number, line in enumerate(lines, start=1):
+        named = _ENV_LINE.fullmatch(line)
+        if named and named["name"] in variables:
+            found[named["name"]] = _env_value(named["value"].strip(), number)
+    return found
+
+
+def _env_value(text: str, line: int) -> str:
+    """As a shell reads it: quotes go, and so does a comment after a space."""
+    if text[:1] in ("'", '"'):
+        quoted = _QUOTED.match(text)
+        if quoted is None:
+            raise InvalidSettings(f"{ENV_FILE}, line {line}: the quotation mark is not closed.")
+        return re.sub(r'\\(["\\])', r"\1", quoted["double"]) if quoted["double"] is not None else quoted["single"]
+    return re.split(r"(?:^|\s)#", text, maxsplit=1)[0].strip()
 
 
 def _stored() -> dict[str, Any]:

@@ -143,7 +143,10 @@ def test_the_documents_variables(shelf: Cli, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("AGENT_TOP_K", "4")
     assert read(shelf, WICK)["retrieval_count"] == 4
     monkeypatch.setenv("AGENT_TOP_K", "20")  # the tool's range is wider than this command's
-    assert read(shelf, WICK)["retrieval_count"] == 8
+    outcome = shelf("ask", WICK)
+    assert (outcome.code, outcome.sentence()) == (2, "Give --k, because AGENT_TOP_K must for this command be 3-8, got 20.")
+    assert read(shelf, WICK, "--k", "8")["retrieval_count"] == 8
+    monkeypatch.setenv("AGENT_TOP_K", "5")
     monkeypatch.setenv("AGENT_SCORE_THRESHOLD", "1")
     assert read(shelf, "Why is the lens heavy?")["refused"]
     monkeypatch.setenv("BYTHEBOOK_TOOL_NAME", "retrieve_documentation")

@@ -23,7 +23,8 @@ from bythebook.drafting.prompts import (
     tool_error,
 )
 from bythebook.errors import InvalidSettings
-from bythebook.settings import read_settings
+from bythebook.settings import NO_ENV_FILE, read_settings
+from bythebook.wiring.adapters import open_embedder
 from tests.cli.conftest import Cli
 from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
 from tests.support.room import Room, asked, tell_in_room
@@ -34,9 +35,69 @@ LOCAL = "http://127.0.0.1:9/v1"
 def test_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = read_settings()
     assert (settings.temperature, settings.max_tokens, settings.system_prompt) == (0.0, None, None)
-    monkeypatch.setenv("BYTHEBOOK_SYSTEM_PROMPT", " \n ")
-    with pytest.raises(InvalidSettings, match="BYTHEBOOK_SYSTEM_PROMPT"):
-        read_settings()
+    for blank in (" \n ", ""):
+        monkeypatch.setenv("BYTHEBOOK_SYSTEM_PROMPT", blank)
+        with pytest.raises(InvalidSettings, match="BYTHEBOOK_SYSTEM_PROMPT must be a text that is not blank"):
+            read_settings()
+
+
+def test_the_env_file_of_the_working_folder_is_read(shelf: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment comes before it, and it before bythebook.toml."""
+    monkeypatch.delenv(NO_ENV_FILE)
+    (folder / ".env").write_text(
+        "# of several programs\nexport BYTHEBOOK_BOOK='light'\nOTHER=\"unclosed\n\nAGENT_TOP_K = 4 # few\n"
+        'QDRANT_COLLECTION_NAME="from_file" # the name\nnot a line\n'
+    )
+    (folder / "bythebook.toml").write_text("agent_top_k = 6\nagent_max_turns = 7\n")
+    settings = read_settings()
+    assert (settings.book, settings.agent_top_k, settings.qdrant_collection_name) == ("light", 4, "from_file")
+    assert settings.agent_max_turns == 7
+    assert json.loads(shelf("ask", WICK, "--json").out)["retrieval_count"] == 4
+    assert json.loads(shelf("--no-env-file", "ask", WICK, "--json").out)["retrieval_count"] == 6
+    monkeypatch.delenv(NO_ENV_FILE)
+    monkeypatch.setenv("AGENT_TOP_K", "3")
+    assert json.loads(shelf("ask", WICK, "--json").out)["retrieval_count"] == 3
+    monkeypatch.delenv("AGENT_TOP_K")
+    for line, told in (
+        ("AGENT_TOP_K=21", "AGENT_TOP_K in .env must be a whole number from 1 to 20, but it is '21'."),
+        ("OPENAI_API_KEY='sk-12", ".env, line 1: the quotation mark is not closed."),
+    ):
+        (folder / ".env").write_text(line)
+        outcome = shelf("ask", WICK)
+        assert (outcome.code, outcome.sentence()) == (2, told)
+
+
+def test_a_key_of_cohere_alone_chooses_cohere_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert open_embedder(read_settings()).name.startswith("granite")
+    monkeypatch.setenv("COHERE_API_KEY", "a-key")
+    assert open_embedder(read_settings()).name.startswith("cohere:embed-english-v3.0")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("Cohere embeds, because COHERE_API_KEY is set.")
+    monkeypatch.setenv("BYTHEBOOK_EMBEDDER", "granite")
+    assert open_embedder(read_settings()).name.startswith("granite")
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("command", [("ask", WICK), ("chat", "-q", WICK), ("serve", "--port", "0")])
+def test_a_key_that_cannot_be_one_is_told_before_anything_is_opened(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-short")
+    outcome = cli(*command)
+    assert outcome.code == 2
+    assert outcome.sentence().startswith("OPENAI_API_KEY holds no key of OpenAI, which begins with 'sk-'")
+    assert not (folder / "data").exists()
+
+
+@pytest.mark.parametrize("command", [("ask", WICK), ("chat", "-q", WICK), ("serve", "--port", "0"), ("search", WICK)])
+def test_a_number_out_of_range_is_an_error_everywhere(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("AGENT_TOP_K", "21")
+    outcome = cli(*command)
+    assert (outcome.code, outcome.sentence()) == (2, "AGENT_TOP_K must be a whole number from 1 to 20, but it is '21'.")
 
 
 @pytest.mark.parametrize("key", ["", "sk-short", "pk-" + "a" * 60])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 from uuid import UUID
 
 import httpx
@@ -18,12 +18,13 @@ from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMet
 from bythebook.retrieval.query import Scope
 from bythebook.threads.conversation import Opened
 from bythebook.threads.model import Message, Thread
+from bythebook.web.field_errors import PATTERNS, UUID4_SAMPLE
 from tests.contract.conftest import Asking
 from tests.support.lighthouse import DOUBTFUL, FOREIGN, NEAR, WICK, Lighthouse, tell
 from tests.support.made_turns import answer, keep, refusal
 from tests.support.room import Room, tell_in_room
 from tests.support.serving import ask as ask_service
-from tests.support.serving import events, stream
+from tests.support.serving import events, problem, stream
 
 SCOPE = Scope(book_id="physical-ai-robotics")
 
@@ -235,3 +236,52 @@ def test_the_disclaimer_is_part_of_the_answer_wherever_it_is_shown_or_kept(clien
     assert exported.count(DISCLAIMER) == 1
     follow_up = ask_service(client, "Why?", session_id=thread)
     assert "passages" not in follow_up["answer"]["question"], "what follows refers to the book's words"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"message": ""}, "message must not be empty."),
+        ({"message": "   "}, "message must not be empty."),
+        ({"message": "w" * 1001}, "message must have at most 1,000 characters."),
+        ({"message": 7}, "message must be a text, not 7."),
+        ({"message": "a\x00b"}, "message holds control characters; leave them out."),
+        ({"session_id": "abc"}, f"session_id must be a UUID of version 4, such as {UUID4_SAMPLE}, not 'abc'."),
+        ({"top_k": 0}, "top_k must be 1 or more, not 0."),
+        ({"top_k": 11}, "top_k must be 10 or less, not 11."),
+        ({"top_k": "five"}, "top_k must be a whole number, not 'five'."),
+        ({"similarity_threshold": 1.5}, "similarity_threshold must be 1.0 or less, not 1.5."),
+        ({"stream": "maybe"}, "stream must be true or false, not 'maybe'."),
+        ({"score_scale": "feeling"}, "score_scale must be relevance or cosine, not 'feeling'."),
+        ({"filters": {"proficiency_levels": 3}}, "filters.proficiency_levels must be a list, not 3."),
+        ({"filters": []}, "filters must be a JSON object."),
+        ({"book_id": "../etc"}, f"book_id {PATTERNS['book_id']}, not '../etc'."),
+        ({"surprise": 1}, "surprise is no field of this request; /openapi.json lists those it has."),
+        ({"metadata": {"note": "w" * 5000}}, "metadata must take 4,096 bytes of JSON or less, not 5,012."),
+        ({"metadata": {"note": "\x00"}}, "metadata must not hold the character NUL."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_request_is_said_in_a_sentence(client: httpx.Client, given: dict[str, Any], told: str) -> None:
+    response = client.post("/chat/run", json={"message": WICK, **given})
+    assert problem(response, 422, "invalid_input")["detail"] == told
+
+
+def test_metadata_is_kept_with_the_thread_and_returned(client: httpx.Client) -> None:
+    first = {"user_id": "user123", "tags": ["ros2", "urdf"]}
+    thread = ask_service(client, WICK, metadata=first)["session_id"]
+    assert client.get(f"/threads/{thread}").json()["metadata"] == first
+    ask_service(client, WICK, session_id=thread)
+    assert client.get(f"/threads/{thread}").json()["metadata"] == first
+    ask_service(client, WICK, session_id=thread, metadata={"tags": [], "seen": True})
+    listed = {one["thread_id"]: one for one in client.get("/threads").json()["threads"]}
+    assert listed[thread]["metadata"] == {"user_id": "user123", "tags": [], "seen": True}
+    more = {f"n{number}": "w" * 1500 for number in range(2)}
+    ask_service(client, WICK, session_id=thread, metadata=more)
+    told = problem(
+        client.post("/chat/run", json={"message": WICK, "session_id": thread, "metadata": {"n3": "w" * 1500}}),
+        422,
+        "invalid_input",
+    )
+    assert told["detail"].startswith("A thread's metadata must take 4,096 bytes of JSON or less, not ")
+    kept = client.get(f"/threads/{thread}").json()
+    assert (kept["turn_count"], "n3" in kept["metadata"]) == (4, False)

@@ -341,7 +341,7 @@ def test_metadata_and_summary(tale: Tell) -> None:
         assert (thread.metadata, thread.topic_summary) == ({"user_id": "u1"}, None)
         await room.ask("How often is it trimmed?", thread_id, metadata={"tags": ["wick"]})
         thread = await room.threads.get(thread_id, None)
-        assert thread.metadata == {"tags": ["wick"]}
+        assert thread.metadata == {"user_id": "u1", "tags": ["wick"]}
         assert (thread.topic_summary or "").startswith("Wicks and oil (Trimming the wick")
         assert "Lenses" in (thread.topic_summary or "")
 

@@ -3,6 +3,8 @@ else."""
 
 from __future__ import annotations
 
+import os
+
 import typer
 
 from bythebook import __version__
@@ -54,5 +56,11 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version.")) -> None:
-    pass
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    no_env_file: bool = typer.Option(False, "--no-env-file", help="Leave the file .env in this folder unread."),
+) -> None:
+    if no_env_file:
+        from bythebook.settings import NO_ENV_FILE
+
+        os.environ[NO_ENV_FILE] = "1"

@@ -77,11 +77,9 @@ def run(
     data_dir: DataDir = None,
 ) -> None:
     """Ask the book. Every sentence of the answer comes with the passage that says it."""
-    from bythebook.errors import InvalidInput
-
     text = sys.stdin.read().strip() if question == "-" else question
-    if k is not None and not LEAST_K <= k <= MOST_K:
-        raise InvalidInput(f"K must be {LEAST_K}-{MOST_K}, got {k}.")
+    if k is not None:
+        _check_k(k, "K must be")
 
     as_json, inline = json or format == OutputFormat.json, citations == CitationForm.inline
 
@@ -101,7 +99,7 @@ def run(
         opened = await OpenBook.choose(library, book)
         events = opened.follow(
             text,
-            limit=k or min(MOST_K, max(LEAST_K, library.settings.agent_top_k)),
+            limit=k or _check_k(library.settings.agent_top_k, "Give --k, because AGENT_TOP_K must for this command be"),
             threshold=threshold,
             similarity_threshold=similarity_threshold,
             gate=not no_gate,
@@ -109,9 +107,18 @@ def run(
         )
         return await show(events, quiet=as_json, verbose=verbose, inline=inline)
 
-    shown = run_with_library(ask, data_dir=data_dir, embeds=True)
+    shown = run_with_library(ask, data_dir=data_dir, embeds=True, drafts=True)
     if as_json:
         typer.echo(to_json(agent_response(shown.answer, shown.found, inline=inline)))
+
+
+def _check_k(k: int, must: str) -> int:
+    """Document A's range, whoever sets it."""
+    from bythebook.errors import InvalidInput
+
+    if not LEAST_K <= k <= MOST_K:
+        raise InvalidInput(f"{must} {LEAST_K}-{MOST_K}, got {k}.")
+    return k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ def run(
         else:
             await _loop(library, sitting, title)
 
-    run_with_resources(talk, data_dir=data_dir, embeds=True)
+    run_with_resources(talk, data_dir=data_dir, embeds=True, drafts=True)
 
 
 async def _begin(library: OperationRunner[Resources], thread_id: str | None, book: str | None) -> ChatSession:

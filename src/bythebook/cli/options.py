@@ -60,13 +60,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program t
 
 
 def run_with_library(
-    work: Callable[[OperationRunner[Library]], Coroutine[Any, Any, T]], *, data_dir: Path | None, embeds: bool = False
+    work: Callable[[OperationRunner[Library]], Coroutine[Any, Any, T]],
+    *,
+    data_dir: Path | None,
+    embeds: bool = False,
+    drafts: bool = False,
 ) -> T:
-    """Runs the work with what a reader needs, opened here, or by the server that holds the index."""
+    """Runs the work with what a reader needs, opened here, or by the server that holds the index. `drafts`: the settings of a
+    model are checked before anything is opened."""
     from bythebook.settings import read_settings
+    from bythebook.wiring.adapters import check_model
     from bythebook.wiring.reader import open_library
 
-    return _run(lambda settings: open_library(settings, embeds=embeds), work, read_settings(data_dir=data_dir))
+    settings = read_settings(data_dir=data_dir)
+    if drafts:
+        check_model(settings)
+    return _run(lambda settings: open_library(settings, embeds=embeds), work, settings)
 
 
 def run_with_resources(
@@ -75,11 +84,16 @@ def run_with_resources(
     data_dir: Path | None,
     rehearsal: bool = False,
     embeds: bool = False,
+    drafts: bool = False,
 ) -> T:
     """The same, with what an author needs as well."""
     from bythebook.settings import read_settings
+    from bythebook.wiring.adapters import check_model
 
-    return run_with_settings(work, read_settings(data_dir=data_dir), rehearsal=rehearsal, embeds=embeds)
+    settings = read_settings(data_dir=data_dir)
+    if drafts:
+        check_model(settings)
+    return run_with_settings(work, settings, rehearsal=rehearsal, embeds=embeds)
 
 
 def run_with_settings(

@@ -27,7 +27,7 @@ from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT
 from bythebook.errors import BookError, Busy, InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
 from bythebook.retrieval.query import Scope, SearchResult
-from bythebook.threads.model import Lease, NewTurn, digest_of, read_thread_id
+from bythebook.threads.model import Lease, NewTurn, check_metadata, digest_of, read_thread_id
 from bythebook.threads.store import Threads
 from bythebook.threads.summary import PendingSummary
 from bythebook.threads.transcript import opening, spoken
@@ -46,9 +46,9 @@ begun."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question put to a thread. Without a `thread_id`, or with a new one, a thread begins. `metadata` is stored with the
-    thread. `history`: what was said before, from a client that keeps the conversation itself; the thread is then the one that has
-    said just that, or a new one."""
+    """A question put to a thread. Without a `thread_id`, or with a new one, a thread begins. `metadata` is added to what is
+    stored with the thread. `history`: what was said before, from a client that keeps the conversation itself; the thread is then
+    the one that has said just that, or a new one."""
 
     text: str
     scope: Scope
@@ -126,6 +126,8 @@ class Conversation:
         try:
             lease = await self._lease(thread_id, token, asked)
             self._check_room(lease.turn_count)
+            if asked.metadata:
+                check_metadata({**lease.metadata, **asked.metadata})
             if asked.history and lease.turn_count and lease.said != digest_of(asked.history):
                 raise Busy("This conversation was continued by another request at the same moment. Ask again.")
             history = lease.history or (asked.history or ())[-MAX_HISTORY_TURNS:]
@@ -210,6 +212,6 @@ class Conversation:
             trace=ended.trace,
             messages=messages,
             topic_summary=summing.told(exchanges),
-            metadata=asked.metadata,
+            metadata={**lease.metadata, **asked.metadata} if asked.metadata else {},
             said=None if asked.history is None else digest_of((*asked.history, now)),
         )

@@ -24,6 +24,7 @@ SHOWN_MESSAGES = 50
 """How many user and assistant messages are shown; older ones are archived."""
 MAX_TITLE = 120
 MAX_SUMMARY = 200
+MAX_METADATA = 4096
 _UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
@@ -134,6 +135,7 @@ class Lease:
     turn_count: int = 0
     history: tuple[Exchange, ...] = ()
     said: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_thread_id(text: str) -> str:
@@ -147,6 +149,18 @@ def digest_of(exchanges: Iterable[Exchange]) -> str:
     """Tells one conversation from another by its words alone: clients change spaces and line ends."""
     said = [(" ".join(one.question.split()), " ".join(one.answer.split())) for one in exchanges]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """Raises InvalidInput for what a thread does not keep."""
+    try:
+        written = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:  # NaN, and half a surrogate pair
+        raise InvalidInput("A thread's metadata must be JSON that every program can read.") from error
+    if b"\\u0000" in written:
+        raise InvalidInput("A thread's metadata must not hold the character NUL.")
+    if len(written) > MAX_METADATA:
+        raise InvalidInput(f"A thread's metadata must take {MAX_METADATA:,} bytes of JSON or less, not {len(written):,}.")
 
 
 def archived_at(updated_at: datetime, now: datetime) -> datetime | None:

@@ -33,7 +33,7 @@ TAKE = (
     update(threads)
     .where(OWN & FREE)
     .values(turn_token=bindparam("token"), turn_expires_at=bindparam("until"))
-    .returning(threads.c.turn_count, threads.c.said)
+    .returning(threads.c.turn_count, threads.c.said, threads.c.metadata)
 )
 SAID = (
     select(threads.c.thread_id)
@@ -71,7 +71,9 @@ def take(
     if taken is not None:
         rows = connection.execute(HISTORY, {"of_thread": thread_id, "history": history}).all()
         said = tuple(exchange_of(row.answer) for row in reversed(rows))
-        return Lease(thread_id=thread_id, token=token, turn_count=taken.turn_count, history=said, said=taken.said)
+        return Lease(
+            thread_id=thread_id, token=token, turn_count=taken.turn_count, history=said, said=taken.said, metadata=taken.metadata
+        )
     row: dict[str, Any] = {"thread_id": thread_id, "book_id": book_id, "key_id": key_id, "metadata": {}, "turn_count": 0}
     row |= {"turn_token": token, "turn_expires_at": moment + lasts, "created_at": moment, "updated_at": moment}
     if insert_absent(connection, threads, row, keys=("thread_id",)):

@@ -28,6 +28,7 @@ from bythebook.errors import (
     StorageFailure,
     Unavailable,
 )
+from bythebook.web.field_errors import FieldError, field_error
 from bythebook.web.logs import log
 
 MEDIA_TYPE = "application/problem+json"
@@ -90,14 +91,6 @@ class Problem:
     errors: tuple[FieldError, ...] = ()
     books: tuple[str, ...] = ()
     """Those to choose from, where none was named."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldError:
-    """What is wrong with one field of a request."""
-
-    field: str
-    message: str
 
 
 KINDS: tuple[tuple[type[BookError], int, str], ...] = (
@@ -213,8 +206,8 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in error.errors()):
         told = problem(400, "invalid_json", "The body is not JSON. Check its quotes, commas and brackets.", request_id(request))
         return respond(told, path=request.url.path)
-    errors = tuple(FieldError(field=_field(one["loc"]), message=_message(one)) for one in error.errors())
-    first = f"{errors[0].field}: {errors[0].message}." if errors else "The request does not fit."
+    errors = tuple(field_error(one) for one in error.errors())
+    first = f"{errors[0].field} {errors[0].message}." if errors else "The request does not fit."
     return respond(problem(422, "invalid_input", first, request_id(request), errors), path=request.url.path)
 
 
@@ -245,16 +238,3 @@ def _sentence(error: HTTPException, request: Request) -> str:
         case 400:
             return "The body cannot be read. Send JSON in UTF-8."
     return str(error.detail)
-
-
-def _field(place: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in place[1:]) or str(place[0])
-
-
-def _message(one: Mapping[str, Any]) -> str:
-    message = str(one["msg"]).removeprefix("Value error, ")
-    if one["type"] == "missing":
-        return "is missing"
-    if tuple(one["loc"]) == ("body",) and one["type"] == "model_attributes_type":
-        return "should be a JSON object, sent with Content-Type: application/json"
-    return message[:1].lower() + message[1:]

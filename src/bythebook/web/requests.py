@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import UUID4, UUID5, AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from bythebook.answering.question import MAX_QUESTION, UNREADABLE
 from bythebook.books.model import Layer, Proficiency
+from bythebook.errors import InvalidInput
 from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, MIN_TEXT, Scope, SearchQuery
 from bythebook.settings import Settings
 from bythebook.threads.conversation import Asked
-from bythebook.threads.model import MAX_TITLE
+from bythebook.threads.model import MAX_TITLE, check_metadata
 
 LARGEST_NUMBER = 1_000_000
 """Of a chapter or lesson that can be asked for."""
@@ -37,6 +38,17 @@ Question = Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min
 SearchText = Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=MIN_TEXT, max_length=MAX_TEXT)]
 Levels = Annotated[tuple[Proficiency, ...], Field(max_length=6)]
 Threshold = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+def _metadata(given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        check_metadata(given)
+    except InvalidInput as error:
+        raise ValueError(str(error).removeprefix("A thread's metadata ").rstrip(".")) from error
+    return given
+
+
+Metadata = Annotated[dict[str, Any], AfterValidator(_metadata)]
 
 
 class _Request(BaseModel):
@@ -73,6 +85,7 @@ class ChatRequest(_Request):
     filters: ChatFilters = ChatFilters()
     score_scale: Literal["relevance", "cosine"] | None = Field(None, description="`cosine` takes the thresholds literally.")
     render: bool = Field(False, description="Add safe HTML beside the texts.")
+    metadata: Metadata = Field({}, description="Kept with the thread and returned with it: user_id, tags. At most 4,096 bytes.")
     page_url: Annotated[Readable, StringConstraints(max_length=2000)] | None = Field(
         None, description="The page of the book the reader is on."
     )
@@ -87,7 +100,7 @@ class ChatRequest(_Request):
             similarity_threshold=self.similarity_threshold,
             gate=self.gate,
             score_scale=self.score_scale or settings.score_scale,
-            metadata={"page_url": self.page_url} if self.page_url else {},
+            metadata={**self.metadata, **({"page_url": self.page_url} if self.page_url else {})},
         )
 
 

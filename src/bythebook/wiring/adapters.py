@@ -3,6 +3,7 @@ are not needed."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,17 +17,20 @@ if TYPE_CHECKING:
     from bythebook.drafting.completion import WriteLine
     from bythebook.drafting.draft import Drafter
     from bythebook.drafting.openai_agents.drafter import AgentDrafter
+    from bythebook.drafting.openai_agents.options import AgentOptions
     from bythebook.embedding.embedder import Embedder
     from bythebook.embedding.parallel import Spread
     from bythebook.grounding.judgement import Judge
     from bythebook.index.vectors import VectorIndex
     from bythebook.retrieval.sentence_reader import SentenceReader
 
+logger = logging.getLogger(__name__)
+
 EMBEDDER_KEY = "BYTHEBOOK_EMBEDDER_API_KEY"
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    match settings.embedder:
+    match settings.chosen_embedder:
         case "granite":
             from bythebook.embedding.granite import GraniteEmbedder
 
@@ -34,6 +38,8 @@ def open_embedder(settings: Settings) -> Embedder:
         case "cohere":
             from bythebook.embedding.cohere import COHERE_URL, CohereEmbedder
 
+            if settings.embedder is None:
+                logger.warning("Cohere embeds, because COHERE_API_KEY is set. BYTHEBOOK_EMBEDDER=granite embeds on this machine.")
             return CohereEmbedder(
                 _key(settings, settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder"),
                 base_url=settings.embedder_url or COHERE_URL,
@@ -64,7 +70,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> Embedder:
     """Spreads the embedder over workers. A remote embedder already runs on a server and stays as it is."""
-    if settings.embedder != "granite":
+    if settings.chosen_embedder != "granite":
         return embedder
     from bythebook.embedding.granite import open_lone_granite
     from bythebook.embedding.parallel import SpreadEmbedder
@@ -87,25 +93,34 @@ def open_model(settings: Settings) -> AgentDrafter:
     """The model's drafter, with the server that is configured or OpenAI's."""
     with _extra("openai", "OPENAI_API_KEY" if settings.openai_api_key else "OPENAI_BASE_URL", "the OpenAI Agents SDK"):
         from bythebook.drafting.openai_agents.drafter import AgentDrafter
-        from bythebook.drafting.openai_agents.options import OPENAI_URL, AgentOptions
+
+    return AgentDrafter(_model_options(settings))
+
+
+def check_model(settings: Settings) -> None:
+    """Raises InvalidSettings for a model that cannot be meant, such as a key of another shape than OpenAI's, where one is set."""
+    if settings.openai_api_key or settings.openai_base_url:
+        _model_options(settings)
+
+
+def _model_options(settings: Settings) -> AgentOptions:
+    from bythebook.drafting.openai_agents.options import OPENAI_URL, AgentOptions
     from bythebook.drafting.prompts import SYSTEM_PROMPT
 
-    return AgentDrafter(
-        AgentOptions(
-            api_key=settings.openai_api_key.value if settings.openai_api_key else "",
-            base_url=settings.openai_base_url or OPENAI_URL,
-            model=settings.openai_model,
-            system_prompt=settings.system_prompt or SYSTEM_PROMPT,
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens,
-            tool_name=settings.tool_name,
-            tool_choice=settings.tool_choice,
-            call_seconds=settings.model_seconds,
-            total_seconds=answer_seconds(settings),
-            line_seconds=line_seconds(settings),
-            check_model=settings.check_model or "",
-            check_seconds=settings.model_seconds / 4,
-        )
+    return AgentOptions(
+        api_key=settings.openai_api_key.value if settings.openai_api_key else "",
+        base_url=settings.openai_base_url or OPENAI_URL,
+        model=settings.openai_model,
+        system_prompt=settings.system_prompt or SYSTEM_PROMPT,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        tool_name=settings.tool_name,
+        tool_choice=settings.tool_choice,
+        call_seconds=settings.model_seconds,
+        total_seconds=answer_seconds(settings),
+        line_seconds=line_seconds(settings),
+        check_model=settings.check_model or "",
+        check_seconds=settings.model_seconds / 4,
     )
 
 

@@ -67,7 +67,7 @@ def error(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
         ({"messages": [{"role": "user", "content": [{"type": "text", "text": NODE}, IMAGE]}]}, "messages", "leave out the part"),
         ({"messages": [{"role": "user", "content": " "}]}, None, "1 to 1,000 characters"),
         ({"messages": [{"role": "user", "content": "w" * 1001}]}, None, "this one has 1,001"),
-        ({"messages": "hello"}, "messages", "valid list"),
+        ({"messages": "hello"}, "messages", "must be a list"),
         ({"messages": 100 * [USER, {"role": "assistant", "content": "Yes."}] + [USER]}, None, "Begin a new one"),
         ({"n": 2}, "n", "one answer"),
         ({"logprobs": True}, "logprobs", "no logprobs"),

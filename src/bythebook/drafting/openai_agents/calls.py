@@ -19,6 +19,7 @@ from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, Om
 from openai.resources.chat import AsyncChat, AsyncCompletions
 from openai.types.chat import ChatCompletionChunk
 
+from bythebook.drafting.openai_agents.options import OPENAI_HOST
 from bythebook.errors import InvalidSettings, RateLimited, Rejected, Unavailable
 from bythebook.retry import (
     MESSAGE_LENGTH,
@@ -29,12 +30,9 @@ from bythebook.retry import (
     retry_after_seconds,
 )
 
-OPENAI_HOST = "api.openai.com"
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 MODEL_VARIABLE = "OPENAI_MODEL"
-KEY_START = "sk-"
-KEY_LENGTH = 40
 NO_KEY = "none"
 """The SDK wants one. It is not sent."""
 NO_QUOTA = "insufficient_quota"
@@ -75,11 +73,6 @@ class ModelServer(AsyncOpenAI):
         self.host = self.base_url.host
         if self.base_url.scheme not in ("http", "https") or not self.host:
             raise InvalidSettings(f"The model server's address in {URL_VARIABLE} must be like https://host/v1")
-        if self.is_openai and not (key.startswith(KEY_START) and len(key) >= KEY_LENGTH):
-            raise InvalidSettings(
-                f"{KEY_VARIABLE} holds no key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} signs; "
-                f"set it again, or set {URL_VARIABLE} to the server it belongs to"
-            )
 
     @property
     def is_openai(self) -> bool:

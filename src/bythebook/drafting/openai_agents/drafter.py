@@ -37,6 +37,8 @@ class AgentDrafter:
     same server for less, and `judge` asks it, or another one there, whether a sentence is supported."""
 
     def __init__(self, options: AgentOptions) -> None:
+        if options.temperature > 1.0:
+            logger.warning("A temperature of %s is above 1: expect sentences that the book does not support", options.temperature)
         self._options = options
         self._server = ModelServer(options.base_url, key=options.api_key, timeout_seconds=options.call_seconds)
         self.write_line = LineWriter(options, self._server)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import dataclass, field
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from bythebook.drafting import prompts
 from bythebook.errors import InvalidSettings
 from bythebook.retry import Patience
 
-logger = logging.getLogger(__name__)
-
 ToolChoice = Literal["required", "auto", "none"]
 
 OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_HOST = "api.openai.com"
+KEY_START, KEY_LENGTH = "sk-", 40
 DEFAULT_MODEL = "gpt-4o-mini"
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -43,12 +43,17 @@ class AgentOptions:
 
     def __post_init__(self) -> None:
         prompts.checked_system_prompt(self.system_prompt)
+        if urlsplit(self.base_url).hostname == OPENAI_HOST and not (
+            self.api_key.startswith(KEY_START) and len(self.api_key) >= KEY_LENGTH
+        ):
+            raise InvalidSettings(
+                f"OPENAI_API_KEY holds no key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} signs; "
+                "set it again, or set OPENAI_BASE_URL to the server it belongs to"
+            )
         if not self.model.strip():
             raise InvalidSettings("OPENAI_MODEL is empty; name a model, or unset it")
         if not 0.0 <= self.temperature <= 2.0:
             raise InvalidSettings(f"The temperature must be from 0 to 2, not {self.temperature}")
-        if self.temperature > 1.0:
-            logger.warning("A temperature of %s is above 1: expect sentences that the book does not support", self.temperature)
         if self.max_tokens is not None and self.max_tokens < 1:
             raise InvalidSettings(f"max_tokens must be 1 or more, not {self.max_tokens}")
         if self.tool_choice not in get_args(ToolChoice):
