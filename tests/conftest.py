@@ -32,6 +32,7 @@ SLOW = (
     "cli/test_through_server.py",
     "jobs/test_switching.py",
     "jobs/test_worker.py",
+    "mcp/test_server.py",
     "test_path_of_a_question.py",
     "test_readme.py",
     "threads/test_processes.py",

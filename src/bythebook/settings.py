@@ -131,6 +131,13 @@ def _origins(given: Any) -> tuple[str, ...]:
     return origins
 
 
+def _books(given: Any) -> tuple[str, ...]:
+    ids = tuple(part.strip() for part in given.split(",")) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(one, str) and re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", one) for one in ids):
+        raise ValueError("ids of books, separated by commas")
+    return ids
+
+
 def _folders(given: Any) -> tuple[Path, ...]:
     parts = [part for part in given.split(os.pathsep) if part] if isinstance(given, str) else given
     if not isinstance(parts, list) or not all(isinstance(part, str) and Path(part).is_absolute() for part in parts):
@@ -199,6 +206,7 @@ class Settings:
     port: int = _setting(8000, _number(int, 0, 65535))
     redis_url: Secret | None = _setting(None, _redis, variable="REDIS_URL", secret=True)
     cors_origins: tuple[str, ...] = _setting((), _origins)
+    public_books: tuple[str, ...] = _setting((), _books)
     log_questions: bool = _setting(False, _yes_or_no)
     otlp_endpoint: str | None = _setting(None, _ADDRESS, variable="OTEL_EXPORTER_OTLP_ENDPOINT", secret=True)
 

@@ -19,6 +19,7 @@ HEAVY = {
     "yaml",
     "markdown_it",
     "alembic",
+    "mcp",
 }
 PROGRAM = """\
 import json, sys

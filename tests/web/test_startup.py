@@ -10,6 +10,7 @@ UNWANTED = {
     "agents": "a model's, and there may be none",
     "alembic": "for a database that is not up to date",
     "dask": "for who spreads an ingestion",
+    "mcp": "for editors and assistants, and there may be none",
     "limits": "for keys, and there may be none",
     "rich": "the command line's",
     "sqlalchemy.dialects.postgresql": "for who has one",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
@@ -31,7 +32,27 @@ LinkOf = Callable[[Citation | Section], str]
 
 def web_address(place: Citation | Section) -> str:
     """The place on the book's own site; empty for a book that has none."""
-    return place.source_url if place.source_url.startswith(("https://", "http://")) else ""
+    return web_url(place.source_url)
+
+
+def web_url(source_url: str) -> str:
+    return source_url if source_url.startswith(("https://", "http://")) else ""
+
+
+def link_to(book_id: str, base_url: str) -> LinkOf:
+    """Links to the book's own site; where it has none, to the lesson on the page of the server at `base_url`."""
+
+    def link(place: Citation | Section) -> str:
+        heading = place.section if isinstance(place, Citation) else (place.heading_path or ("",))[-1]
+        return web_address(place) or page_address(book_id, base_url, place.source_url, heading)
+
+    return link
+
+
+def page_address(book_id: str, base_url: str, source_url: str, heading: str | None) -> str:
+    """Where a server's page shows the lesson; empty where there is no server."""
+    here = "/".join(quote(part, safe="") for part in (book_id, source_url, heading or ""))
+    return f"{base_url}#/books/{here}" if base_url else ""
 
 
 def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bythebook.books.model import Chunk
 from bythebook.index.state import IngestionState
 from bythebook.operations.book_choice import choose_among
-from bythebook.retrieval.context import Context, find_lesson, read_context, read_lesson_chunks
+from bythebook.retrieval.context import Context, find_lesson, read_context, read_lesson_chunks, whole_text
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.wiring.reader import Library
 
@@ -21,6 +21,17 @@ class Searched:
     total_chunks: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeLesson:
+    """A lesson whole, as the author wrote it."""
+
+    book_id: str
+    path: str
+    title: str
+    source_url: str
+    text: str
+
+
 async def choose_book(library: Library, *, wanted: str | None, configured: str | None = None) -> str:
     """The book that is wanted; else the configured one; else the only one."""
     from bythebook.index.manifest import served_books
@@ -31,6 +42,20 @@ async def choose_book(library: Library, *, wanted: str | None, configured: str |
 
 async def read_state(library: Library, *, book_id: str) -> IngestionState:
     return await library.search.book(book_id)
+
+
+async def list_states(library: Library) -> list[IngestionState]:
+    """All books, by their ids."""
+    from bythebook.index.manifest import served_books
+
+    there = served_books(await library.index.collections())
+    return [there[book_id] for book_id in sorted(there)]
+
+
+async def list_lessons(library: Library, *, book_id: str) -> list[str]:
+    """The paths of a book's lessons."""
+    state = await library.search.book(book_id)
+    return sorted(await library.index.source_files(state.collection_name, book_id))
 
 
 async def search(library: Library, *, query: SearchQuery) -> Searched:
@@ -50,3 +75,19 @@ async def fetch_lesson(library: Library, *, book_id: str, name: str) -> list[Chu
     """Returns the chunks of a lesson. `name` is its path or its parent_doc_id."""
     state = await library.search.book(book_id)
     return await read_lesson_chunks(library.index, state, await find_lesson(library.index, state, name))
+
+
+async def read_lesson_text(library: Library, *, book_id: str, name: str) -> WholeLesson:
+    """The text of a lesson. `name` is its path or its parent_doc_id."""
+    import asyncio
+
+    chunks = await fetch_lesson(library, book_id=book_id, name=name)
+    state, first = await library.search.book(book_id), chunks[0]
+    whole = await asyncio.to_thread(whole_text, chunks, state.source_root, limit_bytes=library.settings.max_file_bytes)
+    return WholeLesson(
+        book_id=book_id,
+        path=first.source_file,
+        title=first.page_title,
+        source_url=first.source_url.partition("#")[0],
+        text=whole.text,
+    )

@@ -28,6 +28,9 @@ FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 ASKED_EVERY_SECONDS = 2.0
 READER_HEADER = "X-Reader"
 READER_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+PUBLIC = "public"
+"""Stands for a key's id: the threads of those who read public books without one."""
+PUBLIC_REQUESTS_PER_MINUTE = 30
 READERS_AT_ONCE = 50
 """How many readers' pace a public key has in all, so that nobody gets any pace by calling himself many."""
 
@@ -44,9 +47,14 @@ class Principal:
     scopes: frozenset[str]
     book_id: str | None = None
     key: Key | None = None
+    public_books: frozenset[str] | None = None
+    """All that is there for who has no key, where one is needed."""
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or "admin" in self.scopes or (scope == "chat" and "public" in self.scopes)
+
+    def opens(self, book_id: str) -> bool:
+        return self.book_id in (None, book_id) and (self.public_books is None or book_id in self.public_books)
 
     def book(self, wanted: str) -> str:
         """The book's id, where this key opens it."""
@@ -101,6 +109,21 @@ async def principal(request: Request, current: Current, credentials: Credentials
     return Principal(key_id=owner, scopes=frozenset(key.scopes), book_id=key.book_id, key=key)
 
 
+async def guest(request: Request, current: Current, credentials: Credentials) -> Principal:
+    """A reader with a key; or, without one, anyone, where there are public books. Their threads are found by nothing but their
+    ids, and each address has its own count."""
+    public = current.settings.public_books
+    doorkeeper: Doorkeeper = request.app.state.doorkeeper
+    if not public or credentials is not None or not await doorkeeper.needs_key():
+        return _allowed(await principal(request, current, credentials), "chat")
+    notes = request.scope["state"]
+    notes["key_id"] = PUBLIC
+    await _count(PUBLIC, READERS_AT_ONCE * PUBLIC_REQUESTS_PER_MINUTE, current)
+    address = hashlib.sha256((request.client.host if request.client else "").encode()).hexdigest()
+    notes["headers"] = await _count(f"{PUBLIC}:{address[:19]}", PUBLIC_REQUESTS_PER_MINUTE, current, notes)
+    return Principal(key_id=PUBLIC, scopes=frozenset({"public"}), public_books=frozenset(public))
+
+
 async def _count(owner: str, per_minute: int, current: State, notes: dict[str, Any] | None = None) -> dict[str, str]:
     """One request more; the headers that say where its owner stands."""
     standing, passes = await current.limiter.count(owner, per_minute)
@@ -122,26 +145,40 @@ def _reader(key: Key, request: Request) -> tuple[str, dict[str, str]]:
 
 def needs(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:
     async def allowed(who: Annotated[Principal, Depends(principal)]) -> Principal:
-        if not who.may(scope):
-            raise NotAllowed(f"This key lacks the scope '{scope}'. Make one that has it: bythebook keys create --scope {scope}")
-        return who
+        return _allowed(who, scope)
 
     return allowed
 
 
+def _allowed(who: Principal, scope: Scope) -> Principal:
+    if not who.may(scope):
+        raise NotAllowed(f"This key lacks the scope '{scope}'. Make one that has it: bythebook keys create --scope {scope}")
+    return who
+
+
 reader, author, administrator = needs("chat"), needs("ingest"), needs("admin")
 Reader = Annotated[Principal, Depends(reader)]
+Guest = Annotated[Principal, Depends(guest)]
 
 
-async def asker(who: Reader, request: Request, current: Current) -> Principal:
-    """A reader who is about to be answered: within the tokens of the day and the answers at once that the key may have."""
+async def take_turn(who: Principal, request: Request, current: State) -> Principal:
+    """Who is about to be answered must be within the tokens of the day and the answers at once that the key may have."""
     if who.key:
         await current.quotas.check_tokens(who.key)
         request.scope["state"]["at_end"] = current.quotas.take_slot(who.key)
     return who
 
 
+async def asker(who: Reader, request: Request, current: Current) -> Principal:
+    return await take_turn(who, request, current)
+
+
+async def asking_guest(who: Guest, request: Request, current: Current) -> Principal:
+    return await take_turn(who, request, current)
+
+
 Asker = Annotated[Principal, Depends(asker)]
+AskingGuest = Annotated[Principal, Depends(asking_guest)]
 Author = Annotated[Principal, Depends(author)]
 Administrator = Annotated[Principal, Depends(administrator)]
 

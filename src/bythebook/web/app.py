@@ -25,7 +25,21 @@ from bythebook.web.middleware.body import WholeBody
 from bythebook.web.middleware.observer import Observer
 from bythebook.web.quotas import Quotas
 from bythebook.web.rate_limit import RateLimiter
-from bythebook.web.routes import audit, books, chat, completions, gaps, jobs, local, operations, page, search, threads, webhooks
+from bythebook.web.routes import (
+    audit,
+    books,
+    chat,
+    completions,
+    gaps,
+    jobs,
+    local,
+    mcp,
+    operations,
+    page,
+    search,
+    threads,
+    webhooks,
+)
 from bythebook.web.state import State
 from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
@@ -80,7 +94,7 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
     app.add_exception_handler(HTTPException, problems.on_http_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(Exception, problems.on_failure)
-    for routes in (chat, completions, threads, search, books, gaps, jobs, webhooks, operations, audit, local, page):
+    for routes in (chat, completions, threads, search, books, gaps, jobs, webhooks, operations, audit, local, mcp, page):
         app.include_router(routes.router)
     return app
 
@@ -112,6 +126,8 @@ async def _opened(
             loopback=loopback,
             worker=worker if works else None,
         )
+        app.state.mcp = mcp.McpEndpoint()
+        stack.push_async_callback(app.state.mcp.close)
         app.state.doorkeeper = Doorkeeper(app.state.opened.keys, loopback=loopback)
         await stack.enter_async_context(resources.reading_ahead())
         if works:

@@ -100,7 +100,7 @@ class ModelList:
     object: Literal["list"] = "list"
 
 
-def completion(answer: Answer, *, id: str, thread_id: str, link: LinkOf) -> Completion:
+def completion(answer: Answer, *, id: str, thread_id: str | None, link: LinkOf) -> Completion:
     content = to_markdown(answer, link)
     return Completion(
         id=id,
@@ -181,7 +181,7 @@ class Deltas:
             self._annotated |= fresh.keys()
         return self._delta(delta)
 
-    def end(self, answer: Answer, *, include_usage: bool, thread_id: str) -> list[Event]:
+    def end(self, answer: Answer, *, include_usage: bool, thread_id: str | None) -> list[Event]:
         """What follows the sentences, and the end. A refusal has no sentences and comes whole."""
         rest = opening(answer) + answer.answer if answer.refused else ""
         results = [asdict(one) for one in search_results(answer, self.link)]

@@ -11,7 +11,7 @@ from bythebook.errors import BookError
 from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
 
 MOST_BYTES = 10_000
-LARGER = {"/webhooks/": 5_000_000, "/v1/": 1_000_000}
+LARGER = {"/webhooks/": 5_000_000, "/v1/": 1_000_000, "/mcp": 100_000}
 """A forge tells all about a push; a client of chat completions sends the whole conversation each time."""
 FROM_THIS_MACHINE = {"/local/": 20_000_000}
 """The command line sends what it was given, which may be thousands of questions."""

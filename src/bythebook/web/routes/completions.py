@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict
-from urllib.parse import quote
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
 
-from bythebook.answering.answer import Answered, Refused, SearchBegun, Section, Sentence
-from bythebook.answering.markdown import LinkOf, web_address
-from bythebook.grounding.citations import Citation
+from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
+from bythebook.answering.markdown import LinkOf, link_to
 from bythebook.index.manifest import served_books
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.query import Scope
 from bythebook.threads.conversation import Asked, Opened
-from bythebook.web.access import Asker, Principal, Reader
+from bythebook.web.access import PUBLIC, AskingGuest, Guest, Principal
 from bythebook.web.completions.request import CompletionRequest
 from bythebook.web.completions.response import (
     Completion,
@@ -41,12 +39,12 @@ STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 @router.get("/models", response_model=ModelList, summary="The books that this key opens, as models")
-async def list_models(who: Reader, current: Current) -> Response:
+async def list_models(who: Guest, current: Current) -> Response:
     return json_response(ModelList(data=tuple(_entry(state) for state in await _books(who, current))))
 
 
 @router.get("/models/{model}", response_model=ModelEntry, summary="A book, as a model")
-async def read_model(model: str, who: Reader, current: Current) -> Response:
+async def read_model(model: str, who: Guest, current: Current) -> Response:
     return json_response(_entry(await _book(model, who, current)))
 
 
@@ -56,7 +54,7 @@ async def read_model(model: str, who: Reader, current: Current) -> Response:
     responses={200: {"description": "The answer or refusal.", "content": STREAM}},
     summary="Ask as one asks a model of OpenAI",
 )
-async def complete(body: CompletionRequest, request: Request, who: Asker, current: Current) -> Response:
+async def complete(body: CompletionRequest, request: Request, who: AskingGuest, current: Current) -> Response:
     state = await _book(body.model, who, current)
     body.check()
     counts = bool(body.stream_options and body.stream_options.include_usage)
@@ -86,17 +84,6 @@ async def complete(body: CompletionRequest, request: Request, who: Asker, curren
         return Response(status_code=499)
 
 
-def link_to(book_id: str, base_url: str) -> LinkOf:
-    """Links to the book's own site; where it has none, to the lesson on this server's page."""
-
-    def link(place: Citation | Section) -> str:
-        heading = place.section if isinstance(place, Citation) else (place.heading_path or ("",))[-1]
-        here = "/".join(quote(part, safe="") for part in (book_id, place.source_url, heading))
-        return web_address(place) or f"{base_url}#/books/{here}"
-
-    return link
-
-
 async def _whole(current: State, asked: Asked, link: LinkOf) -> Completion:
     opened: Opened | None = None
     async with aclosing(current.conversation.turn(asked)) as events:
@@ -106,7 +93,7 @@ async def _whole(current: State, asked: Asked, link: LinkOf) -> Completion:
                     opened = event
                 case Answered() | Refused() if opened:
                     await turn_ended(current, asked.key_id, event.answer)
-                    return completion(event.answer, id=_id(opened), thread_id=opened.thread_id, link=link)
+                    return completion(event.answer, id=_id(opened), thread_id=_shown(opened, asked), link=link)
     raise AssertionError("a turn ends with an answer or a refusal")
 
 
@@ -125,7 +112,7 @@ async def _stream(current: State, asked: Asked, link: LinkOf, include_usage: boo
                     yield deltas.sentence(event)
                 case Answered() | Refused() if deltas and opened:
                     await turn_ended(current, asked.key_id, event.answer)
-                    for last in deltas.end(event.answer, include_usage=include_usage, thread_id=opened.thread_id):
+                    for last in deltas.end(event.answer, include_usage=include_usage, thread_id=_shown(opened, asked)):
                         yield last
 
 
@@ -136,12 +123,17 @@ async def _stream_chore(deltas: Deltas, told: str, include_usage: bool) -> Async
 
 
 def _id(opened: Opened) -> str:
-    return f"chatcmpl-{opened.thread_id}-{opened.turn}"
+    return f"chatcmpl-{uuid4().hex}-{opened.turn}"
+
+
+def _shown(opened: Opened, asked: Asked) -> str | None:
+    """The thread's id. Who has no key is not told: another who said the same may have gone on in that thread."""
+    return None if asked.key_id == PUBLIC else opened.thread_id
 
 
 async def _books(who: Principal, current: State) -> list[IngestionState]:
     there = served_books(await current.resources.index.collections())
-    return [there[id] for id in sorted(there) if who.book_id in (None, id)]
+    return [there[id] for id in sorted(there) if who.opens(id)]
 
 
 async def _book(model: str, who: Principal, current: State) -> IngestionState:

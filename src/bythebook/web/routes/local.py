@@ -31,7 +31,16 @@ OPERATIONS = {
         "backup": ("back_up",),
         "books": ("read_holdings", "remove_book", "rename_book"),
         "evaluation": ("evaluate", "draft_questions"),
-        "reader": ("choose_book", "fetch_context", "fetch_lesson", "read_state", "search"),
+        "reader": (
+            "choose_book",
+            "fetch_context",
+            "fetch_lesson",
+            "list_lessons",
+            "list_states",
+            "read_lesson_text",
+            "read_state",
+            "search",
+        ),
         "threads": ("converse", "resume"),
         "turns": ("answer",),
     }.items()
