@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.books.formats.readers import SUFFIXES
+from bythebook.database.engine import SCHEMA
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.small_book import lesson, write
@@ -202,7 +203,7 @@ def test_a_database_of_a_later_version(shelf: Cli, book: Path, folder: Path) -> 
         outcome = shelf(*arguments)
         assert outcome.code == 1
         assert "has schema '9999', which this version of By the Book does not know" in outcome.sentence()
-    _write_schema(path, "0002")
+    _write_schema(path, SCHEMA)
     still_searchable(shelf)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Cli
 
 LESSONS = {"README": "The lamp burns oil.", "glass": "The glass is cleaned with spirit.", "wick": "The wick is trimmed at night."}
@@ -43,3 +45,38 @@ def test_another_order_is_noted_and_nothing_is_done_again(cli: Cli, folder: Path
     report = json.loads(cli("ingest", book, "--json").out)
     assert (report["files_processed"], report["chunks_embedded"]) == (0, 0)
     assert listed(cli) == ["src/glass.md", "src/wick.md", "src/README.md"]
+
+
+def address(cli: Cli) -> str:
+    return str(json.loads(cli("search", "wick trimmed night", "--json").out)["results"][0]["source_url"])
+
+
+def test_what_is_said_at_the_command_line_goes_first_and_holds_for_later_runs(cli: Cli, folder: Path) -> None:
+    book = write_mdbook(folder / "lamp", "README", "wick", "glass")
+    said = ("--title", "Our Lamp", "--base-url", "https://lamp.example/", "--pages", "{path}", "--language", "pt-BR")
+    outcome = cli("ingest", book, *said)
+    assert outcome.code == 0, outcome.err
+    assert "Our Lamp" in outcome.out
+    assert address(cli) == "https://lamp.example/wick"
+    outcome = cli("ingest", book)
+    assert "Our Lamp" in outcome.out
+    assert "mdBook · https://lamp.example · pt-BR · by book.toml" in outcome.out
+    assert address(cli) == "https://lamp.example/wick"
+    assert "The Lamp" in cli("ingest", book, "--title", "", "--base-url", "", "--pages", "").out
+    assert address(cli) == "/lamp/wick.html"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--site", "sphynx", "must be one of docusaurus, mkdocs"),
+        ("--base-url", "lamp.example", "must begin with http://"),
+        ("--pages", "{slug}.html", "must be made of {path}, {folder}, {name}, {file}"),
+        ("--pages", "index.html", "must be made of"),
+        ("--language", "English", "must be a code such as en"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_one_sentence(cli: Cli, folder: Path, option: str, value: str, told: str) -> None:
+    outcome = cli("ingest", write_mdbook(folder / "lamp", "README", "wick"), option, value)
+    assert outcome.code == 2
+    assert f"{option} {told}" in outcome.sentence()

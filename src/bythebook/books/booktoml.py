@@ -20,7 +20,7 @@ from bythebook.books.markdown import first_heading
 from bythebook.books.model import BOOK_ID, NO_OPTIONS, SITE_STYLES, Book, BookOptions, BookWarning, SiteStyle
 from bythebook.books.sites.generators import is_mdbook
 from bythebook.books.sites.site import Site
-from bythebook.errors import InvalidBook
+from bythebook.errors import InvalidBook, InvalidInput
 
 FILE_NAME = "book.toml"
 FILE_NAMES = ("book.bythebook.toml", FILE_NAME)
@@ -79,11 +79,13 @@ def _source(root: Path, name: str) -> str | None:
 
 def _with_options(book: Book, options: BookOptions) -> Book:
     if options.site is not None and options.site not in SITE_STYLES:
-        raise InvalidBook(f"--site must be one of {', '.join(SITE_STYLES)}, not '{options.site}'.")
+        raise InvalidInput(f"--site must be one of {', '.join(SITE_STYLES)}, not '{options.site}'.")
     if options.base_url and (reason := _no_address(options.base_url)):
-        raise InvalidBook(f"--base-url {reason}.")
+        raise InvalidInput(f"--base-url {reason}.")
     if options.pages and (reason := _no_pattern(options.pages)):
-        raise InvalidBook(f"--pages {reason}.")
+        raise InvalidInput(f"--pages {reason}.")
+    if options.language and not re.fullmatch(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})?", options.language):
+        raise InvalidInput(f"--language must be a code such as en or pt-BR, not '{options.language}'.")
     style: SiteStyle = book.site if options.site is None else options.site
     return replace(
         book,

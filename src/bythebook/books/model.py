@@ -6,7 +6,7 @@ import hashlib
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, get_args
 
 from bythebook.books.source_places import SourceMark, SourcePlace, mark_at
@@ -69,6 +69,11 @@ class BookOptions:
     base_url: str | None = None
     site: str | None = None
     pages: str | None = None
+
+    def over(self, earlier: BookOptions) -> BookOptions:
+        """What is said now goes before what was said earlier; an empty text takes that back."""
+        values = {**asdict(earlier), **{name: value for name, value in asdict(self).items() if value is not None}}
+        return BookOptions(**{name: value or None for name, value in values.items()})
 
 
 NO_OPTIONS = BookOptions()

@@ -15,6 +15,7 @@ from bythebook.cli import printable
 from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
 
 if TYPE_CHECKING:
+    from bythebook.books.model import BookOptions
     from bythebook.cli.output.console import Console
     from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
@@ -50,16 +51,49 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Remove more than a third of the book's lessons without asking.")
     ] = False,
+    title: Annotated[
+        str | None,
+        typer.Option(
+            help="The book's title. This and the next four go before the book's own files, and hold for later runs.",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="Its language: en, de, pt-BR …", show_default=False)] = None,
+    base_url: Annotated[str | None, typer.Option(help="The address of its site.", show_default=False)] = None,
+    site: Annotated[
+        str | None,
+        typer.Option(
+            help="Its site generator: docusaurus, mkdocs, mdbook, vitepress, hugo, jekyll or plain.",
+            show_default=False,
+        ),
+    ] = None,
+    pages: Annotated[
+        str | None,
+        typer.Option(help="How its pages are addressed: '{path}.html'.", show_default=False),
+    ] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Ingest a book, or update the index after the book was edited."""
+    from bythebook.books.model import BookOptions
     from bythebook.index.state import Consent
+
+    options = BookOptions(title=title, language=language, base_url=base_url, site=site, pages=pages)
 
     async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
         from bythebook.operations.author import list_books
 
-        done = await ingest(resources, folder.absolute(), mode=mode, dry_run=dry_run, book=book, consent=consent, quiet=json)
+        work = ingest(
+            resources,
+            folder.absolute(),
+            mode=mode,
+            dry_run=dry_run,
+            book=book,
+            consent=consent,
+            options=options,
+            quiet=json,
+        )
+        done = await work
         return done, await resources.run(list_books)
 
     def attempt(consent: Consent) -> tuple[IngestReport, list[str]]:
@@ -121,11 +155,13 @@ async def ingest(
     dry_run: bool = False,
     book: str | None = None,
     consent: Consent | None = None,
+    options: BookOptions | None = None,
     quiet: bool = False,
 ) -> IngestReport:
     """Ingests with a progress bar on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from bythebook.books.model import BookOptions
     from bythebook.cli.output.console import Console
     from bythebook.index.state import Consent
     from bythebook.ingestion.progress import Advanced, CalibrationBegun, IngestReport, Planned
@@ -145,8 +181,11 @@ async def ingest(
     report = None
     with bar:
         task = bar.add_task("Reading", total=None, done="")
-        given = consent or Consent()
-        async for event in resources.follow(publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run, consent=given):
+        said, described = consent or Consent(), options or BookOptions()
+        work = resources.follow(
+            publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run, consent=said, options=described
+        )
+        async for event in work:
             match event:
                 case Planned():
                     bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)

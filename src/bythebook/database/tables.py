@@ -74,6 +74,7 @@ books = Table(
     Column("last_full_ingest", Moment),
     Column("last_incremental_update", Moment),
     Column("total_chunks", Integer, nullable=False),
+    Column("options", JSON(none_as_null=True)),
 )
 
 # Document D's IngestionRecord. The collection is part of the key because `recreate` fills a second one beside the first.

@@ -78,7 +78,9 @@ def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionStat
 
 
 def _plain(state: IngestionState) -> dict[str, Any]:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(state).items()}
+    """All but what was said of the book at the command line, which only an ingestion asks for."""
+    values = {name: value for name, value in asdict(state).items() if name != "options"}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def _state(stored: Mapping[str, Any]) -> IngestionState:

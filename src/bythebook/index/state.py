@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from bythebook.books.model import BookWarning, Place
+from bythebook.books.model import NO_OPTIONS, BookOptions, BookWarning, Place
 
 Mode = Literal["incremental", "full", "recreate"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -72,6 +72,7 @@ class IngestionState:
     total_chunks: int
     last_full_ingest: datetime | None = None
     last_incremental_update: datetime | None = None
+    options: BookOptions = NO_OPTIONS
 
     @property
     def last_ingested(self) -> datetime:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
 from bythebook.books.discovery import discover
-from bythebook.books.model import Book, BookWarning
+from bythebook.books.model import NO_OPTIONS, Book, BookOptions, BookWarning
 from bythebook.books.sites.detection import find_site
 from bythebook.books.sites.site import Site
 from bythebook.errors import InvalidInput, NeedsConsent
@@ -32,10 +32,14 @@ class IdentifiedBook:
     state: IngestionState | None
     warnings: tuple[BookWarning, ...]
     site: Site | None
+    options: BookOptions
 
 
-async def identify(records: Records, root: Path, *, book_id: str | None, consent: Consent) -> IdentifiedBook:
-    """The book in `root`: under the id given, the one it declares, the one this folder was ingested under, or its own name."""
+async def identify(
+    records: Records, root: Path, *, book_id: str | None, consent: Consent, options: BookOptions = NO_OPTIONS
+) -> IdentifiedBook:
+    """The book in `root`: under the id given, the one it declares, the one this folder was ingested under, or its own name.
+    What was said of it in an earlier run holds, unless it is another source's."""
     site = await asyncio.to_thread(_site, root)
     book, warnings = await asyncio.to_thread(read_book, root, book_id=book_id, site=site)
     source, states = str(await asyncio.to_thread(root.resolve)), await records.books()
@@ -49,7 +53,10 @@ async def identify(records: Records, root: Path, *, book_id: str | None, consent
         warnings = (*warnings, _twice(book, as_others))
     if state and not _same(state.source_root, source) and not consent.replace:
         raise InvalidInput(_another(book, state, source))
-    return IdentifiedBook(book=book, state=state, warnings=warnings, site=site)
+    said = options.over(state.options if state and _same(state.source_root, source) else NO_OPTIONS)
+    if said != NO_OPTIONS:
+        book, _ = await asyncio.to_thread(read_book, root, book_id=book.book_id, site=site, options=said)
+    return IdentifiedBook(book=book, state=state, warnings=warnings, site=site, options=said)
 
 
 def _site(root: Path) -> Site | None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.chunker import embedded_text
-from bythebook.books.model import Book, Chunk
+from bythebook.books.model import NO_OPTIONS, Book, BookOptions, Chunk
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.batches import Batches
 from bythebook.embedding.cache import EmbeddingCache, cache_key
@@ -84,19 +84,29 @@ class Ingestion:
         mode: Mode = "incremental",
         dry_run: bool = False,
         consent: Consent = NO_CONSENT,
+        options: BookOptions = NO_OPTIONS,
         tell: Tell = nobody,
     ) -> IngestReport:
         """All of it, one step after the other. Tells Planned, then Advanced as it goes."""
-        run = await self.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+        run = await self.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent, options=options)
         await tell(run.planned)
         if dry_run:
             return await self.rehearse(run)
         return await self.serve(run, await self.write(run, tell))
 
-    async def plan(self, root: Path, *, book_id: str | None, mode: Mode, dry_run: bool, consent: Consent) -> IngestionRun:
+    async def plan(
+        self,
+        root: Path,
+        *,
+        book_id: str | None,
+        mode: Mode,
+        dry_run: bool,
+        consent: Consent,
+        options: BookOptions = NO_OPTIONS,
+    ) -> IngestionRun:
         """What there is to do. A book that comes, or moves to another collection, finds that one made ready."""
         started, texts = datetime.now(UTC), PlannedTexts()
-        identified = await identify(self._records, root, book_id=book_id, consent=consent)
+        identified = await identify(self._records, root, book_id=book_id, consent=consent, options=options)
         book, state = identified.book, identified.state
         collection = await self._shelf.choose(book, state, mode)
         fresh = mode == "recreate" or state is None
@@ -133,6 +143,7 @@ class Ingestion:
             before=state,
             collection=collection,
             started_at=started,
+            options=identified.options,
             tally=Tally(failures=[*plan.failures], warnings=[*plan.warnings]),
         )
 
@@ -152,6 +163,7 @@ class Ingestion:
             total_chunks=await self._index.count(run.collection, Filters(book_id=book.book_id)),
             last_full_ingest=now if full or before is None else before.last_full_ingest,
             last_incremental_update=(before.last_incremental_update if before else None) if full else now,
+            options=run.options,
         )
 
     async def serve(self, run: IngestionRun, state: IngestionState) -> IngestReport:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bythebook.books.model import BookWarning, Lesson
+from bythebook.books.model import BookOptions, BookWarning, Lesson
 from bythebook.index.state import MODES as MODES
 from bythebook.index.state import Failure, IngestionRecord, IngestionState
 from bythebook.index.state import Mode as Mode
@@ -163,6 +163,7 @@ class IngestionRun:
     before: IngestionState | None
     collection: str
     started_at: datetime
+    options: BookOptions
     tally: Tally
 
     @property

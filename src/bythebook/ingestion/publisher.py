@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bythebook.books.model import NO_OPTIONS, BookOptions
 from bythebook.grounding.calibration import METHOD
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import VectorIndex
@@ -44,13 +45,14 @@ class Publisher:
         dry_run: bool = False,
         calibrate: bool = True,
         consent: Consent = NO_CONSENT,
+        options: BookOptions = NO_OPTIONS,
         coming: Coming = _nothing,
         tell: Tell = nobody,
     ) -> IngestReport:
         """Ingest the book, and calibrate it if what it says changed. A book that comes, or moves to another collection, is
         served from there only when it is calibrated. `coming`: the next run of the book, to which calibrating one that is
         served is left."""
-        run = await self.ingestion.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+        run = await self.ingestion.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent, options=options)
         await tell(run.planned)
         if dry_run:
             return await self.ingestion.rehearse(run)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, insert, select, update
 
-from bythebook.books.model import BookWarning, Place
+from bythebook.books.model import BookOptions, BookWarning, Place
 from bythebook.database.engine import Database
 from bythebook.database.statements import slices, upsert
 from bythebook.database.tables import books, ingestion_records, reservations
@@ -28,12 +28,12 @@ class Records:
 
     async def books(self) -> list[IngestionState]:
         rows = await self._database.run(lambda connection: connection.execute(select(books).order_by(books.c.book_id)).all())
-        return [IngestionState(**row._mapping) for row in rows]
+        return [_state(row) for row in rows]
 
     async def book(self, book_id: str) -> IngestionState | None:
         wanted = select(books).where(books.c.book_id == book_id)
         row = await self._database.run(lambda connection: connection.execute(wanted).first())
-        return IngestionState(**row._mapping) if row else None
+        return _state(row) if row else None
 
     async def save_book(self, state: IngestionState) -> None:
         """The book is served from `state.collection_name` from here on."""
@@ -101,6 +101,10 @@ def _release(connection: Connection, book_id: str, collection: str) -> None:
 
 def _here(table: Table, book_id: str, collection: str) -> ColumnElement[bool]:
     return (table.c.book_id == book_id) & (table.c.collection_name == collection)
+
+
+def _state(row: Row[Any]) -> IngestionState:
+    return IngestionState(**{**row._mapping, "options": BookOptions(**row.options or {})})
 
 
 def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from bythebook.books.model import NO_OPTIONS, BookOptions
 from bythebook.index.state import NO_CONSENT, Consent, Failure, Mode
 
 JobStatus = Literal["queued", "running", "completed", "failed"]
@@ -43,6 +44,7 @@ class Order:
     source: Source
     mode: Mode = "incremental"
     consent: Consent = NO_CONSENT
+    options: BookOptions = NO_OPTIONS
 
     @property
     def host(self) -> str | None:
@@ -111,11 +113,12 @@ class Job:
     owner: str | None
     lease_expires_at: datetime | None
     consent: Consent = NO_CONSENT
+    options: BookOptions = NO_OPTIONS
     report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def order(self) -> Order:
-        return Order(book_id=self.book_id, source=self.source, mode=self.mode, consent=self.consent)
+        return Order(book_id=self.book_id, source=self.source, mode=self.mode, consent=self.consent, options=self.options)
 
     @property
     def worker(self) -> str | None:
@@ -142,13 +145,18 @@ def source_to_plain(source: Source) -> dict[str, str]:
 
 
 def order_to_plain(order: Order) -> dict[str, Any]:
-    """The source, and beside it what was said yes to: an order that says more is another order."""
+    """The source, and beside it what was said yes to and said of the book: an order that says more is another order."""
     said = {name: True for name, given in asdict(order.consent).items() if given}
-    return {**source_to_plain(order.source), **said}
+    described = {name: given for name, given in asdict(order.options).items() if given is not None}
+    return {**source_to_plain(order.source), **said, **({"book": described} if described else {})}
 
 
 def consent_from_plain(plain: Mapping[str, Any]) -> Consent:
     return Consent(replace=bool(plain.get("replace")), remove=bool(plain.get("remove")))
+
+
+def options_from_plain(plain: Mapping[str, Any]) -> BookOptions:
+    return BookOptions(**plain.get("book", {}))
 
 
 def source_from_plain(plain: Mapping[str, str], host: str | None) -> Source:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row
 
 from bythebook.index.state import Failure
-from bythebook.jobs.model import Job, Order, Progress, consent_from_plain, order_to_plain, source_from_plain
+from bythebook.jobs.model import Job, Order, Progress, consent_from_plain, options_from_plain, order_to_plain, source_from_plain
 
 if TYPE_CHECKING:
     from bythebook.ingestion.progress import IngestReport
@@ -45,6 +45,7 @@ def job_of(row: Row[Any]) -> Job:
         **{name: getattr(row, name) for name in KEPT_AS_THEY_ARE},
         source=source_from_plain(row.source, row.host),
         consent=consent_from_plain(row.source),
+        options=options_from_plain(row.source),
         failed_files=tuple(Failure(**failure) for failure in row.failed_files),
         progress=Progress(**row.progress) if row.progress and row.status == "running" else None,
         report=row.report or {},

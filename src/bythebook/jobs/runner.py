@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from uuid import uuid4
 
+from bythebook.books.model import NO_OPTIONS, BookOptions
 from bythebook.errors import BookError, RateLimited, Rejected, Unavailable
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.identity import identify
@@ -170,7 +171,14 @@ class JobRunner:
         progress.enter("reading")
         coming = partial(self._another, job)
         report = await self.publisher.run(
-            root, book_id=job.book_id, mode=job.mode, calibrate=calibrate, consent=job.consent, coming=coming, tell=tell
+            root,
+            book_id=job.book_id,
+            mode=job.mode,
+            calibrate=calibrate,
+            consent=job.consent,
+            options=job.options,
+            coming=coming,
+            tell=tell,
         )
         return await self._with_impact(job, report)
 
@@ -231,14 +239,17 @@ class ForegroundJob:
         dry_run: bool = False,
         calibrate: bool = True,
         consent: Consent = NO_CONSENT,
+        options: BookOptions = NO_OPTIONS,
         tell: TellJob = nobody,
     ) -> IngestReport:
         """A rehearsal is no job."""
         if dry_run:
-            return await self.runner.publisher.run(root, book_id=book_id, mode=mode, dry_run=True, consent=consent, tell=tell)
-        book = (await identify(self.runner.publisher.records, root, book_id=book_id, consent=consent)).book
+            return await self.runner.publisher.run(
+                root, book_id=book_id, mode=mode, dry_run=True, consent=consent, options=options, tell=tell
+            )
+        book = (await identify(self.runner.publisher.records, root, book_id=book_id, consent=consent, options=options)).book
         folder = Folder(path=await asyncio.to_thread(root.resolve), host=this_host())
-        order = Order(book_id=book.book_id, source=folder, mode=mode, consent=consent)
+        order = Order(book_id=book.book_id, source=folder, mode=mode, consent=consent, options=options)
         await self.runner.take_back()
         while (job := await self.runner.jobs.start(order, new_owner())) is None:
             await tell(WaitBegun(reason=f"Another job of '{book.book_id}' is running", seconds=TURN_POLL_SECONDS))

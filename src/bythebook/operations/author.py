@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from bythebook.answering.answerer import close_fit
+from bythebook.books.model import NO_OPTIONS, BookOptions
 from bythebook.errors import NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.state import NO_CONSENT, Consent
@@ -45,10 +46,11 @@ def publish(
     dry_run: bool,
     calibrate: bool = True,
     consent: Consent = NO_CONSENT,
+    options: BookOptions = NO_OPTIONS,
 ) -> AsyncIterator[JobEvent]:
     """Ingests a book as a job that runs at once; a dry run is not a job."""
     job = partial(resources.foreground_job.run, root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
-    return follow(lambda tell: job(calibrate=calibrate, tell=tell))
+    return follow(lambda tell: job(options=options, calibrate=calibrate, tell=tell))
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
