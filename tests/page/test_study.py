@@ -72,6 +72,28 @@ def test_a_citation_beside_a_lesson_opens_as_a_place_in_the_book(open_page: Call
     expect(page.locator(".reading mark").first).to_contain_text("An action is built from")
 
 
+def test_selected_words_are_asked_about_beside_the_lesson(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    paragraph = page.locator(".reading .passage p", has_text="Neither side names the other")
+    paragraph.click(click_count=3)
+    page.get_by_role("button", name="Explain this").click()
+    turn = ended(page, "Explain this.")
+    expect(turn.locator("blockquote.selection")).to_contain_text("A topic is a named channel")
+    expect(turn.locator(".marker").first).to_be_visible()
+    paragraph.click(click_count=3)
+    page.get_by_role("button", name="Ask …").click()
+    expect(page.locator(".about")).to_contain_text("A topic is a named channel")
+    expect(page.get_by_label("Your question")).to_be_focused()
+    ask(page, "Who sends the messages?")
+    expect(page.locator(".about")).to_be_hidden()
+    page.locator(".reading .passage").evaluate("(one) => getSelection().selectAllChildren(one)")
+    page.keyboard.press("Shift")
+    page.get_by_role("button", name="Why?").click()
+    expect(page.locator(".toast")).to_contain_text("Select at most 2,000 characters")
+    page.get_by_role("link", name="Open this thread by itself").click()
+    expect(ended(page, "Explain this.").locator("blockquote.selection")).to_contain_text("A topic is a named channel")
+
+
 @pytest.mark.parametrize("how", ["button", "Esc", "outside", "Back"])
 def test_every_sheet_of_a_phone_closes(open_page: Callable[..., Page], how: str) -> None:
     page = open_page("/", viewport=PHONE, has_touch=True, is_mobile=True)

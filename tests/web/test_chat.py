@@ -186,3 +186,26 @@ def test_a_book_that_is_not_there(client: httpx.Client) -> None:
     told = problem(client.post("/chat/run", json={"message": NODE, "book_id": "other"}), 404, "not_found")
     assert BOOK in told["detail"]
     assert problem(client.post("/chat/stream", json={"message": NODE, "book_id": "other"}), 404, "not_found")
+
+
+TOPICS = "module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
+TOPIC = "A topic is a named channel that carries messages of one type from any number of publishers to any number of subscribers."
+
+
+def test_selected_words_are_explained_by_what_stands_around_them(client: httpx.Client) -> None:
+    told = ask(client, "Explain this.", similarity_threshold=0, selection={"text": TOPIC, "source_file": TOPICS})
+    assert told["should_answer"]
+    assert TOPIC not in told["response"]
+    assert {one["source_file"] for one in told["answer"]["citations"]} == {TOPICS}
+    assert told["answer"]["query"] == "Explain this."
+    assert told["answer"]["question"] == f"Explain this. “{TOPIC}”"
+
+
+def test_words_that_do_not_stand_in_the_lesson_are_not_explained(client: httpx.Client) -> None:
+    for text, file in ((TOPIC, TOPICS.replace("02", "07")), ("A topic is a cheese.", TOPICS), (f"{TOPIC}\nA cheese", TOPICS)):
+        body = {"message": "Explain this.", "selection": {"text": text, "source_file": file}}
+        assert "do not stand in the lesson" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
+    body = {"message": "Why?", "selection": {"text": "x" * 2001, "source_file": TOPICS}}
+    assert "selection" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
+    body["selection"] = {"text": "x" * 100_000, "source_file": TOPICS}
+    problem(client.post("/chat/run", json=body), 413, "body_too_large")

@@ -31,7 +31,7 @@ from bythebook.answering.answer import (
 )
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.answering.look import Assessor, Look, confidence, relevances
-from bythebook.answering.question import Question
+from bythebook.answering.question import Question, about
 from bythebook.answering.refusal import refusal
 from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
@@ -111,6 +111,8 @@ class Answerer:
         calibration = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
         with steps.step("follow-up") as noted:
             rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
+            if question.selection:
+                rewrite = replace(rewrite, text=about(rewrite.text, question.selection))
             text = rewrite.text
             noted |= {"leaned": text != question.text, "question": text, "by": rewrite.by or "", "fell_back": bool(rewrite.note)}
         yield SearchBegun(asked=question.text, question=text)
@@ -224,6 +226,7 @@ class Answerer:
             search_again=search_again,
             rarity=turn.look.rarity,
             embedding=turn.look.found.embedding,
+            selection=turn.question.selection,
         )
         async with aclosing(checked_draft(self._drafter.draft(request), check)) as events:
             async for event in events:

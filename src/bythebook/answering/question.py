@@ -9,7 +9,7 @@ from typing import Literal
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
-from bythebook.retrieval.query import Scope
+from bythebook.retrieval.query import MAX_TEXT, Scope
 
 MAX_QUESTION = 1000
 UNREADABLE = ("Cc", "Cs")
@@ -31,12 +31,23 @@ class Question:
     """Whether document E's confidence decides, too; without it the two thresholds do alone."""
     score_scale: ScoreScale = "relevance"
     history: tuple[Exchange, ...] = ()
+    selection: str = ""
+    """Words of the book that the question is about: the reader has them before their eyes."""
 
     def __post_init__(self) -> None:
         check_question(self.text)
         for name in ("score_threshold", "similarity_threshold"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InvalidInput(f"The {name.replace('_', ' ')} must be from 0.0 to 1.0, not {getattr(self, name)}.")
+
+
+def about(question: str, selection: str) -> str:
+    """The question together with the words it is about, as long as a search may be."""
+    room = MAX_TEXT - len(question) - len(" “”")
+    words = " ".join(selection.split())
+    if len(words) > room:
+        words = words[: max(0, words.rfind(" ", 0, room + 1))]
+    return f"{question} “{words}”" if words else question
 
 
 def check_question(text: str) -> None:

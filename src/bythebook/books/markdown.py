@@ -26,6 +26,7 @@ CONTAINER = re.compile(r"([\w-]*)(?:\[(.*)\]|[ \t](.*))?")
 BANGS = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?=[\w\"])")
 ALERT = re.compile(r"[ \t]*\[!(\w+)\][ \t]*")
 TITLE = re.compile(r"""\b(?:title|label)=(?:"([^"]*)"|'([^']*)')""")
+NO_LETTER = re.compile(r"[\W_]+")
 MATHS = re.compile(r"[ \t]*\$\$")
 
 
@@ -42,6 +43,11 @@ def readable(markdown: str) -> str:
             prose.append(line)
     _flush(prose, parts)
     return _tidy("\n".join(parts))
+
+
+def letters(text: str) -> str:
+    """Only letters and digits, in lower case: two texts that have the same say the same words, whatever stands between them."""
+    return NO_LETTER.sub("", text).casefold()
 
 
 def _tidy(text: str) -> str:

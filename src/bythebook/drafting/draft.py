@@ -93,6 +93,8 @@ class DraftRequest:
     """Of the question's stems in the whole book, where it is known."""
     embedding: NDArray[np.float32] | None = field(default=None, compare=False)
     """The question's, where it is known."""
+    selection: str = ""
+    """Words of the book that the reader selected and asks about. They stand in the question, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,12 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from textwrap import dedent
 
+from bythebook.books.markdown import letters
 from bythebook.books.statements import Statement
 from bythebook.drafting.composition import Group, Passage, compose
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
 from bythebook.retrieval.question import asked_for
-from bythebook.retrieval.sentence_reader import SentenceReader
+from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader
 
 HEADER_LINES = 2
 LINE = re.compile(r"[^\n]*\n?")
@@ -43,6 +44,8 @@ class ExtractiveDrafter:
             embedding=request.embedding,
             by_signs=shape == "formula",  # the ranking has seen hardly a question for one
         )
+        if request.selection:
+            read = _new_to_the_reader(read, request.selection)
         if not any(one.coverage for one in read):
             return
         taken = compose(shape, read, passages, request.question, request.language)
@@ -53,6 +56,13 @@ class ExtractiveDrafter:
 
     async def close(self) -> None:
         """Nothing of its own is open."""
+
+
+def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple[ReadStatement, ...]:
+    """Without the statements that the reader selected, since repeating them explains nothing; all, where nothing else is left."""
+    known = letters(selection)
+    others = tuple(one for one in read if letters(one.statement.readable) not in known)
+    return others if any(one.coverage for one in others) else read
 
 
 def _sentences(passage: Passage, group: Group) -> Iterator[DraftSentence]:

@@ -9,8 +9,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
 
+from bythebook.books.markdown import letters, readable
 from bythebook.books.model import Chunk
-from bythebook.errors import InvalidBook, NotFound
+from bythebook.errors import InvalidBook, InvalidInput, NotFound
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 
@@ -54,6 +55,19 @@ async def find_lesson(index: VectorIndex, state: IngestionState, name: str) -> s
     near = nearest_names(name, await index.source_files(state.collection_name, state.book_id))
     meant = f"Did you mean {' or '.join(near)}?" if near else "'bythebook lessons' lists them."
     raise NotFound(f"The book '{state.book_id}' has no lesson {name}. {meant}")
+
+
+async def check_selection(index: VectorIndex, state: IngestionState, source_file: str, text: str) -> None:
+    """Raises InvalidInput unless these words stand in the lesson. Each line is looked for by itself: between two, a page may have
+    left out what it shows in other letters, such as a formula."""
+    filters = Filters(book_id=state.book_id, source_file=source_file)
+    chunks = sorted([held.chunk async for held in index.scan(state.collection_name, filters)], key=lambda one: one.chunk_index)
+    words = letters(readable("\n\n".join(chunk.text for chunk in chunks)))
+    if not chunks or not all(letters(line) in words for line in text.splitlines()):
+        raise InvalidInput(
+            f"The selected words do not stand in the lesson {source_file}. The book may have changed: reload the page, and "
+            "select them again."
+        )
 
 
 def nearest_names(name: str, paths: Iterable[str], most: int = 3) -> list[str]:

@@ -60,6 +60,8 @@ class Asked:
     score_scale: ScoreScale = "relevance"
     metadata: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Exchange, ...] | None = None
+    selection: str = ""
+    """Words of the book that the question is about."""
 
     def question(self, history: tuple[Exchange, ...] = ()) -> Question:
         """Raises InvalidInput for what cannot be asked."""
@@ -71,6 +73,7 @@ class Asked:
             gate=self.gate,
             score_scale=self.score_scale,
             history=history,
+            selection=self.selection,
         )
 
 

@@ -15,6 +15,7 @@ from bythebook.settings import Settings
 from bythebook.threads.conversation import Asked
 from bythebook.threads.model import MAX_TITLE, check_metadata
 
+MAX_SELECTION = 2000
 LARGEST_NUMBER = 1_000_000
 """Of a chapter or lesson that can be asked for."""
 
@@ -68,6 +69,13 @@ class ChatFilters(_Request):
     prefix: Annotated[Readable, StringConstraints(min_length=1, max_length=500)] | None = None
 
 
+class Selection(_Request):
+    """Words that a reader selected in a lesson."""
+
+    text: Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=2, max_length=MAX_SELECTION)]
+    source_file: Annotated[Readable, StringConstraints(min_length=1, max_length=1000)] = Field(description="The lesson's path.")
+
+
 class ChatRequest(_Request):
     """Document E's, and which book and which part of it."""
 
@@ -89,6 +97,7 @@ class ChatRequest(_Request):
     page_url: Annotated[Readable, StringConstraints(max_length=2000)] | None = Field(
         None, description="The page of the book the reader is on."
     )
+    selection: Selection | None = Field(None, description="Words of the book that the question is about; they must stand there.")
 
     def asked(self, book_id: str, key_id: str | None, settings: Settings) -> Asked:
         return Asked(
@@ -101,6 +110,7 @@ class ChatRequest(_Request):
             gate=self.gate,
             score_scale=self.score_scale or settings.score_scale,
             metadata={**self.metadata, **({"page_url": self.page_url} if self.page_url else {})},
+            selection=self.selection.text if self.selection else "",
         )
 
 

@@ -30,7 +30,9 @@ export class BookAnswer extends HTMLElement {
 
   // The words of the book that the question is about.
   about({ selection } = {}) {
-    if (selection) this.querySelector("h2").after(element("blockquote", { class: "selection", dir: "auto" }, selection.text));
+    if (selection && !this.querySelector(".selection"))
+      this.querySelector("h2").after(element("blockquote", { class: "selection", dir: "auto" }, selection.text));
+    return Boolean(selection);
   }
 
   wait(cancel) {
@@ -56,7 +58,7 @@ export class BookAnswer extends HTMLElement {
   }
 
   take({ event, data }) {
-    if (event === "searching" && data.question && data.question !== this.question)
+    if (event === "searching" && data.question && data.question !== this.question && !this.given?.selection)
       this.working(`Searching for “${data.question}”`);
     else if (event === "found") this.working(`Reading ${plural(data.results?.length ?? 0, "passage")}`);
     else if (event === "sentence") this.addSentence(data);
@@ -114,7 +116,7 @@ export class BookAnswer extends HTMLElement {
     if (!this.sentences.length) answer.sentences.forEach((sentence, at) => this.addSentence({ ...sentence, html: html?.[at] }));
     const sources = this.sources();
     this.status.replaceChildren(confidence(answer.confidence), element("span", {}, plural(sources.length, "passage")));
-    if (answer.question && answer.question !== this.question)
+    if (answer.question && answer.question !== this.question && !this.about(aboutOf(answer)))
       this.status.append(element("span", { dir: "auto" }, `read as “${answer.question}”`));
     if (answer.disclaimer) this.append(element("p", { class: "disclaimer" }, answer.disclaimer));
     this.append(
@@ -188,6 +190,12 @@ export function sourcesOf(sentences) {
       });
     }
   return [...found.values()].sort((one, other) => one.label - other.label);
+}
+
+// The words that a stored question was about: they stand behind it, in quotation marks.
+function aboutOf({ question }) {
+  const [, text] = /^.*?\S “(.+)”$/s.exec(question) ?? [];
+  return text ? { selection: { text } } : {};
 }
 
 function confidence(metrics) {

@@ -63,7 +63,7 @@ function lessonAround(node) {
 // Without what the page adds. A formula is left out: the book has it in other letters.
 function wordsOf(range) {
   const copy = range.cloneContents();
-  for (const added of copy.querySelectorAll("math, button, figcaption")) added.replaceWith("\n");
+  for (const added of copy.querySelectorAll("math, button, figcaption, .footnote, .label")) added.replaceWith("\n");
   for (const block of copy.querySelectorAll("p, li, h4, h5, h6, pre, td, th, tr, blockquote")) block.append("\n");
   return copy.textContent
     .replace(/[^\S\n]+/g, " ")

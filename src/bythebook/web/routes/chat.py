@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from bythebook.answering.answer import Answer, Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
+from bythebook.retrieval.context import check_selection
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
 from bythebook.web.access import Asker, Principal, choose_book
@@ -70,6 +71,9 @@ async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
     book_id = await choose_book(current, who, str(body.book_id) if body.book_id else None)
     if current.settings.log_questions:
         log.info("asked", book_id=book_id, message=body.message)
+    if body.selection:
+        state = await current.resources.search.book(book_id)
+        await check_selection(current.resources.index, state, body.selection.source_file, body.selection.text)
     asked = body.asked(book_id, who.key_id, current.settings)
     return ChatTurn(current, asked, whole=who.may("ingest"), render=body.render)
 
