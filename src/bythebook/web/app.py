@@ -32,6 +32,7 @@ from bythebook.web.routes import (
     completions,
     gaps,
     jobs,
+    llms,
     local,
     mcp,
     operations,
@@ -94,7 +95,7 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
     app.add_exception_handler(HTTPException, problems.on_http_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(Exception, problems.on_failure)
-    for routes in (chat, completions, threads, search, books, gaps, jobs, webhooks, operations, audit, local, mcp, page):
+    for routes in (chat, completions, threads, search, books, llms, gaps, jobs, webhooks, operations, audit, local, mcp, page):
         app.include_router(routes.router)
     return app
 

@@ -30,6 +30,7 @@ OPERATIONS = {
         "author": ("inspect", "list_books", "publish", "calibrate", "read_calibration"),
         "backup": ("back_up",),
         "books": ("read_holdings", "remove_book", "rename_book"),
+        "contents": ("read_contents", "read_texts"),
         "evaluation": ("evaluate", "draft_questions"),
         "reader": (
             "choose_book",
