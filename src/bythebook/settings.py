@@ -207,6 +207,7 @@ class Settings:
     redis_url: Secret | None = _setting(None, _redis, variable="REDIS_URL", secret=True)
     cors_origins: tuple[str, ...] = _setting((), _origins)
     public_books: tuple[str, ...] = _setting((), _books)
+    keep_threads_days: int | None = _setting(None, _number(int, 1, 36_500))
     log_questions: bool = _setting(False, _yes_or_no)
     otlp_endpoint: str | None = _setting(None, _ADDRESS, variable="OTEL_EXPORTER_OTLP_ENDPOINT", secret=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -103,12 +104,18 @@ def new_turn(ended: Answer, number: int = 1, **given: Any) -> NewTurn:
 
 
 async def keep(
-    threads: Threads, *answers: Answer, thread_id: str | None = None, key_id: str | None = None, book_id: str = "light"
+    threads: Threads,
+    *answers: Answer,
+    thread_id: str | None = None,
+    key_id: str | None = None,
+    book_id: str = "light",
+    user_id: str | None = None,
 ) -> str:
     """A thread in which these turns follow."""
     thread_id = thread_id or str(uuid4())
     for ended in answers:
         lease = await threads.lease(thread_id, str(uuid4()), book_id=book_id, key_id=key_id)
         assert lease is not None
-        await threads.append(lease, new_turn(ended, lease.turn_count + 1))
+        made = new_turn(ended, lease.turn_count + 1)
+        await threads.append(lease, replace(made, metadata={"user_id": user_id}) if user_id else made)
     return thread_id

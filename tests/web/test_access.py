@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -292,3 +293,29 @@ def test_the_audit_log_is_the_administrators_of_all_books(locked: Service, reade
         assert "node" not in str(deleted)
         rest = admin.get("/audit", params={"before": first["next"]}).json()["entries"]
         assert rest[0]["entry_id"] < first["entries"][-1]["entry_id"]
+
+
+def test_a_client_exports_and_erases_its_own_users_and_nobody_elses(locked: Service) -> None:
+    with (
+        locked.client(locked.key("chat")) as site,
+        locked.client(locked.key("chat")) as other,
+        locked.client(locked.key("admin")) as admin,
+    ):
+        ask(site, NODE, metadata={"user_id": "ada"})
+        completion = {"model": BOOK, "user": "ada", "messages": [{"role": "user", "content": NODE}]}
+        assert site.post("/v1/chat/completions", json=completion).status_code == 200
+        ask(site, NODE, metadata={"user_id": "bob"})
+        ask(other, NODE, metadata={"user_id": "ada"})
+        told = site.get("/personal-data", params={"user_id": "ada"})
+        assert [json.loads(line)["user_id"] for line in told.text.splitlines()] == ["ada", "ada"]
+        problem(site.delete("/personal-data", params={"user_id": "ada"}), 422, "needs_consent")
+        erased = site.delete("/personal-data", params={"user_id": "ada", "yes": True})
+        assert erased.json() == {"threads": 2, "key_erased": False}
+        problem(site.delete("/personal-data", params={"user_id": "ada", "yes": True}), 404, "not_found")
+        assert [len(client.get("/threads").json()["threads"]) for client in (site, other)] == [1, 1]
+        assert admin.delete("/personal-data", params={"user_id": "ada", "yes": True}).json()["threads"] == 1
+        assert site.delete("/personal-data", params={"key_id": "of another", "yes": True}).json() == {
+            "threads": 1,
+            "key_erased": False,
+        }
+        assert site.get("/threads").json()["threads"] == []

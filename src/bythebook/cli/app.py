@@ -28,6 +28,7 @@ from bythebook.cli import (
     llms,
     mcp,
     model,
+    privacy,
     questions,
     restore,
     search,
@@ -47,7 +48,7 @@ app = typer.Typer(
 READ = (demo, ingest, ask, chat, search, context, lesson, lessons, calibration, evaluate, gaps, check)
 for module in (*READ, serve, mcp, llms, worker, audit, backup, restore):
     app.command(module.__name__.rpartition(".")[2])(module.run)
-for group in (books, questions, jobs, threads, keys, model):
+for group in (books, questions, jobs, threads, keys, privacy, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

@@ -280,7 +280,7 @@ def _current(connection: Connection) -> str | None:
 
 def _prepare_sqlite(connection: object, _record: object) -> None:
     cursor = connection.cursor()  # type: ignore[attr-defined]
-    for pragma in ("busy_timeout=30000", "synchronous=NORMAL", "foreign_keys=ON"):
+    for pragma in ("busy_timeout=30000", "synchronous=NORMAL", "foreign_keys=ON", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     _use_write_ahead_log(cursor)
     cursor.close()

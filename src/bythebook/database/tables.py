@@ -131,9 +131,11 @@ threads = Table(
     Column("turn_expires_at", Moment),
     Column("said", String(64)),
     Index("threads_that_said", "said"),
+    Column("user_id", Words(200)),
     Index("threads_of_a_key", "key_id", "updated_at"),
     Index("threads_of_a_book", "book_id", "updated_at"),
     Index("threads_in_a_turn", "turn_expires_at"),
+    Index("threads_of_a_user", "user_id"),
 )
 
 # The whole transcript, in the order of turn and position. Archived messages are kept and no longer shown.

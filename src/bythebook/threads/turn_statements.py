@@ -128,6 +128,8 @@ def _changes(lease: Lease, turn: NewTurn) -> dict[str, Any]:
         changes["topic_summary"] = turn.topic_summary
     if turn.metadata:
         changes["metadata"] = turn.metadata
+        if user_id := turn.metadata.get("user_id"):
+            changes["user_id"] = str(user_id)
     changes["said"] = turn.said
     return changes
 

@@ -37,12 +37,13 @@ from bythebook.web.routes import (
     mcp,
     operations,
     page,
+    personal_data,
     search,
     threads,
     webhooks,
 )
 from bythebook.web.state import State
-from bythebook.web.worker import BackgroundWorker
+from bythebook.web.worker import BackgroundWorker, Retention
 from bythebook.wiring.author import Resources
 
 EXPOSED = ["X-Request-ID", READER_HEADER, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
@@ -95,7 +96,23 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
     app.add_exception_handler(HTTPException, problems.on_http_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(Exception, problems.on_failure)
-    for routes in (chat, completions, threads, search, books, llms, gaps, jobs, webhooks, operations, audit, local, mcp, page):
+    for routes in (
+        chat,
+        completions,
+        threads,
+        search,
+        books,
+        llms,
+        gaps,
+        jobs,
+        webhooks,
+        operations,
+        personal_data,
+        audit,
+        local,
+        mcp,
+        page,
+    ):
         app.include_router(routes.router)
     return app
 
@@ -131,6 +148,7 @@ async def _opened(
         stack.push_async_callback(app.state.mcp.close)
         app.state.doorkeeper = Doorkeeper(app.state.opened.keys, loopback=loopback)
         await stack.enter_async_context(resources.reading_ahead())
+        await stack.enter_async_context(Retention(resources).running())
         if works:
             await stack.enter_async_context(worker.running())
         yield

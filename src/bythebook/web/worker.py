@@ -1,4 +1,4 @@
-"""The worker that a service carries, and what its log and its health say of it."""
+"""What a service does beside answering: jobs, and removing threads whose time is over; and what its log and health say of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from bythebook.database.audit import ACTOR
 from bythebook.errors import BookError, StorageFailure
+from bythebook.threads.personal_data import PersonalData
 from bythebook.web.logs import log
 from bythebook.wiring.author import Resources
 
 if TYPE_CHECKING:
     from bythebook.jobs.model import Job
     from bythebook.jobs.progress import JobEvent
+
+EXPIRY_EVERY_SECONDS = 3600.0
 
 
 class BackgroundWorker:
@@ -50,6 +54,36 @@ class BackgroundWorker:
         if trouble and trouble != self._trouble:
             log.warning("worker in trouble", reason=trouble)
         self._trouble = trouble
+
+
+class Retention:
+    """Removes threads when the time they are kept is over, once an hour. Of several processes each looks."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._data = PersonalData(resources.database)
+        self._days = resources.settings.keep_threads_days
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        if self._days is None:
+            yield
+            return
+        task = asyncio.create_task(self._expire(self._days), name="retention")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _expire(self, days: int) -> None:
+        ACTOR.set("retention")
+        while True:
+            try:
+                if removed := await self._data.expire(days):
+                    log.info("threads expired", threads=removed, days=days)
+            except BookError as error:  # a database that is away for a while
+                log.warning("threads could not be expired", reason=str(error))
+            await asyncio.sleep(EXPIRY_EVERY_SECONDS)
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:

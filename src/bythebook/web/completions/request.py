@@ -63,6 +63,7 @@ class CompletionRequest(_Lenient):
     messages: list[CompletionMessage] = Field(description="The conversation so far; the last message is the question.")
     stream: bool | None = Field(None, description="Answer as server-sent events.")
     stream_options: StreamOptions | None = None
+    user: str | None = Field(None, max_length=200, description="Who asks, as `user_id` of /chat/run.")
     n: int | None = Field(None, description="Only 1 is possible.")
     logprobs: bool | int | None = Field(None, description="There are none.")
     tool_choice: str | dict[str, object] | None = Field(None, description="The client's tools are never called.")

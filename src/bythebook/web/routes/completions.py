@@ -74,6 +74,7 @@ async def complete(body: CompletionRequest, request: Request, who: AskingGuest, 
         score_threshold=current.settings.agent_score_threshold,
         score_scale=current.settings.score_scale,
         history=history,
+        metadata={"user_id": body.user} if body.user else {},
     )
     try:
         if body.stream:

@@ -1,0 +1,135 @@
+"""What is kept of a reader: all of it written out, all of it erased, and old threads removed after the time they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, delete, or_, select, true, update
+
+from bythebook.database.audit import act
+from bythebook.database.engine import Database
+from bythebook.database.statements import now, slices
+from bythebook.database.tables import audit_log, key_usage, keys, threads
+from bythebook.errors import InvalidInput, NotFound
+from bythebook.plain import to_plain
+from bythebook.threads.rows import thread_of
+from bythebook.threads.store import STORED, Threads
+
+ERASED = "erased"
+EXPIRED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataOwner:
+    """Whose data: of a key, with the readers of a public one; or of the user that a client names; or of that user with that key.
+    `book_id`: only what belongs to this book. `threads_only`: the key itself is left as it is."""
+
+    key_id: str | None = None
+    user_id: str | None = None
+    book_id: str | None = None
+    threads_only: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.key_id and not self.user_id:
+            raise InvalidInput("Say whose data is meant: a key's id, or the user_id that a client sent.")
+
+    @property
+    def condition(self) -> ColumnElement[bool]:
+        wanted: ColumnElement[bool] = true()
+        if self.key_id:
+            wanted &= or_(threads.c.key_id == self.key_id, threads.c.key_id.startswith(f"{self.key_id}:", autoescape=True))
+        if self.user_id:
+            wanted &= threads.c.user_id == self.user_id
+        if self.book_id:
+            wanted &= threads.c.book_id == self.book_id
+        return wanted
+
+    @property
+    def whole_key(self) -> bool:
+        """Whether the key itself is meant, not a user or a book of it."""
+        return bool(self.key_id and not self.user_id and not self.book_id and not self.threads_only)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    threads: int
+    key_erased: bool
+
+
+class PersonalData:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._threads = Threads(database)
+
+    async def export(self, owner: DataOwner) -> AsyncIterator[dict[str, Any]]:
+        """An object at a time, each with its `kind`: the key and what it used and did, then every thread with its transcript and
+        its turns."""
+        await self._database.run(act("data exported", owner.user_id or owner.key_id, book_id=owner.book_id).write)
+        if owner.whole_key:
+            for one in await self._database.run(lambda connection: _of_key(connection, owner.key_id or "")):
+                yield one
+        wanted = select(threads).where(owner.condition & STORED).order_by(threads.c.created_at, threads.c.thread_id)
+        for row in await self._database.run(lambda connection: connection.execute(wanted).all()):
+            turns = await self._threads.turns(row.thread_id)
+            messages = await self._threads.messages(row.thread_id, archived=True)
+            told = {"user_id": row.user_id, "messages": messages, "turns": turns}
+            yield {"kind": "thread", **to_plain(thread_of(row, datetime.now(UTC))), **to_plain(told)}
+
+    async def erase(self, owner: DataOwner) -> Erasure:
+        """For good. A turn that is running is not stored. Of a key there stays that it existed, revoked and without its name:
+        were it gone, a service whose only key it was would be open to all."""
+        told = act("data erased", owner.user_id or owner.key_id, book_id=owner.book_id)
+
+        def erase(connection: Connection) -> Erasure:
+            gone = connection.execute(delete(threads).where(owner.condition)).rowcount
+            erased = False
+            if owner.whole_key:
+                connection.execute(delete(key_usage).where(key_usage.c.key_id == owner.key_id))
+                named = update(keys).where(keys.c.key_id == owner.key_id)
+                changed = connection.execute(named.values(name=ERASED, last_used_at=None))
+                connection.execute(named.where(keys.c.revoked_at.is_(None)).values(revoked_at=datetime.now(UTC)))
+                mentioned = (audit_log.c.subject == owner.key_id) & (audit_log.c.action == "key created")
+                connection.execute(update(audit_log).where(mentioned).values(details={}))
+                erased = changed.rowcount > 0
+            if not gone and not erased:
+                raise NotFound("Nothing is kept of this key or user.")
+            told.write(connection)
+            return Erasure(threads=gone, key_erased=erased)
+
+        return await self._database.run(erase)
+
+    async def expire(self, days: int) -> int:
+        """Removes threads in which nothing was said for so many days, some hundred at a time; how many. One that is being used
+        stays."""
+        removed = 0
+
+        def expire(connection: Connection) -> int:
+            moment = now(connection)
+            old = STORED & (threads.c.updated_at < moment - timedelta(days=days))
+            free = threads.c.turn_token.is_(None) | (threads.c.turn_expires_at < moment)
+            found = list(connection.execute(select(threads.c.thread_id).where(old & free).limit(EXPIRED_AT_ONCE)).scalars())
+            for some in slices(found):
+                connection.execute(delete(threads).where(threads.c.thread_id.in_(some) & old & free))
+            if found:
+                told.write(connection)
+            return len(found)
+
+        told = act("threads expired", f"after {days} days")
+        while some := await self._database.run(expire):
+            removed += some
+        return removed
+
+
+def _of_key(connection: Connection, key_id: str) -> list[dict[str, Any]]:
+    shown = select(keys.c.key_id, keys.c.name, keys.c.scopes, keys.c.book_id, keys.c.created_at, keys.c.last_used_at)
+    used = select(key_usage.c.day, key_usage.c.requests, key_usage.c.tokens).where(key_usage.c.key_id == key_id)
+    done = select(audit_log).where(or_(audit_log.c.actor == f"key {key_id}", audit_log.c.subject == key_id))
+    found = (
+        ("key", shown.where(keys.c.key_id == key_id)),
+        ("usage", used.order_by(key_usage.c.day)),
+        ("audit_entry", done.order_by(audit_log.c.entry_id)),
+    )
+    return [{"kind": kind, **to_plain(dict(row._mapping))} for kind, wanted in found for row in connection.execute(wanted).all()]
