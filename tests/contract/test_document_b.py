@@ -26,8 +26,11 @@ from bythebook.errors import InvalidSettings
 from bythebook.settings import NO_ENV_FILE, read_settings
 from bythebook.wiring.adapters import open_embedder
 from tests.cli.conftest import Cli
+from tests.support.fakes.openai_server import ChatServer, Says, check_messages
+from tests.support.fakes.openai_server import running as running_model
 from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
 from tests.support.room import Room, asked, tell_in_room
+from tests.support.serving import ask as ask_service
 
 LOCAL = "http://127.0.0.1:9/v1"
 
@@ -235,3 +238,48 @@ def test_the_similarity_threshold_of_a_search(shelf: Cli, client: httpx.Client) 
     assert "No chunk reaches the similarity threshold of 1.0." in shelf("search", FOREIGN, "--similarity-threshold", "1.0").out
     refused = shelf("search", WICK, "--similarity-threshold", "1.5")
     assert (refused.code, "must be from 0.0 to 1.0, not 1.5" in refused.sentence()) == (2, True)
+
+
+def test_the_whole_transcript_of_a_model_that_searched_again(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system prompt as it was sent, every search with its results, and the answer; by `threads show --transcript`."""
+    with running_model(ChatServer(key="sk-local")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+        server.turns.append(Says(calls=(("search_textbook", '{"query": "reservoir of oil", "top_k": 2}'),), finish="tool_calls"))
+        server.turns.append(Says(text=f"{TRIMMED[:-1]} [1]."))
+        assert shelf("chat", "-q", WICK).code == 0
+        sent = server.bodies[-1]["messages"]
+    (thread,) = json.loads(shelf("threads", "list", "--json").out)
+    told = json.loads(shelf("threads", "show", thread["thread_id"], "--transcript", "--json").out)
+    assert (told["session_id"], told["model"], told["turn_count"]) == (thread["thread_id"], "gpt-4o-mini", 1)
+    assert [message["role"] for message in told["messages"]] == ["system", "user", *["assistant", "tool"] * 2, "assistant"]
+    assert told["messages"][0]["content"] == sent[0]["content"]
+    assert "End EVERY sentence with the label" in sent[0]["content"] or "Reply with one JSON object" in sent[0]["content"]
+    calls = [message["tool_calls"][0] for message in told["messages"] if message.get("tool_calls")]
+    assert [json.loads(call["function"]["arguments"])["query"] for call in calls] == [WICK, "reservoir of oil"]
+    outputs = [message for message in told["messages"] if message["role"] == "tool"]
+    assert [output["tool_call_id"] for output in outputs] == [call["id"] for call in calls]
+    first, again = (json.loads(output["content"]) for output in outputs)
+    assert (first["total_results"], again["total_results"], again["query"]) == (5, 2, "reservoir of oil")
+    for result in again["results"]:
+        names = "query_id chunk_text source_url page_title section_heading breadcrumb chunk_index similarity_score metadata rank"
+        assert result.keys() == set(names.split())
+    assert [call["query"] for call in told["retrieval_history"]] == [WICK, "reservoir of oil"]
+    printed = shelf("threads", "show", thread["thread_id"], "--transcript").out
+    assert "→ search_textbook" in printed
+    assert "reservoir of oil" in printed
+
+
+def test_the_whole_transcript_over_http(client: httpx.Client) -> None:
+    thread = ask_service(client, WICK)["session_id"]
+    ask_service(client, FOREIGN, session_id=thread)
+    path = f"/threads/{thread}/messages"
+    whole = client.get(path, params={"view": "all"}).json()
+    assert [message["role"] for message in whole["messages"]] == ["system", *["user", "assistant", "tool", "assistant"] * 2]
+    assert (whole["model"], whole["turn_count"], whole["started_at"]) == ("extractive", 2, whole["created_at"])
+    spoken = client.get(path).json()["messages"]
+    assert [message["role"] for message in spoken] == ["user", "assistant"] * 2
+    as_sent = client.get(path, params={"view": "openai"}).json()["messages"]
+    check_messages(as_sent)  # as strict as the real chat completions are
+    assert [message["content"] for message in as_sent] == [message["content"] for message in whole["messages"]]
+    assert client.get(f"/threads/{thread}").json()["model"] == "extractive"

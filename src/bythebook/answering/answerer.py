@@ -37,7 +37,7 @@ from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
 from bythebook.answering.turn import Turn, answered, gate, numbered, results, shown_hits, trace, traced
 from bythebook.drafting.completion import WriteLine
-from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, ToolCall, Usage
+from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, SystemPrompt, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
 from bythebook.followups.rewrite import make_standalone
@@ -237,6 +237,8 @@ class Answerer:
                             yield FoundAgain(call=event, results=turn.found_again.pop(0))
                     case Usage():
                         turn.tokens += event.total
+                    case SystemPrompt():
+                        turn.system_prompt = event.text
                     case NotInPassages():
                         turn.declined = True
                     case SettledSentence():

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
-from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, ToolCall, Usage
+from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, SystemPrompt, ToolCall, Usage
 from bythebook.grounding.citations import Checker, Doubtful
 from bythebook.grounding.judgement import Judge, Settled, assertions_of, settle
 
@@ -110,7 +110,7 @@ async def checked_draft(
             ended = ended or isinstance(item, _End)
             if isinstance(item, DraftSentence):
                 check.add(item)
-            elif isinstance(item, ToolCall | Usage | NotInPassages):
+            elif isinstance(item, ToolCall | Usage | SystemPrompt | NotInPassages):
                 yield item
             check.ask(inbox.put_nowait, last=ended)
             for one in check.ready():

@@ -89,7 +89,8 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """`query` is the standalone question with the filters it was searched under."""
+    """`query` is the standalone question with the filters it was searched under; `system_prompt` what the model was sent, where
+    one was asked."""
 
     query: SearchQuery
     score_threshold: float
@@ -102,3 +103,4 @@ class Trace:
     evidence: tuple[Shown, ...] = ()
     draft: tuple[Drafted, ...] = ()
     steps: tuple[Step, ...] = ()
+    system_prompt: str | None = None

@@ -57,6 +57,8 @@ class Turn:
     sentences: list[Sentence] = field(default_factory=list)
     numbers: dict[int, int] = field(default_factory=dict)
     """The number under which readers see each cited evidence, by its label: 1, 2 … in the order of first use."""
+    system_prompt: str | None = None
+    """As the model was sent it."""
     declined: bool = False
     """Whether the drafter said that the passages do not answer."""
     full: bool = False
@@ -178,6 +180,7 @@ def trace(turn: Turn) -> Trace:
         evidence=tuple(_shown(one, numbers[one.label]) for one in turn.evidence),
         draft=tuple(replace(one, labels=tuple(numbers.get(label, label) for label in one.labels)) for one in turn.drafted),
         steps=turn.steps.taken,
+        system_prompt=turn.system_prompt,
     )
 
 

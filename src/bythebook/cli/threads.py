@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bythebook.cli.output.console import Console
     from bythebook.database.engine import Database
     from bythebook.threads.model import StoredTurn, Thread
+    from bythebook.threads.transcript import Transcript
 
 app = typer.Typer(help="List, read, export and delete stored threads.", no_args_is_help=True)
 NONE_STALE = "No stored answer is stale: every quote is still in its book."
@@ -60,8 +61,18 @@ def list_threads(
 
 
 @app.command("show")
-def show(thread_id: ThreadId, json: AsJson = False, data_dir: DataDir = None) -> None:
+def show(
+    thread_id: ThreadId,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="Every message: the system prompt, each search and what it found, the answers.")
+    ] = False,
+    json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
     """Show a thread: each question, its answer or refusal, and the sources."""
+    if transcript:
+        _show_transcript(thread_id, json=json, data_dir=data_dir)
+        return
     thread, turns = _read(thread_id, data_dir)
     if json:
         typer.echo(to_json({**fields_of(thread), "turns": [{**fields_of(turn), "asked": turn.asked} for turn in turns]}))
@@ -132,6 +143,33 @@ def trace(
         from bythebook.cli.output.trace import print_trace
 
         print_trace(console, chosen.trace)
+
+
+def _show_transcript(thread_id: str, *, json: bool, data_dir: Path | None) -> None:
+    async def work(database: Database) -> Transcript:
+        from bythebook.threads.store import ANY_KEY, Threads
+        from bythebook.threads.transcript import read_transcript
+
+        threads = Threads(database)
+        return await read_transcript(threads, await threads.get(thread_id, ANY_KEY))
+
+    transcript = run_with_database(work, data_dir=data_dir)
+    if json:
+        typer.echo(to_json(transcript))
+        return
+    from bythebook.cli.output.console import Console
+    from bythebook.cli.output.tables import when
+
+    console = Console(highlight=False)
+    console.print(f"\n{transcript.id}  {transcript.book_id} · {transcript.model}", style="dim", markup=False)
+    for message in transcript.messages:
+        called = "".join(
+            f" → {call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls", ())
+        )
+        console.print(f"\n{message['role']}", style="bold cyan", markup=False, end="")
+        console.print(f"{called}  {when(message['timestamp'])}", style="dim", markup=False)
+        if message["content"]:
+            console.print(message["content"], markup=False, soft_wrap=True)
 
 
 def _print_turn(console: Console, turn: StoredTurn, *, verbose: bool = False) -> None:

@@ -98,11 +98,18 @@ class DraftRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPrompt:
+    """The instructions as a model was sent them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotInPassages:
     """The drafter says that what was found does not answer the question."""
 
 
-DraftEvent = DraftSentence | ToolCall | Usage | NotInPassages
+DraftEvent = DraftSentence | ToolCall | Usage | SystemPrompt | NotInPassages
 
 
 class Drafter(Protocol):

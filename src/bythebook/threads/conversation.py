@@ -205,7 +205,8 @@ class Conversation:
         answer, number = ended.answer, lease.turn_count + 1
         messages = spoken(answer, found, turn=number, asked_at=asked_at)
         if number == 1:
-            messages = (opening(self._system_prompt, asked_at), *messages)
+            sent = ended.trace.system_prompt if ended.trace else None
+            messages = (opening(sent or self._system_prompt, asked_at), *messages)
         sources = tuple(" › ".join(filter(None, (one.page_title, one.section))) for one in answer.citations)
         said = without_disclaimer(answer.answer, answer.disclaimer)
         now = Exchange(question=asked.text, answer=said, sources=sources, refused=answer.refused)

@@ -1,19 +1,27 @@
-"""A turn as messages: the question, the searches and their results, the answer. Document B's state transitions."""
+"""A turn as messages: the question, the searches and their results, the answer. Document B's state transitions. And the whole
+transcript of a thread, in the forms of documents B and C."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bythebook.answering.answer import Answer
 from bythebook.drafting.draft import ToolCall
 from bythebook.drafting.prompts import tool_error
 from bythebook.retrieval.query import SearchResult
-from bythebook.threads.model import Message
+from bythebook.threads.model import Message, Thread
 
-METADATA = ("score", "relevance", "source_file", "module", "chapter", "lesson", "hardware_tier", "proficiency_level", "layer")
+if TYPE_CHECKING:
+    from bythebook.threads.store import Threads
+
+METADATA = (
+    "score", "relevance", "source_file", "content_hash",
+    "module", "chapter", "lesson", "hardware_tier", "proficiency_level", "layer",
+)  # fmt: skip
 """What document B's RetrievalResult takes along of a result, besides its id."""
 
 
@@ -45,6 +53,64 @@ def found_texts(messages: Sequence[Message]) -> dict[str, str]:
     outputs = [json.loads(message.content) for message in messages if message.role == "tool"]
     found = [one for output in outputs for one in output.get("results", ())]
     return {one["metadata"]["chunk_id"]: one["chunk_text"] for one in found if "metadata" in one}
+
+
+View = Literal["spoken", "all", "openai"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """Document B's ConversationState and document C's Conversation. `model` is the one that answered last."""
+
+    session_id: str
+    id: str
+    book_id: str
+    model: str
+    created_at: datetime
+    started_at: datetime
+    turn_count: int
+    messages: tuple[Mapping[str, Any], ...]
+    retrieval_history: tuple[ToolCall, ...]
+
+
+async def read_transcript(threads: Threads, thread: Thread, *, view: View = "all") -> Transcript:
+    """All that was said, from its very beginning. `spoken`: questions and answers alone; `openai`: for chat completions."""
+    turns = await threads.turns(thread.thread_id)
+    messages = await threads.messages(thread.thread_id, archived=True)
+    write = openai_message if view == "openai" else stored_message
+    return Transcript(
+        session_id=thread.thread_id,
+        id=thread.thread_id,
+        book_id=thread.book_id,
+        model=turns[-1].answer.model,
+        created_at=thread.created_at,
+        started_at=thread.created_at,
+        turn_count=thread.turn_count,
+        messages=tuple(write(one) for one in messages if view != "spoken" or one.spoken),
+        retrieval_history=tuple(call for turn in turns for call in turn.answer.tool_calls),
+    )
+
+
+def openai_message(message: Message) -> dict[str, Any]:
+    """Document C's `to_openai_messages`, with the id that chat completions want in a tool's message."""
+    written: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        written["tool_calls"] = list(message.tool_calls)
+    if message.tool_call_id:
+        written["tool_call_id"] = message.tool_call_id
+    return written
+
+
+def stored_message(message: Message) -> dict[str, Any]:
+    """The same with all that is stored of it."""
+    more = {"name": message.tool_name, "confidence": message.confidence}
+    return {
+        **openai_message(message),
+        **{name: value for name, value in more.items() if value is not None},
+        "timestamp": message.timestamp,
+        "turn": message.turn,
+        "archived": message.archived,
+    }
 
 
 def _call(call: ToolCall, call_id: str) -> Mapping[str, Any]:

@@ -107,8 +107,9 @@ class ThreadSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadView(ThreadSummary):
-    """Document E's ConversationThread: its last 50 messages, and the turns they belong to."""
+    """Document E's ConversationThread: its last 50 messages, and the turns they belong to. `model` drafted the last of these."""
 
+    model: str | None
     messages: tuple[MessageView, ...]
     turns: tuple[TurnView, ...]
 

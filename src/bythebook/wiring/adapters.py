@@ -100,7 +100,10 @@ def open_model(settings: Settings) -> AgentDrafter:
 def check_model(settings: Settings) -> None:
     """Raises InvalidSettings for a model that cannot be meant, such as a key of another shape than OpenAI's, where one is set."""
     if settings.openai_api_key or settings.openai_base_url:
-        _model_options(settings)
+        from bythebook.drafting.openai_agents.options import check_key
+
+        options = _model_options(settings)
+        check_key(options.api_key, options.base_url)
 
 
 def _model_options(settings: Settings) -> AgentOptions:

@@ -16,7 +16,16 @@ import httpx
 import pytest
 from agents.tracing import get_trace_provider
 
-from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, NotInPassages, ToolCall, Usage
+from bythebook.drafting.draft import (
+    DraftEvent,
+    DraftRequest,
+    DraftSentence,
+    Exchange,
+    NotInPassages,
+    SystemPrompt,
+    ToolCall,
+    Usage,
+)
 from bythebook.drafting.openai_agents.drafter import AgentDrafter
 from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.errors import InvalidSettings, NotFound, RateLimited, Rejected, Unavailable
@@ -77,7 +86,14 @@ def drafted(server: ChatServer, *turns: Script, request: DraftRequest = REQUEST,
     events = asyncio.run(draft())
     assert not server.refused
     assert not server.turns
-    return events
+    return without_prompt(events, server)
+
+
+def without_prompt(events: list[DraftEvent], server: ChatServer) -> list[DraftEvent]:
+    """The events but those that say how the model was instructed; the last of these is what it was sent."""
+    told = [event for event in events if isinstance(event, SystemPrompt)]
+    assert told[-1].text in {message["content"] for body in server.bodies for message in body["messages"]}
+    return [event for event in events if not isinstance(event, SystemPrompt)]
 
 
 def sentences(events: list[DraftEvent]) -> list[tuple[str, tuple[int, ...]]]:
@@ -112,6 +128,7 @@ def test_sentences_come_before_the_answer_is_complete(server: ChatServer) -> Non
         drafter = AgentDrafter(AgentOptions(api_key=KEY, base_url=server.url))
         draft = drafter.draft(REQUEST)
         try:
+            assert isinstance(await anext(draft), SystemPrompt)
             return await anext(draft)
         finally:
             await draft.aclose()
@@ -529,7 +546,7 @@ def test_addresses_and_keys_that_cannot_be(options: Any, message: str) -> None:
 def test_a_high_temperature_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """Document B allows 1 at most, A 2: above 1 is allowed and said."""
     with caplog.at_level(logging.WARNING):
-        AgentOptions(api_key=KEY, temperature=1.5)
+        AgentDrafter(AgentOptions(api_key=KEY, base_url="http://127.0.0.1:9/v1", temperature=1.5))
     assert caplog.messages == ["A temperature of 1.5 is above 1: expect sentences that the book does not support"]
 
 
@@ -589,7 +606,7 @@ def drafted_by(server: ChatServer, *turns: Script) -> list[DraftEvent]:
             finally:
                 await drafter.close()
 
-        return asyncio.run(draft())
+        return without_prompt(asyncio.run(draft()), server)
 
 
 def test_a_server_without_structured_output_is_asked_for_lines() -> None:

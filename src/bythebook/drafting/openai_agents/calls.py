@@ -19,7 +19,7 @@ from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, Om
 from openai.resources.chat import AsyncChat, AsyncCompletions
 from openai.types.chat import ChatCompletionChunk
 
-from bythebook.drafting.openai_agents.options import OPENAI_HOST
+from bythebook.drafting.openai_agents.options import OPENAI_HOST, check_key
 from bythebook.errors import InvalidSettings, RateLimited, Rejected, Unavailable
 from bythebook.retry import (
     MESSAGE_LENGTH,
@@ -73,6 +73,7 @@ class ModelServer(AsyncOpenAI):
         self.host = self.base_url.host
         if self.base_url.scheme not in ("http", "https") or not self.host:
             raise InvalidSettings(f"The model server's address in {URL_VARIABLE} must be like https://host/v1")
+        check_key(key, base_url)
 
     @property
     def is_openai(self) -> bool:

@@ -16,7 +16,7 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 from agents.items import TResponseInputItem
 
 from bythebook.drafting import prompts
-from bythebook.drafting.draft import DraftEvent, DraftRequest, NotInPassages
+from bythebook.drafting.draft import DraftEvent, DraftRequest, NotInPassages, SystemPrompt
 from bythebook.drafting.openai_agents.calls import ModelServer, NotStructured
 from bythebook.drafting.openai_agents.judge import ModelJudge
 from bythebook.drafting.openai_agents.line_writer import LineWriter
@@ -68,6 +68,7 @@ class AgentDrafter:
     async def _draft(self, request: DraftRequest) -> AsyncGenerator[DraftEvent, None]:
         tool = SearchTool(request, self._options, self._server)
         text = SentenceStream(tool.evidence, request.language)
+        yield SystemPrompt(text=tool.instructions)
         async with aclosing(self._drafted(request, tool, text)) as events:
             async for event in events:
                 yield event

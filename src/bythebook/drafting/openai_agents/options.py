@@ -43,13 +43,6 @@ class AgentOptions:
 
     def __post_init__(self) -> None:
         prompts.checked_system_prompt(self.system_prompt)
-        if urlsplit(self.base_url).hostname == OPENAI_HOST and not (
-            self.api_key.startswith(KEY_START) and len(self.api_key) >= KEY_LENGTH
-        ):
-            raise InvalidSettings(
-                f"OPENAI_API_KEY holds no key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} signs; "
-                "set it again, or set OPENAI_BASE_URL to the server it belongs to"
-            )
         if not self.model.strip():
             raise InvalidSettings("OPENAI_MODEL is empty; name a model, or unset it")
         if not 0.0 <= self.temperature <= 2.0:
@@ -60,3 +53,12 @@ class AgentOptions:
             raise InvalidSettings(f"tool_choice must be one of {', '.join(get_args(ToolChoice))}, not '{self.tool_choice}'")
         if not TOOL_NAME.fullmatch(self.tool_name):
             raise InvalidSettings(f"The tool's name may have 64 letters, digits, '_' and '-', and is '{self.tool_name}'")
+
+
+def check_key(key: str, base_url: str) -> None:
+    """Document B's shape of a key, which is OpenAI's alone."""
+    if urlsplit(base_url).hostname == OPENAI_HOST and not (key.startswith(KEY_START) and len(key) >= KEY_LENGTH):
+        raise InvalidSettings(
+            f"OPENAI_API_KEY holds no key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} signs; "
+            "set it again, or set OPENAI_BASE_URL to the server it belongs to"
+        )

@@ -41,15 +41,16 @@ class SearchTool:
             call_seconds=options.call_seconds,
             total_seconds=options.total_seconds,
         )
+        self.instructions = prompts.instructions(
+            request,
+            system_prompt=options.system_prompt,
+            tool_name=options.tool_name,
+            may_search=self._left > 0 and server.tools,
+            structured=server.structured,
+        )
         self.agent: Agent[None] = Agent(
             name="drafter",
-            instructions=prompts.instructions(
-                request,
-                system_prompt=options.system_prompt,
-                tool_name=options.tool_name,
-                may_search=self._left > 0 and server.tools,
-                structured=server.structured,
-            ),
+            instructions=self.instructions,
             model=self._model,
             tools=[self._tool()] if server.tools else [],
             reset_tool_choice=False,

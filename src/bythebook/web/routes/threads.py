@@ -13,7 +13,7 @@ from bythebook.answering.answer import Answered, Refused, SearchBegun, Sentence
 from bythebook.threads.conversation import Opened
 from bythebook.threads.export import to_markdown
 from bythebook.threads.model import StoredTurn
-from bythebook.threads.transcript import found_texts
+from bythebook.threads.transcript import Transcript, View, found_texts, read_transcript
 from bythebook.web.access import Principal, Reader
 from bythebook.web.problems import ERRORS
 from bythebook.web.requests import BookId, ThreadChange
@@ -69,6 +69,7 @@ async def read_thread(
     turns = await current.threads.turns(thread.thread_id, last=TURNS_SHOWN, before=before)
     view = ThreadView(
         **summary(thread),
+        model=turns[-1].answer.model if turns else None,
         messages=tuple(
             MessageView(
                 role=cast(Literal["user", "assistant"], message.role),
@@ -81,6 +82,23 @@ async def read_thread(
         turns=tuple(_turn_view(turn, who, render=render) for turn in turns),
     )
     return json_response(view)
+
+
+@router.get("/{thread_id}/messages", response_model=Transcript, summary="Read a thread's messages")
+async def read_messages(
+    thread_id: ThreadId,
+    who: Reader,
+    current: Current,
+    view: Annotated[
+        View,
+        Query(
+            description="`spoken`: questions and answers; `all`: the whole transcript with the system prompt, every search and "
+            "its results; `openai`: the same as chat completions take messages."
+        ),
+    ] = "spoken",
+) -> Response:
+    thread = await current.threads.get(str(thread_id), who.key_id)
+    return json_response(await read_transcript(current.threads, thread, view=view))
 
 
 @router.patch("/{thread_id}", status_code=204, response_class=Response, summary="Name a thread")
