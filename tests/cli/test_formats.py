@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.books.formats.test_notebook import cell, notebook
 from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.made_pdf import MadePdf, column
 from tests.support.readings import epub
 
 ELBOW = "An elbow bends in one plane and carries the forearm."
@@ -68,3 +69,13 @@ def test_a_changed_chapter_of_an_epub_is_embedded_alone_and_a_broken_file_keeps_
     assert broken.code == 1
     assert "robot.epub cannot be read: it is damaged or no EPUB at all" in broken.sentence()
     assert len(json.loads(cli("lessons", "--json").out)) == 2
+
+
+def test_a_pdf_is_cited_by_its_printed_page_and_linked_by_its_number(cli: Cli, folder: Path) -> None:
+    pages = [column("Contents"), column("Joints", size=18, font="bold", top=730) + column(ELBOW), column(KNEE)]
+    (folder / "joints.pdf").write_bytes(MadePdf(pages, outline=[(0, "Joints", 1)], roman_pages=1).write())
+    assert cli("ingest", "joints.pdf").code == 0
+    asked = json.loads(cli("ask", QUESTION, "--threshold", "0", "--no-gate", "--format", "json").out)
+    cited = asked["citations"][0]
+    assert (cited["quote"], cited["where"], cited["source_url"]) == (ELBOW, "p. 1", "joints.pdf#page=2")
+    assert cli("check").code == 0

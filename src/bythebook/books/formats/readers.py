@@ -48,6 +48,7 @@ FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
     Format(name="html", version=1, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=1, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+    Format(name="pdf", version=1, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes))
 

@@ -21,6 +21,8 @@ LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:{3,}|/{3,}|!{3}|
 NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 SPACE = re.compile(r"[ \t\r\n\f\v]+")
 TICKS = re.compile(r"`+")
+Piece = tuple[str, SourcePlace | None, bool]
+"""A text, where it stands, and whether it is exactly so there. Without a place it is ours."""
 LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 
@@ -89,7 +91,7 @@ class MarkdownWriter:
     def paragraph(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
         self.pieces([(text, place, exact)])
 
-    def pieces(self, pieces: Sequence[tuple[str, SourcePlace, bool]]) -> None:
+    def pieces(self, pieces: Sequence[Piece]) -> None:
         """A paragraph made of pieces that stand at several places, such as the lines of a page. Spaces are theirs to bring."""
         written = [(text, place, exact) for text, place, exact in pieces if text]
         while written and not written[0][0].strip():
@@ -102,7 +104,7 @@ class MarkdownWriter:
             start = self.length + len(text) - len(text.lstrip())
             self._add(text)
             end = self.length - (len(text) - len(text.rstrip()))
-            if start < end:
+            if place and start < end:
                 self.marks.append(SourceMark(start=start, end=end, place=place, exact=exact))
         self._end()
 
@@ -121,6 +123,21 @@ class MarkdownWriter:
         longest = max((len(found[0]) for found in TICKS.finditer(text)), default=0)
         fence = "`" * max(3, longest + 1)
         self._write(f"{fence}{language}\n", text, f"\n{fence}", place, exact)
+
+    def code_lines(self, lines: Sequence[tuple[str, SourcePlace]]) -> None:
+        """Code whose lines stand at places of their own."""
+        longest = max((len(found[0]) for text, _ in lines for found in TICKS.finditer(text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        self._begin()
+        self._add(f"{fence}\n")
+        for text, place in lines:
+            self._add(self._rest + text[: len(text) - len(text.lstrip())])
+            start = self.length
+            self._add(text.strip())
+            self.marks.append(SourceMark(start=start, end=self.length, place=place))
+            self._add("\n")
+        self._add(f"{self._rest}{fence}")
+        self._end()
 
     def maths(self, formula: str, place: SourcePlace, *, exact: bool = True) -> None:
         words = "\n".join(line.strip() for line in formula.strip().splitlines() if line.strip())

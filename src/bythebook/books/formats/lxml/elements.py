@@ -53,6 +53,7 @@ INLINE = frozenset({
     "ins", "kbd", "label", "mark", "math", "q", "ruby", "s", "samp", "script", "small", "span", "strike", "strong", "sub",
     "sup", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
+NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 
 
@@ -70,7 +71,7 @@ def is_furniture(element: Element) -> bool:
         return True
     if element.tag == "script":
         return not element.get("type", "").startswith("math/tex")
-    if not element.attrib:
+    if not element.attrib and element.tag != "sup":
         return False
     classes = element.get("class", "").split()
     hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
@@ -80,7 +81,11 @@ def is_furniture(element: Element) -> bool:
 def _is_note_reference(element: Element, classes: list[str]) -> bool:
     """The raised number of a footnote, by the classes and types of pandoc, Sphinx and EPUB."""
     kind = element.get("{http://www.idpf.org/2007/ops}type", "") or element.get("epub:type", "")
-    return kind == "noteref" or not NOTE_REFERENCES.isdisjoint(classes)
+    if kind == "noteref" or not NOTE_REFERENCES.isdisjoint(classes):
+        return True
+    around = [*element.iter("a"), *element.iterancestors("a")] if element.tag == "sup" else []
+    links = [one.get("href", "") for one in around]
+    return any("#" in link for link in links) and NUMBER_ALONE.fullmatch("".join(element.itertext()).strip()) is not None
 
 
 def words_of(element: Element) -> str:

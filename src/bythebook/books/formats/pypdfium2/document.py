@@ -1,0 +1,228 @@
+"""A PDF as PDFium reads it: the lines of each page with every character's box, the outline, the labels of pages.
+
+PDFium is not safe for threads: whoever opens a document here is a child process, or holds `LOCK`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Any
+
+import pypdfium2
+from pypdfium2 import raw as pdfium
+
+from bythebook.errors import InvalidBook
+
+LOCK = threading.Lock()
+MOST_PAGES = 5_000
+MOST_ENTRIES = 20_000
+PASSWORD, DAMAGED = 4, "it is damaged or no PDF at all; save or download it again"
+MONOSPACED = re.compile(r"mono|courier|consol|typewriter|cmtt|cmsltt|sftt|inconsolata|menlo|\bcode|tt\d+$|fixed", re.IGNORECASE)
+MATHS = re.compile(r"cmmi|cmsy|cmex|msam|msbm|math|symbol|eufm|euex|rsfs", re.IGNORECASE)
+BOLD = re.compile(r"bold|black|heavy|semibold|cmbx|sfbx|demi|medi\b", re.IGNORECASE)
+FIXED_PITCH = 1
+LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+SOFT_HYPHEN = "\N{SOFT HYPHEN}"
+HYPHENS = frozenset({0x02, 0xFFFE, 0xAD})
+
+
+@dataclass(frozen=True, slots=True)
+class PdfChar:
+    """A character of a page: its index for PDFium, its box, its baseline and the font it is set in."""
+
+    text: str
+    index: int
+    left: float
+    right: float
+    bottom: float
+    top: float
+    baseline: float
+    font: str
+    fixed: bool
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+class PdfLine:
+    """Characters that stand beside each other, as PDFium orders them. `hyphen`: the last one only divides a word."""
+
+    def __init__(self, page: int, chars: list[PdfChar], hyphen: bool = False) -> None:
+        self.page, self.chars, self.hyphen = page, chars, hyphen
+        self.solid = [char for char in chars if not char.text.isspace()]
+        tall = max(char.height for char in self.solid)
+        full = [char for char in self.solid if char.height > 0.8 * tall] or self.solid
+        self.size = median(char.height for char in full)
+        self.baseline = median(char.baseline for char in full)
+        self.left, self.right = self.solid[0].left, self.solid[-1].right
+        self.text = "".join(char.text for char in chars)
+
+    @cached_property
+    def style(self) -> tuple[str, float]:
+        """The font and size that most of it is set in."""
+        fonts = Counter(char.font for char in self.solid)
+        return fonts.most_common(1)[0][0], round(self.size * 2) / 2
+
+    @property
+    def bold(self) -> bool:
+        return BOLD.search(self.style[0]) is not None
+
+    def share(self, test: Callable[[PdfChar], bool]) -> float:
+        return sum(1 for char in self.solid if test(char)) / len(self.solid)
+
+    @cached_property
+    def monospaced(self) -> bool:
+        return self.share(lambda char: char.fixed) > 0.8
+
+    @cached_property
+    def formula(self) -> bool:
+        return self.share(lambda char: MATHS.search(char.font) is not None) > 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlineEntry:
+    """A line of the outline. `top`: how high on the page it leads to, where it says so."""
+
+    level: int
+    title: str
+    page: int
+    top: float | None
+
+
+class Document:
+    """One open PDF. Pages are counted from 0, as PDFium does."""
+
+    def __init__(self, raw: bytes) -> None:
+        try:
+            self._pdf = pypdfium2.PdfDocument(raw)
+        except pypdfium2.PdfiumError as error:
+            locked = "password" in str(error).lower() or getattr(error, "err_code", None) == PASSWORD
+            raise InvalidBook("it is locked with a password; save a copy without one" if locked else DAMAGED) from error
+        self._open: tuple[int, Any] | None = None
+        if len(self._pdf) > MOST_PAGES:
+            raise InvalidBook(f"it has {len(self._pdf):,} pages, more than {MOST_PAGES:,}; split it")
+        if not len(self._pdf):
+            raise InvalidBook(DAMAGED)
+
+    def __len__(self) -> int:
+        return len(self._pdf)
+
+    def close(self) -> None:
+        self._pdf.close()
+
+    @cached_property
+    def labels(self) -> list[str]:
+        return [self._pdf.get_page_label(number) or "" for number in range(len(self._pdf))]
+
+    def outline(self) -> list[OutlineEntry]:
+        """What of it leads to a page; a damaged one ends where it is damaged."""
+        found: list[OutlineEntry] = []
+        try:
+            for mark in self._pdf.get_toc():
+                target = mark.get_dest()
+                page = target.get_index() if target else None
+                if page is None or not 0 <= page < len(self._pdf) or len(found) >= MOST_ENTRIES:
+                    continue
+                _, view = target.get_view()
+                title = " ".join(mark.get_title().replace("\x00", "").split())
+                top = view[1] if len(view) > 1 else view[0] if view else None
+                if title:
+                    found.append(OutlineEntry(level=mark.level, title=title, page=page, top=top))
+        except (pypdfium2.PdfiumError, ValueError, ctypes.ArgumentError):
+            return found
+        return found
+
+    @contextmanager
+    def _page(self, number: int) -> Iterator[tuple[Any, Any]]:
+        page = self._pdf[number]
+        text = page.get_textpage()
+        try:
+            yield page, text
+        finally:
+            text.close()
+            page.close()
+
+    def lines(self, number: int) -> tuple[list[PdfLine], bool]:
+        """The lines of a page, and whether it is a picture without any text."""
+        with self._page(number) as (page, text):
+            found = list(_lines(number, list(_chars(text))))
+            pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
+            return found, pictured
+
+    def text(self, number: int, first: int, last: int) -> str:
+        """Characters [first, last) of a page, by another of PDFium's functions than `lines`. The page stays open for the next."""
+        if self._open is None or self._open[0] != number:
+            self._open = number, self._pdf[number].get_textpage()
+        return str(self._open[1].get_text_range(first, last - first)).replace("\x02", "")
+
+
+def _chars(text: Any) -> Iterator[PdfChar | None]:
+    """None ends a line."""
+    box, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
+    name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+    fonts: dict[int, tuple[str, bool]] = {}
+    high = 0
+    for index in range(text.count_chars()):
+        code = pdfium.FPDFText_GetUnicode(text, index)
+        if code in (0x0A, 0x0D):
+            if code == 0x0A:
+                yield None
+            continue
+        if 0xD800 <= code < 0xDC00:
+            high = code
+            continue
+        if 0xDC00 <= code < 0xE000 and high:
+            code = 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00)
+        high = 0
+        pdfium.FPDFText_GetLooseCharBox(text, index, box)
+        pdfium.FPDFText_GetCharOrigin(text, index, x, y)
+        key = ctypes.cast(pdfium.FPDFText_GetTextObject(text, index), ctypes.c_void_p).value or 0
+        if key not in fonts:
+            pdfium.FPDFText_GetFontInfo(text, index, name, 128, flags)
+            called = name.value.decode("utf-8", "replace").rpartition("+")[2]
+            fonts[key] = called, bool(flags.value & FIXED_PITCH) or MONOSPACED.search(called) is not None
+        font, fixed = fonts[key]
+        hyphen = code in HYPHENS or pdfium.FPDFText_IsHyphen(text, index) == 1
+        shown = SOFT_HYPHEN if hyphen else LIGATURES.get(code) or chr(code)
+        if code and (shown.isprintable() or shown.isspace() or hyphen):
+            yield PdfChar(shown, index, box.left, box.right, box.bottom, box.top, y.value, font, fixed)
+
+
+def _lines(page: int, chars: list[PdfChar | None]) -> Iterator[PdfLine]:
+    """PDFium runs on where a word is divided, and sometimes elsewhere: where text goes back to the left and down, a line ends."""
+    held: list[PdfChar] = []
+    for char in [*chars, None]:
+        if held and (char is None or _is_below(held, char)):
+            yield from _line(page, held)
+            held = []
+        if char is not None:
+            held.append(char)
+
+
+def _is_below(held: list[PdfChar], char: PdfChar) -> bool:
+    if char.text.isspace() or char.text == SOFT_HYPHEN:
+        return False
+    before = next((one for one in reversed(held) if not one.text.isspace() and one.text != SOFT_HYPHEN), None)
+    return before is not None and char.left < before.left - char.height and before.baseline - char.baseline > 0.6 * char.height
+
+
+def _line(page: int, held: list[PdfChar]) -> Iterator[PdfLine]:
+    while held and held[-1].text.isspace():
+        held.pop()
+    hyphen = bool(held) and held[-1].text == SOFT_HYPHEN
+    solid = [one for one in held if one.text != SOFT_HYPHEN]
+    while solid and solid[-1].text.isspace():
+        solid.pop()
+    while solid and solid[0].text.isspace():
+        solid.pop(0)
+    if solid:
+        yield PdfLine(page, solid, hyphen)

@@ -1,0 +1,277 @@
+"""PDF: one lesson for each entry of the outline at the level where lessons have a handful of pages.
+
+A place is a page, by its number and by its label, and the characters of it as PDFium counts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from bythebook.books.formats.pypdfium2.document import Document, PdfChar, PdfLine
+from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
+from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, escaped, subscript, superscript
+from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.errors import InvalidBook
+
+PAGES_WITHOUT_OUTLINE = 20
+OCR = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf"
+SLUG = re.compile(r"[^\w]+")
+NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
+WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|[.,;:!?)”’\"']$")
+LAST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*$")
+FIRST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """The blocks of one lesson."""
+
+    title: str
+    blocks: Sequence[LayoutBlock]
+    level: int
+
+
+def read(path: str, raw: bytes) -> tuple[Reading, ...]:
+    document = Document(raw)
+    found = [document.lines(number) for number in range(len(document))]
+    pictured = [number for number, (lines, picture) in enumerate(found) if picture and not lines]
+    if not any(lines for lines, _ in found):
+        raise InvalidBook(f"it has no text, only pictures of {len(document):,} pages; {OCR}")
+    layout = Layout(pages=[lines for lines, _ in found], outline=document.outline(), labels=_numbers(document))
+    parts = list(_parts(layout, len(document)))
+    width = len(str(len(parts)))
+    readings: list[Reading] = []
+    for number, part in enumerate(parts, start=1):
+        writer = _LessonWriter(path, document.labels, part, layout.words)
+        writer.write_all()
+        if not writer.out.marks:
+            continue
+        name = SLUG.sub("-", part.title.casefold()).strip("-")[:50] or "untitled"
+        readings.append(
+            Reading(
+                source_file=f"{path}/{number:0{width}}-{name}",
+                file=path,
+                text=writer.out.text,
+                marks=tuple(writer.out.marks),
+                title=part.title or None,
+                anchors=tuple(writer.out.anchors),
+                warnings=(_without_text(pictured, document.labels),) if pictured and not readings else (),
+            )
+        )
+    return tuple(readings)
+
+
+def _numbers(document: Document) -> list[str]:
+    """What is printed on each page as its number."""
+    return [label or str(number) for number, label in enumerate(document.labels, start=1)]
+
+
+def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
+    document = Document(raw)
+    return lambda place: document.text(place.number - 1, place.first, place.last)  # places come page by page
+
+
+def _without_text(pictured: Sequence[int], labels: Sequence[str]) -> str:
+    named = ", ".join(labels[number] or str(number + 1) for number in pictured[:10])
+    more = f" and {len(pictured) - 10:,} more" if len(pictured) > 10 else ""
+    return f"page {named}{more} of the PDF is a picture without text; {OCR}."
+
+
+def _parts(layout: Layout, pages: int) -> Iterator[_Part]:
+    blocks = list(layout.blocks())
+    level = lesson_level(layout.outline, pages)
+    if level is None:
+        yield from _parts_by_pages(blocks)
+        return
+    starts = _starts(layout, blocks, level)
+    front = blocks[: starts[0][0]] if starts else blocks
+    if front:
+        yield _Part(title="Front matter" if starts else "", blocks=front, level=level)
+    for (start, title), (end, _) in zip(starts, [*starts[1:], (len(blocks), "")], strict=True):
+        if start < end:
+            yield _Part(title=title, blocks=blocks[start:end], level=level)
+
+
+def _starts(layout: Layout, blocks: Sequence[LayoutBlock], level: int) -> list[tuple[int, str]]:
+    """Where each lesson's first block is: its heading, or else the first block of its page."""
+    by_entry = {block.entry: at for at, block in enumerate(blocks) if block.entry is not None}
+    starts: list[tuple[int, str]] = []
+    for number, entry in enumerate(layout.outline):
+        if entry.level > level:
+            continue
+        at = by_entry.get(number)
+        if at is None:
+            at = next((place for place, block in enumerate(blocks) if block.lines[0].page >= entry.page), len(blocks))
+        if starts and at <= starts[-1][0]:
+            starts[-1] = starts[-1][0], entry.title  # a part and its first chapter on one page
+        else:
+            starts.append((at, entry.title))
+    return starts
+
+
+def _parts_by_pages(blocks: Sequence[LayoutBlock]) -> Iterator[_Part]:
+    """Without an outline: cut at the first heading of the highest level, after every twenty pages or so."""
+    top = min((block.level for block in blocks if block.kind == "heading"), default=1)
+    held: list[LayoutBlock] = []
+    for block in blocks:
+        pages = block.lines[0].page - held[0].lines[0].page if held else 0
+        if pages >= PAGES_WITHOUT_OUTLINE and (
+            (block.kind == "heading" and block.level <= top) or pages >= 2 * PAGES_WITHOUT_OUTLINE
+        ):
+            yield _Part(title=_title(held), blocks=held, level=top - 1)
+            held = []
+        held.append(block)
+    if held:
+        yield _Part(title=_title(held), blocks=held, level=top - 1)
+
+
+def _title(blocks: Sequence[LayoutBlock]) -> str:
+    heading = next((block for block in blocks if block.kind == "heading"), None)
+    return " ".join(" ".join(line.text for line in heading.lines).split()) if heading else ""
+
+
+class _LessonWriter:
+    """Writes one lesson."""
+
+    def __init__(self, path: str, labels: Sequence[str], part: _Part, words: frozenset[str]) -> None:
+        self.path, self.labels, self.part, self.words = path, labels, part, words
+        self.out = MarkdownWriter()
+
+    def write_all(self) -> None:
+        for number, block in enumerate(self.part.blocks):
+            match block.kind:
+                case "heading":
+                    self._heading(block, first=number == 0)
+                case "code":
+                    self.out.code_lines([(text, self._place(line)) for text, line in code_lines(block.lines)])
+                case "maths":
+                    for line in block.lines:
+                        self.out.maths(line.text, self._place(line))
+                case "item":
+                    self._item(block)
+                case _:
+                    self.out.pieces(self._pieces(block.lines))
+
+    def _heading(self, block: LayoutBlock, *, first: bool) -> None:
+        level = 1 if first else max(1, block.level - self.part.level)
+        words = "".join(text for text, _, _ in self._pieces(block.lines))
+        place = self._place(block.lines[0], last=block.last.chars[-1].index)
+        self.out.heading(level, words, place, place.fragment)
+
+    def _item(self, block: LayoutBlock) -> None:
+        text = block.lines[0].text
+        bullet, number = BULLET.match(text), NUMBER.match(text)
+        match = bullet or number
+        assert match
+        mark = "- " if bullet else f"{match[1]}. "
+        dropped = len(match[0])
+        first = block.lines[0]
+        rest = PdfLine(first.page, _after(first.chars, dropped), first.hyphen)
+        with self.out.indented(mark, " " * len(mark)):
+            self.out.pieces(self._pieces([rest, *block.lines[1:]]))
+
+    def _pieces(self, lines: Sequence[PdfLine]) -> list[Piece]:
+        """The text of lines that run on, each with its place."""
+        found: list[Piece] = []
+        for number, line in enumerate(lines):
+            if number and found:
+                found[-1] = (found[-1][0].rstrip(), *found[-1][1:])
+                found.append((self._between(lines[number - 1], line), None, False))
+            found += [(escaped(SPACE.sub(" ", text)), self._place(line, first, last), True) for text, first, last in runs(line)]
+        return found
+
+    def _between(self, before: PdfLine, after: PdfLine) -> str:
+        """A word that was divided is one again. A compound keeps its hyphen: the book has it so elsewhere, or has both its parts
+        and not the whole."""
+        if not before.hyphen:
+            compound = before.text.endswith("-") and after.text[:1].islower()
+            return "" if compound else " "
+        head, tail = LAST_WORD.search(before.text.casefold()), FIRST_WORD.match(after.text.casefold())
+        if not head or not tail:
+            return ""
+        if f"{head[0]}-{tail[0]}" in self.words:
+            return "-"
+        known = head[0] + tail[0] in self.words
+        return "-" if not known and {head[0], tail[0]} <= self.words and len(head[0]) > 2 else ""
+
+    def _place(self, line: PdfLine, first: int | None = None, last: int | None = None) -> SourcePlace:
+        return SourcePlace(
+            file=self.path,
+            kind="page",
+            number=line.page + 1,
+            label=self.labels[line.page],
+            first=line.chars[0].index if first is None else first,
+            last=(line.chars[-1].index if last is None else last) + 1,
+        )
+
+
+def _after(chars: Sequence[PdfChar], dropped: int) -> list[PdfChar]:
+    length = 0
+    for at, char in enumerate(chars):
+        if length >= dropped:
+            return list(chars[at:])
+        length += len(char.text)
+    return list(chars[-1:])
+
+
+def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
+    """Stretches of a line with their first and last character. Exponents are raised; the marks of footnotes go."""
+    text, first, last = "", -1, -1
+    chars = line.chars
+    at = 0
+    while at < len(chars):
+        end, shift = _shifted(line, at)
+        said = "".join(char.text for char in chars[at:end])
+        if shift and NOTE.fullmatch(said.strip()) and _is_note_mark(text, chars[end : end + 1]) and shift > 0:
+            if text.strip():
+                yield text, first, last
+            text, first = "", -1
+        else:
+            text += superscript(said.strip()) if shift > 0 else subscript(said) if shift < 0 else said
+            first = chars[at].index if first < 0 else first
+            last = chars[end - 1].index
+        at = end
+    if text.strip():
+        yield text, first, last
+
+
+def _shifted(line: PdfLine, at: int) -> tuple[int, int]:
+    """The end of the stretch that begins here, and whether it stands above (1) or below (-1) the line."""
+    shift = _shift(line, line.chars[at])
+    end = at + 1
+    while end < len(line.chars) and (_shift(line, line.chars[end]) == shift):
+        end += 1
+    return end, shift
+
+
+def _shift(line: PdfLine, char: PdfChar) -> int:
+    if char.text.isspace() or char.height > 0.87 * line.size:
+        return 0
+    away = char.baseline - line.baseline
+    return 1 if away > 0.15 * line.size else -1 if away < -0.08 * line.size else 0
+
+
+def _is_note_mark(before: str, after: Sequence[PdfChar]) -> bool:
+    ends = not after or after[0].text.isspace() or not after[0].text.isalnum()
+    return ends and (not before.strip() or WORD_BEFORE.search(before.rstrip()) is not None)
+
+
+def code_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine]]:
+    """Each line of code with its indentation, which a page shows only by where its characters stand."""
+    widths = [
+        after.left - before.left for line in lines for before, after in pairwise(line.solid) if after.index == before.index + 1
+    ]
+    width = median(widths) if widths else lines[0].size * 0.5
+    base = min(line.left for line in lines)
+    for line in lines:
+        text = ""
+        for char in line.chars:
+            if char.text.isspace():
+                continue
+            column = round((char.left - base) / width) if width > 0 else len(text)
+            text += " " * max(0, column - len(text)) + char.text
+        yield text, line

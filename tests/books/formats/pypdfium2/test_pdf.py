@@ -1,0 +1,126 @@
+"""PDF: what pages show becomes lessons, headings, paragraphs and code; every word knows its page."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import pytest
+
+from bythebook.errors import InvalidBook
+from tests.support.made_pdf import MadePdf, Word, column
+from tests.support.readings import placed, read, read_one
+
+LONG = "An elbow bends in one plane and carries the forearm wherever the upper arm goes, and so"
+PITCH = 12
+
+
+def running(number: int) -> list[Word]:
+    return [Word("A small book", 72, 760, 9), Word(str(number), 300, 30, 9)]
+
+
+def chapter(title: str, *words: Word, number: int) -> list[Word]:
+    return [*running(number), Word(title, 72, 730, 18, "bold"), *words]
+
+
+def book() -> MadePdf:
+    arms = chapter(
+        "1 Arms",
+        *column(LONG, "does the weight. A wrist turns. It is an impor-", "tant joint.", top=700),
+        Word("1.1 Hidden in no outline", 72, 640, 14, "bold"),
+        *column("def bend(angle):", "    return angle ** 2", top=610, x=90, font="code"),
+        *column("The end.", top=570),
+        number=1,
+    )
+    legs = chapter("2 Legs", *column("A knee locks when the leg is straight.", top=700), number=2)
+    pages = [[Word("A small book", 200, 500, 24, "bold")], arms, legs]
+    pages += [[*running(number), *column(f"More of legs: {chr(number + 96) * 9}.")] for number in range(3, 9)]
+    return MadePdf(pages, outline=[(0, "Arms", 1), (0, "Legs", 2)], roman_pages=1)
+
+
+def test_an_outline_gives_lessons_and_teaches_which_other_lines_are_headings() -> None:
+    front, arms, legs = read("b/arm.pdf", book().write())
+    assert [one.source_file for one in (front, arms, legs)] == [
+        "b/arm.pdf/1-front-matter",
+        "b/arm.pdf/2-arms",
+        "b/arm.pdf/3-legs",
+    ]
+    assert arms.text == (
+        f"# 1 Arms\n\n{LONG} does the weight. A wrist turns. It is an important joint.\n\n"
+        "## 1.1 Hidden in no outline\n\n```\ndef bend(angle):\n    return angle ** 2\n```\n\nThe end.\n\n"
+    )
+    assert legs.text.startswith("# 2 Legs\n\nA knee locks when the leg is straight.\n\nMore of legs: ccccccccc.")
+    assert "A small book" not in legs.text
+
+
+def test_every_line_knows_its_page_by_label_and_number() -> None:
+    _, arms, legs = read("arm.pdf", book().write())
+    assert {where for _, where in placed(arms)} == {"p. 1"}
+    assert ("A knee locks when the leg is straight.", "p. 2") in placed(legs)
+    assert (legs.marks[0].place.number, legs.marks[0].place.fragment, legs.anchors) == (3, "page=3", ("page=3",))
+    assert all(mark.exact for mark in chain(arms.marks, legs.marks))
+
+
+def test_exponents_stay_and_marks_of_footnotes_go() -> None:
+    line = [
+        Word("The range is 2", 72, 700),
+        Word("31", 129.5, 704, 6),
+        Word("and a Fenwick tree", 140, 700),
+        Word("2", 217, 704, 6),
+    ]
+    rest = column("is a structure that keeps sums of a table, and it can be made from nothing else.", top=688)
+    note = [Word("2", 72, 104, 5), Word("The binary indexed tree was proposed by Fenwick.", 76, 100, 8)]
+    text = read_one("a.pdf", MadePdf([[*line, *rest, *note]]).write()).text
+    assert "The range is 2³¹ and a Fenwick tree is a structure that keeps sums" in text
+    assert "\n\nThe binary indexed tree was proposed by Fenwick.\n" in text
+
+
+def test_a_compound_keeps_its_hyphen_and_a_paragraph_goes_on_overleaf() -> None:
+    first = column(
+        "This is a well-known rule, and everybody who has read it will agree that it is a well-", "known rule of the trade"
+    )
+    pages = [first, column("that nobody breaks.")]
+    assert "it is a well-known rule of the trade that nobody breaks." in read_one("a.pdf", MadePdf(pages).write()).text
+
+
+def test_bullets_are_items_and_the_lines_of_a_table_stay_lines() -> None:
+    items = [
+        *column("• An elbow bends in", top=700, x=84),
+        *column("one plane.", top=688, x=92),
+        *column("• A wrist turns.", top=676, x=84),
+    ]
+    rows = [Word("Arm", 72, 640), Word("Load", 200, 640), Word("left", 72, 628), Word("2 kg", 200, 628)]
+    text = read_one("a.pdf", MadePdf([[*column("These are the joints of a robot:", top=712), *items, *rows]]).write()).text
+    assert "- An elbow bends in one plane.\n\n- A wrist turns.\n" in text
+    assert "Arm Load left" not in text.replace("\n", " ")
+
+
+def test_pages_that_are_pictures_are_named_with_the_remedy() -> None:
+    made = MadePdf([column("Words of the first page."), [], column("Words of the last.")], pictured=[1])
+    (warning,) = read_one("a.pdf", made.write()).warnings
+    assert (
+        warning
+        == "page 2 of the PDF is a picture without text; run text recognition on it first, for example: ocrmypdf in.pdf out.pdf."
+    )
+
+
+def test_an_outline_that_goes_in_a_circle_is_read_as_far_as_it_goes() -> None:
+    made = book()
+    made.circular = True
+    assert [one.title for one in read("a.pdf", made.write())] == ["Front matter", "Arms", "Legs"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"%PDF-1.7 and nothing else", "it is damaged or no PDF at all; save or download it again"),
+        (book().write()[:300], "it is damaged or no PDF at all"),
+        (MadePdf([column("x")], locked=True).write(), "it is locked with a password; save a copy without one"),
+        (MadePdf([[], []], pictured=[0, 1]).write(), "it has no text, only pictures of 2 pages; run text recognition"),
+        (MadePdf([[]] * 5001).write(), "it has 5,001 pages, more than 5,000; split it"),
+    ],
+    ids=["no PDF", "truncated", "locked", "pictures", "long"],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> None:
+    with pytest.raises(InvalidBook) as said:
+        read("a.pdf", raw)
+    assert says in str(said.value)
