@@ -21,6 +21,7 @@ ROOT_MODULES = {"__init__", "__main__", "errors", "settings", "plain", "retry"}
 NOUNS_IN_ING = {
     "Heading": "a heading is a thing in a book",
     "Reading": "a reading is a thing: what a reader makes of a file",
+    "Rating": "a rating is a thing: what a reader says of an answer",
     "BookWarning": "a warning is a thing that is shown; the word is Python's too",
 }
 SHORT = 60

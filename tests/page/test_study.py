@@ -94,6 +94,32 @@ def test_selected_words_are_asked_about_beside_the_lesson(open_page: Callable[..
     expect(ended(page, "Explain this.").locator("blockquote.selection")).to_contain_text("A topic is a named channel")
 
 
+def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..., Page]) -> None:
+    page = open_page("/", permissions=["clipboard-read", "clipboard-write"])
+    page.locator(".contents").wait_for()
+    turn = ask(page, ACTION)
+    turn.get_by_role("button", name="This was wrong").click()
+    page.get_by_label("What is wrong with it?").fill("It does not say how.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The author of the book will see it.")).to_be_visible()
+    turn.get_by_role("button", name="Share this answer").click()
+    expect(turn.get_by_role("button", name="Revoke the link")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.reload()
+    expect(page.get_by_role("button", name="This was wrong")).to_have_attribute("aria-pressed", "true")
+    other = open_page(link)
+    expect(other.locator("book-answer .answer")).to_contain_text("three services and two topics")
+    other.locator(".marker").first.click()
+    expect(other.locator(".source.open mark").first).to_be_visible()
+    assert violations(other) == []
+    page.get_by_role("button", name="Revoke the link").click()
+    expect(page.get_by_role("button", name="Share this answer")).to_be_visible()
+    other.reload()
+    expect(other.get_by_text("its owner has revoked it")).to_be_visible()
+    page.goto(f"/#/author/{BOOK}")
+    expect(page.locator(".desk", has_text="What readers found wrong")).to_contain_text("It does not say how.")
+
+
 @pytest.mark.parametrize("how", ["button", "Esc", "outside", "Back"])
 def test_every_sheet_of_a_phone_closes(open_page: Callable[..., Page], how: str) -> None:
     page = open_page("/", viewport=PHONE, has_touch=True, is_mobile=True)

@@ -1,4 +1,4 @@
-"""`bythebook gaps`: what readers asked and the book did not answer, by the section nearest to it."""
+"""`bythebook gaps`: what readers asked and the book did not answer, by the section nearest to it; and what they found wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bythebook.cli.options import AsJson, BookId, DataDir, run_with_database, to
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
-    from bythebook.evaluation.gaps import Gap
+    from bythebook.evaluation.gaps import Gap, WrongAnswer
 
 QUESTIONS_SHOWN = 3
 
@@ -26,24 +26,34 @@ def run(
     issues: Annotated[
         Path | None, typer.Option("--issues", help="Write a Markdown issue per section into this folder.", show_default=False)
     ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions", help="Write what readers found wrong to this file, as questions for 'evaluate'.", show_default=False
+        ),
+    ] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List what readers asked and the book did not answer, or only barely, by the nearest section."""
+    """List what readers asked and the book did not answer, or only barely, by the nearest section; and what they found wrong."""
 
-    async def read(database: Database) -> list[Gap]:
-        from bythebook.evaluation.gaps import read_gaps
+    async def read(database: Database) -> tuple[list[Gap], list[WrongAnswer]]:
+        from bythebook.evaluation.gaps import read_gaps, read_wrong_answers
+        from bythebook.threads.reactions import Reactions
         from bythebook.threads.review import Review
 
         day = since.astimezone() if since else None
-        return await read_gaps(Review(database), await _choose_book(database, book, data_dir), since=day)
+        chosen = await _choose_book(database, book, data_dir)
+        wrong = await read_wrong_answers(Reactions(database), chosen, since=day)
+        return await read_gaps(Review(database), chosen, since=day), wrong
 
-    gaps = run_with_database(read, data_dir=data_dir)
-    _write_all(gaps, csv=csv, issues=issues)
+    gaps, wrong = run_with_database(read, data_dir=data_dir)
+    _write_all(gaps, wrong, csv=csv, issues=issues, questions=questions)
     if json:
-        typer.echo(to_json([{"times": gap.times, "title": gap.title, "gap": gap} for gap in gaps]))
+        listed = [{"times": gap.times, "title": gap.title, "gap": gap} for gap in gaps]
+        typer.echo(to_json([*listed, *({"wrong": one} for one in wrong)]))
     else:
-        _print(gaps, [path for path in (csv, issues) if path])
+        _print(gaps, wrong, [path for path in (csv, issues, questions) if path])
 
 
 async def _choose_book(database: Database, wanted: str | None, data_dir: Path | None) -> str:
@@ -56,13 +66,17 @@ async def _choose_book(database: Database, wanted: str | None, data_dir: Path | 
     return choose_among(await Records(database).books(), wanted=wanted, configured=configured, named_by="--book")
 
 
-def _write_all(gaps: list[Gap], *, csv: Path | None, issues: Path | None) -> None:
+def _write_all(
+    gaps: list[Gap], wrong: list[WrongAnswer], *, csv: Path | None, issues: Path | None, questions: Path | None
+) -> None:
     from bythebook.errors import InvalidInput
-    from bythebook.evaluation.gap_texts import to_csv, to_issues
+    from bythebook.evaluation.gap_texts import to_csv, to_issues, to_questions
 
     try:
         if csv:
             csv.write_text(to_csv(gaps), "utf-8")
+        if questions:
+            questions.write_text(to_questions(wrong), "utf-8")
         if issues:
             issues.mkdir(parents=True, exist_ok=True)
             for name, text in to_issues(gaps):
@@ -71,7 +85,7 @@ def _write_all(gaps: list[Gap], *, csv: Path | None, issues: Path | None) -> Non
         raise InvalidInput(f"{error.filename} cannot be written ({error.strerror}); name another place.") from error
 
 
-def _print(gaps: list[Gap], written: list[Path]) -> None:
+def _print(gaps: list[Gap], wrong: list[WrongAnswer], written: list[Path]) -> None:
     from rich.markup import escape
 
     from bythebook.cli.output.console import Console
@@ -90,6 +104,14 @@ def _print(gaps: list[Gap], written: list[Path]) -> None:
             console.print(f"      {often}{escape(one.question)} [dim]{ending}, {one.relevance:.2f}[/]", soft_wrap=True)
         if len(gap.questions) > QUESTIONS_SHOWN:
             console.print(f"      [dim]and {len(gap.questions) - QUESTIONS_SHOWN:,} more; --csv and --json list them all[/]")
+    if wrong:
+        console.print("\n[bold]Found wrong by readers[/]")
+    for found in wrong:
+        why = f" [dim]{escape(found.reason)}[/]" if found.reason else ""
+        console.print(f"      {escape(found.question)}{why}", soft_wrap=True)
+        console.print(
+            f"      [dim]{'refused' if found.refused else escape(' '.join(found.answer.split())[:160])}[/]", soft_wrap=True
+        )
     console.print()
     for path in written:
         console.print(f"  [dim]written[/] {path}", soft_wrap=True)

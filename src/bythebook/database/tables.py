@@ -184,6 +184,29 @@ cited = Table(
     Index("cited_chunks", "book_id", "chunk_id"),
 )
 
+# Whether a reader found a turn right, and why not.
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("thread_id", String(36), primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("right", Boolean, nullable=False),
+    Column("reason", Words, nullable=False),
+    Column("rated_at", Moment, nullable=False),
+    ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),
+)
+
+# Turns that their reader shares by a link. Only the hash of its token is here.
+shares = Table(
+    "shares",
+    metadata,
+    Column("thread_id", String(36), primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("shared_at", Moment, nullable=False),
+    ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),
+)
+
 # API keys. Only the hash of the secret is here.
 keys = Table(
     "keys",

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 
-from bythebook.evaluation.gaps import Gap, Unmet
+from bythebook.evaluation.gaps import Gap, Unmet, WrongAnswer
 
 COLUMNS = (
     "section",
@@ -45,6 +46,22 @@ def to_csv(gaps: Sequence[Gap]) -> str:
             told = (one.question, one.ended, one.times, one.threads, f"{one.relevance:.4f}", one.last_asked.isoformat())
             rows.writerow([_cell(value) for value in (*place, *told)])
     return written.getvalue()
+
+
+def to_questions(wrong: Sequence[WrongAnswer]) -> str:
+    """Lines for a questions file. What is right only the author knows: they add `lesson` and `quote`, or `answerable: false`."""
+    rows = [
+        {
+            "id": f"reader-{one.thread_id[:8]}-{one.turn}",
+            "question": one.question,
+            "kind": "reader",
+            "checked": False,
+            "said": one.answer,
+            "wrong_because": one.reason,
+        }
+        for one in wrong
+    ]
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _cell(value: object) -> str:

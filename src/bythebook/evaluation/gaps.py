@@ -9,6 +9,7 @@ from datetime import datetime
 
 from bythebook.answering.answer import Answer
 from bythebook.threads.model import StoredTurn
+from bythebook.threads.reactions import Reactions
 from bythebook.threads.review import Review
 
 ELSEWHERE = "Off the subject"
@@ -48,12 +49,43 @@ class Gap:
         return f"{self.page_title} › {self.section}" if self.section else self.page_title
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongAnswer:
+    """An answer or a refusal that a reader found wrong, and what the reader says is wrong with it."""
+
+    thread_id: str
+    turn: int
+    question: str
+    answer: str
+    refused: bool
+    reason: str
+    lessons: tuple[str, ...]
+    """What it was answered from."""
+    rated_at: datetime
+
+
 _Place = tuple[str, str, str, str, int, int]
 
 
 async def read_gaps(review: Review, book_id: str, *, since: datetime | None = None) -> list[Gap]:
     refused = await review.refused(book_id, since=since)
     return find_gaps([*refused, *await review.low_confidence(book_id, since=since)])
+
+
+async def read_wrong_answers(reactions: Reactions, book_id: str, *, since: datetime | None = None) -> list[WrongAnswer]:
+    return [
+        WrongAnswer(
+            thread_id=one.turn.thread_id,
+            turn=one.turn.number,
+            question=one.turn.answer.question or one.turn.answer.query,
+            answer=one.turn.answer.answer,
+            refused=one.turn.answer.refused,
+            reason=one.rating.reason,
+            lessons=tuple(dict.fromkeys(citation.source_file for citation in one.turn.answer.citations)),
+            rated_at=one.rating.rated_at,
+        )
+        for one in await reactions.rated(book_id, right=False, since=since)
+    ]
 
 
 def find_gaps(turns: Sequence[StoredTurn]) -> list[Gap]:

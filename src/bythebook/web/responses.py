@@ -17,6 +17,7 @@ from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceLevel
 from bythebook.threads.conversation import Opened
 from bythebook.threads.model import StoredTurn, Thread
+from bythebook.threads.reactions import Rating
 
 CHUNK_TEXT = 500
 """Document E: the most characters of a chunk that are shown."""
@@ -88,6 +89,10 @@ class TurnView:
     answer: Answer
     trace: Trace | None
     html: tuple[str, ...] | None = None
+    rating: Rating | None = None
+    """What its reader said of it."""
+    shared: bool = False
+    """Whether there is a link to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bythebook.jobs.store import Jobs
     from bythebook.jobs.worker import Listener, Worker
     from bythebook.threads.conversation import Conversation
+    from bythebook.threads.reactions import Reactions
     from bythebook.threads.review import Review
     from bythebook.threads.store import Threads
 
@@ -68,6 +69,12 @@ class Resources(Library):
         from bythebook.threads.store import Threads
 
         return Threads(self.database)
+
+    @cached_property
+    def reactions(self) -> Reactions:
+        from bythebook.threads.reactions import Reactions
+
+        return Reactions(self.database)
 
     @cached_property
     def review(self) -> Review:

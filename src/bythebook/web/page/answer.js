@@ -130,6 +130,12 @@ export class BookAnswer extends HTMLElement {
       announce(`Answer complete. ${CONFIDENCE[answer.confidence.confidence_level][0]}, ${plural(sources.length, "passage")}.`);
   }
 
+  // Whether it was right, and a link to it: beside the copy button, or below a refusal.
+  react(made) {
+    const after = this.querySelector(":scope > .after") ?? this.appendChild(element("div", { class: "after" }));
+    after.append(made);
+  }
+
   // The book has changed since.
   stale() {
     this.status.after(

@@ -209,6 +209,11 @@ async function views([view = "", id, kind, ...path], query) {
     const made = new ThreadList();
     return { element: made, open: () => made.open(api) };
   }
+  if (view === "shared" && id) {
+    const { SharedAnswer } = await import("./shared.js");
+    const made = new SharedAnswer();
+    return { element: made, open: () => made.open(api, id) };
+  }
   if (view === "author") {
     const [{ AuthorDesk }, known] = await Promise.all([import("./author.js"), list()]);
     const made = new AuthorDesk();

@@ -49,6 +49,7 @@ export class AuthorDesk extends HTMLElement {
         this.jobs(book),
         this.warnings(lessons),
         this.gaps(whole),
+        this.wrong(book),
         this.calibration(book),
       ].filter(Boolean),
     );
@@ -176,6 +177,31 @@ export class AuthorDesk extends HTMLElement {
         room.replaceChildren(...byChapter(gaps, book).map(([title, questions]) => gapGroup(title, questions)));
       },
     );
+  }
+
+  wrong(book) {
+    return this.section("What readers found wrong", "Thumbs down, with what they said.", async (room, made) => {
+      const { answers } = await this.api.get(`/books/${book.book_id}/wrong`);
+      if (!answers.length) return room.replaceChildren(element("p", { class: "hint" }, "Nothing so far."));
+      const save = async () =>
+        download(await (await this.api.send("GET", `/books/${book.book_id}/wrong.jsonl`)).blob(), `${book.book_id}-wrong.jsonl`);
+      made.querySelector(".desk-head").append(button("Save as questions", save, { picture: "save" }));
+      room.replaceChildren(
+        element(
+          "ul",
+          { class: "gap" },
+          answers.map((one) =>
+            element(
+              "li",
+              { dir: "auto" },
+              `“${one.question}”`,
+              element("span", { class: "where" }, ` ${[one.reason, ago(one.rated_at)].filter(Boolean).join(" · ")}`),
+              element("p", { class: "snippet" }, one.refused ? "It was refused." : one.answer.slice(0, 200)),
+            ),
+          ),
+        ),
+      );
+    });
   }
 
   calibration(book) {

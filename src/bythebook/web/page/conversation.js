@@ -7,6 +7,7 @@ import { ago, element, icon, iconButton } from "./dom.js";
 import { earlier } from "./earlier.js";
 import { lessonAddress } from "./lesson-text.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
+import { reactions } from "./reactions.js";
 import { lastPlace } from "./reading.js";
 import { followSelection } from "./selection.js";
 import { plain, scrollWithin } from "./source-list.js";
@@ -29,6 +30,7 @@ export class BookConversation extends HTMLElement {
       body: (question, given) => this.body(question, given),
       place: (turn) => this.place(turn),
       onthread: (id) => this.kept(id),
+      onend: (turn, { turn: number }) => turn.react(reactions(this.api, { threadId: this.threadId, number })),
     });
     this.column = element("div", { class: "column" }, this.turns, this.composer.element);
     this.replaceChildren(this.column);
@@ -123,6 +125,7 @@ export class BookConversation extends HTMLElement {
     const shown = element("book-answer").begin(turn.answer.query, this.actions());
     shown.finish(turn.answer, turn.html);
     if (turn.stale_since) shown.stale();
+    shown.react(reactions(this.api, { threadId: this.threadId, number: turn.number }, turn));
     return shown;
   }
 

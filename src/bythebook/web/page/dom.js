@@ -61,10 +61,20 @@ export function iconButton(label, picture, onclick, properties = {}) {
   );
 }
 
+// A page that is not served over https has no clipboard of its own; the older way works there.
+export async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const box = element("textarea", { class: "unseen", value: text });
+  document.body.append(box);
+  box.select();
+  document.execCommand("copy");
+  box.remove();
+}
+
 // A button beside each block of code, and one where the caller puts it.
 export function copyButton(text, label = "Copy") {
   const made = iconButton(label, "copy", async () => {
-    await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
+    await copyText(typeof text === "function" ? text() : text);
     made.replaceChildren(icon("check"));
     made.setAttribute("aria-label", "Copied");
     setTimeout(() => (made.replaceChildren(icon("copy")), made.setAttribute("aria-label", label)), 1600);

@@ -67,6 +67,7 @@ async def read_thread(
     thread = await current.threads.get(str(thread_id), who.key_id)
     messages = [message for message in await current.threads.messages(thread.thread_id) if message.spoken]
     turns = await current.threads.turns(thread.thread_id, last=TURNS_SHOWN, before=before)
+    rated, shared = await current.resources.reactions.of_thread(thread.thread_id)
     view = ThreadView(
         **summary(thread),
         model=turns[-1].answer.model if turns else None,
@@ -79,7 +80,10 @@ async def read_thread(
             )
             for message in messages
         ),
-        turns=tuple(_turn_view(turn, who, render=render) for turn in turns),
+        turns=tuple(
+            replace(_turn_view(turn, who, render=render), rating=rated.get(turn.number), shared=turn.number in shared)
+            for turn in turns
+        ),
     )
     return json_response(view)
 

@@ -1,0 +1,94 @@
+// What a reader does with an answer: says whether it was right, shares it, takes either back.
+
+import { announce, button, copyText, element, iconButton, toast } from "./dom.js";
+
+// `turn` is {threadId, number}; `state` is what the server knows: {rating, shared}.
+export function reactions(api, turn, { rating = null, shared = false } = {}) {
+  const path = `/threads/${turn.threadId}/turns/${turn.number}`;
+  const room = element("span", { class: "reactions" });
+  const draw = () => room.replaceChildren(...thumbs(), sharing());
+
+  const rate = async (right, reason = "") => {
+    const before = rating;
+    rating = rating?.right === right && !reason ? null : { right, reason };
+    draw();
+    try {
+      if (rating) await api.send("PUT", `${path}/rating`, rating);
+      else await api.send("DELETE", `${path}/rating`);
+      announce(rating ? "Thank you." : "Taken back.");
+      if (rating && !right && !reason) askWhy();
+    } catch (problem) {
+      rating = before;
+      draw();
+      toast(problem.message);
+    }
+  };
+
+  const thumbs = () =>
+    [
+      [true, "This was right", "up"],
+      [false, "This was wrong", "down"],
+    ].map(([right, label, picture]) =>
+      iconButton(label, picture, () => rate(right), { "aria-pressed": String(rating?.right === right), class: "icon thumb" }),
+    );
+
+  const askWhy = () => {
+    const input = element("input", {
+      maxlength: 500,
+      "aria-label": "What is wrong with it?",
+      placeholder: "What is wrong with it?",
+    });
+    const form = element(
+      "form",
+      {
+        class: "why",
+        onsubmit: (event) => {
+          event.preventDefault();
+          if (input.value.trim()) rate(false, input.value.trim());
+          form.replaceWith(element("p", { class: "hint" }, "Thank you. The author of the book will see it."));
+        },
+      },
+      input,
+      element("button", {}, "Send"),
+    );
+    room.parentElement.after(form);
+    input.focus();
+  };
+
+  const share = async () => {
+    try {
+      const { path: link } = await api.post(`${path}/share`, undefined);
+      shared = true;
+      draw();
+      const address = new URL(link, location.href).href;
+      await copyText(address);
+      toast("Link copied. Who may read this book can open it; only this answer is shown.");
+    } catch (problem) {
+      toast(problem.message);
+    }
+  };
+
+  const revoke = async () => {
+    try {
+      await api.send("DELETE", `${path}/share`);
+      shared = false;
+      draw();
+      toast("The link opens nothing any more.");
+    } catch (problem) {
+      toast(problem.message);
+    }
+  };
+
+  const sharing = () =>
+    shared
+      ? element(
+          "span",
+          {},
+          button("Copy a new link", share, { class: "quiet" }),
+          button("Revoke the link", revoke, { class: "quiet" }),
+        )
+      : iconButton("Share this answer", "share", share);
+
+  draw();
+  return room;
+}

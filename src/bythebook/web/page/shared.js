@@ -1,0 +1,50 @@
+// One answer that somebody shared: the question, the sentences, their sources. No thread around it.
+
+import { ago, element } from "./dom.js";
+import { lessonAddress } from "./lesson-text.js";
+import "./answer.js";
+import "./source-list.js";
+
+export class SharedAnswer extends HTMLElement {
+  async open(api, token) {
+    const shared = await api.get(`/shared/${encodeURIComponent(token)}`);
+    const turn = element("book-answer").begin(shared.answer.query, {
+      onsource: (made, label, citation) => this.list.open(label, citation),
+    });
+    turn.finish(shared.answer, shared.html);
+    if (shared.stale) turn.stale();
+    this.list = element("source-list").with({
+      api,
+      scroller: this,
+      fetchPassage: (id, spans) => api.get(`/page/chunks/${id}?${query(shared.book_id, spans)}`),
+      links: (read, source) =>
+        element(
+          "a",
+          {
+            href: lessonAddress(
+              shared.book_id,
+              read.source_file,
+              source.quotes.map((quote) => quote.span),
+            ),
+          },
+          "Read it in the book",
+        ),
+    });
+    this.replaceChildren(
+      element("h1", { class: "where" }, `A shared answer, from ${ago(shared.created_at)}`),
+      turn,
+      this.list,
+      element("p", { class: "actions start" }, element("a", { class: "button", href: "#/" }, "Ask a question of your own")),
+    );
+    if (!shared.answer.refused) this.list.show(turn);
+    document.title = `${shared.answer.query} · By the Book`;
+  }
+}
+
+function query(bookId, spans) {
+  const made = new URLSearchParams({ book_id: bookId });
+  for (const span of spans) made.append("quote", `${span.start}-${span.end}`);
+  return made;
+}
+
+customElements.define("shared-answer", SharedAnswer);
