@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
@@ -10,6 +11,8 @@ from uuid import UUID
 
 import httpx
 import pytest
+from sqlalchemy import inspect
+from sqlalchemy import text as sql
 
 from bythebook.answering.answer import DISCLAIMER, Found
 from bythebook.answering.question import Question
@@ -285,3 +288,52 @@ def test_metadata_is_kept_with_the_thread_and_returned(client: httpx.Client) -> 
     assert told["detail"].startswith("A thread's metadata must take 4,096 bytes of JSON or less, not ")
     kept = client.get(f"/threads/{thread}").json()
     assert (kept["turn_count"], "n3" in kept["metadata"]) == (4, False)
+
+
+def test_the_database_shows_threads_as_the_document_stores_them(database_address: str | None, folder: Path) -> None:
+    """The table's name, columns and types, its messages in the document's form, and its indexes."""
+
+    async def story(room: Room) -> None:
+        thread_id = await room.begun(WICK, FOREIGN)
+        await room.ask(WICK, thread_id, metadata={"user_id": "user123"})
+        database = room.lighthouse.library.database
+        rows = await database.run(
+            lambda connection: connection.execute(sql("SELECT * FROM conversation_threads")).mappings().all()
+        )
+        (row,) = rows
+        assert list(row) == ["thread_id", "messages", "created_at", "updated_at", "topic_summary", "metadata"]
+        postgresql = database_address is not None
+        assert row["thread_id"] == (UUID(thread_id) if postgresql else thread_id)
+        messages = row["messages"] if postgresql else json.loads(row["messages"])
+        kept = [one for one in await room.threads.messages(thread_id) if one.spoken]
+        assert [(one["role"], one["content"], one.get("confidence")) for one in messages] == [
+            (one.role, one.content, pytest.approx(one.confidence) if one.confidence is not None else None) for one in kept
+        ]
+        for written, one in zip(messages, kept, strict=True):
+            assert abs(datetime.fromisoformat(written["timestamp"]) - one.timestamp) < timedelta(milliseconds=1)
+            assert written["timestamp"].endswith("Z")
+        assert (row["metadata"] if postgresql else json.loads(row["metadata"])) == {"user_id": "user123"}
+        indexes = await database.run(lambda connection: {one["name"] for one in inspect(connection).get_indexes("threads")})
+        assert indexes >= {"idx_threads_updated", "idx_threads_created"}
+
+    tell_in_room(database_address, folder, story)
+
+
+def test_a_retrieval_result_where_it_is_asked_for(client: httpx.Client) -> None:
+    told = ask_service(client, WICK, similarity_threshold=0.0, include=["retrieval", "query_embedding", "grounding_context"])
+    found = told["retrieval"]
+    assert len(found["chunks"]) == len(found["scores"]) == len(found["metadata"]) == 5
+    assert found["average_score"] == pytest.approx(sum(found["scores"]) / 5)
+    assert found["has_sufficient_context"] is True
+    assert len(found["query_embedding"]) == 256
+    for one in found["metadata"]:
+        assert one.keys() == {"chapter", "section", "url", "chunk_index", "content_hash", "relevance"}
+    assert told["grounding_context"]["has_context"] is True
+    few = ask_service(client, WICK, similarity_threshold=0.0, top_k=2, include=["retrieval", "assembled_context"])
+    assert (few["retrieval"]["has_sufficient_context"], few["retrieval"]["query_embedding"]) == (False, None)
+    assert (few["assembled_context"]["chunk_count"], few["grounding_context"]) == (2, None)
+    refused = ask_service(client, FOREIGN, similarity_threshold=0.0, include=["retrieval"])
+    assert refused["retrieval"]["has_sufficient_context"] is False
+    assert ask_service(client, WICK)["retrieval"] is None
+    response = client.post("/chat/run", json={"message": WICK, "include": ["everything"]})
+    assert problem(response, 422, "invalid_input")["detail"].startswith("include.0 must be retrieval, query_embedding, ")

@@ -3,7 +3,7 @@ and sources, E's RetrievalResult. Made at the edge, for whoever asks for them, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -124,7 +124,7 @@ def retrieval_context(answer: Answer, results: Sequence[SearchResult]) -> Retrie
     return RetrievalContext(query=answer.query, results=found, retrieved_at=at, filter_applied=answer.filter_applied)
 
 
-def retrieval_result(results: Sequence[SearchResult], embedding: Sequence[float] | None = None) -> RetrievalResult:
+def retrieval_result(results: Sequence[SearchResult], embedding: Iterable[float] | None = None) -> RetrievalResult:
     scores = tuple(one.score for one in results)
     levels = [_relevance(one) for one in results]
     relevant = bool(levels) and sum(levels) / len(levels) >= SUFFICIENT_SCORE

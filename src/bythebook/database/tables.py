@@ -113,8 +113,10 @@ embeddings = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
-# A conversation that is kept. `turn_token` and `turn_expires_at` are the lease of the turn now running in it. `said` is a digest
-# of all that was said, for clients that keep the conversation themselves and send it whole instead of the thread's id.
+# A conversation that is kept. The view `conversation_threads` shows it and its messages as document E has them; the migration
+# that makes it also makes its indexes on `created_at` and `updated_at`. `turn_token` and `turn_expires_at` are the lease of the
+# turn now running in it. `said` is a digest of the conversation, for clients that keep it themselves and send it whole instead of
+# the thread's id.
 threads = Table(
     "threads",
     metadata,

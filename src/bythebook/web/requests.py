@@ -52,6 +52,10 @@ def _metadata(given: dict[str, Any]) -> dict[str, Any]:
 Metadata = Annotated[dict[str, Any], AfterValidator(_metadata)]
 
 
+Included = Literal["retrieval", "query_embedding", "grounding_context", "assembled_context", "retrieval_context"]
+"""`query_embedding` adds the vector to `retrieval`."""
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -93,6 +97,7 @@ class ChatRequest(_Request):
     filters: ChatFilters = ChatFilters()
     score_scale: Literal["relevance", "cosine"] | None = Field(None, description="`cosine` takes the thresholds literally.")
     render: bool = Field(False, description="Add safe HTML beside the texts.")
+    include: tuple[Included, ...] = Field((), max_length=5, description="What the answer was made from, under these names.")
     metadata: Metadata = Field({}, description="Kept with the thread and returned with it: user_id, tags. At most 4,096 bytes.")
     page_url: Annotated[Readable, StringConstraints(max_length=2000)] | None = Field(
         None, description="The page of the book the reader is on."

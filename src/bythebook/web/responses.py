@@ -12,6 +12,7 @@ from fastapi import Response
 from pydantic import TypeAdapter
 
 from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchBegun, Sentence, TurnEvent, with_disclaimer
+from bythebook.answering.retrieval_views import AssembledContext, GroundingContext, RetrievalContext, RetrievalResult
 from bythebook.answering.trace import Trace
 from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceLevel
@@ -41,7 +42,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
-    """Document E's, and the whole answer with the passage of every sentence. `html` where it was asked for."""
+    """Document E's, and the whole answer with the passage of every sentence. `html`, and what it was made
+    from, where they were asked for."""
 
     response: str
     confidence: float
@@ -54,6 +56,10 @@ class ChatResponse:
     answer: Answer
     html: tuple[str, ...] | None = None
     """Of each sentence of the answer."""
+    retrieval: RetrievalResult | None = None
+    grounding_context: GroundingContext | None = None
+    assembled_context: AssembledContext | None = None
+    retrieval_context: RetrievalContext | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

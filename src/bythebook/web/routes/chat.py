@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from bythebook.answering.answer import Answer, Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
+from bythebook.answering.retrieval_views import assembled_context, grounding_context, retrieval_context, retrieval_result
 from bythebook.retrieval.context import check_selection
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
@@ -16,7 +18,7 @@ from bythebook.web.access import Asker, Principal, choose_book
 from bythebook.web.logs import log
 from bythebook.web.problems import ERRORS
 from bythebook.web.quotas import turn_ended
-from bythebook.web.requests import ChatRequest
+from bythebook.web.requests import ChatRequest, Included
 from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
 from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
@@ -75,17 +77,18 @@ async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
         state = await current.resources.search.book(book_id)
         await check_selection(current.resources.index, state, body.selection.source_file, body.selection.text)
     asked = body.asked(book_id, who.key_id, current.settings)
-    return ChatTurn(current, asked, whole=who.may("ingest"), render=body.render)
+    return ChatTurn(current, asked, whole=who.may("ingest"), render=body.render, include=frozenset(body.include))
 
 
 class ChatTurn:
     """One turn as HTTP tells it."""
 
-    def __init__(self, current: State, asked: Asked, *, whole: bool, render: bool) -> None:
+    def __init__(self, current: State, asked: Asked, *, whole: bool, render: bool, include: frozenset[Included]) -> None:
         self._current = current
         self._asked = asked
         self._whole = whole
         self._render = render
+        self._include = include
         self._found: tuple[SearchResult, ...] = ()
 
     async def whole(self) -> ChatResponse:
@@ -138,7 +141,24 @@ class ChatTurn:
         await turn_ended(self._current, self._asked.key_id, answer)
         texts = {result.id: result.preface + result.text for result in self._found}
         html = rendered(answer.sentences) if self._render else None
-        return chat_response(answer, opened, texts, whole=self._whole, html=html)
+        response = chat_response(answer, opened, texts, whole=self._whole, html=html)
+        return replace(response, **await self._made_from(answer)) if self._include else response
+
+    async def _made_from(self, answer: Answer) -> dict[str, Any]:
+        """What was asked for of what the program's own search found."""
+        first = self._found[: answer.tool_calls[0].results_count]
+        made: dict[str, Any] = {}
+        if self._include & {"retrieval", "query_embedding"}:
+            wanted = "query_embedding" in self._include
+            embedding = await self._current.resources.embedder.embed_question(answer.question) if wanted else None
+            made["retrieval"] = retrieval_result(first, embedding)
+        if "grounding_context" in self._include:
+            made["grounding_context"] = grounding_context(answer, first)
+        if "assembled_context" in self._include:
+            made["assembled_context"] = assembled_context(first)
+        if "retrieval_context" in self._include:
+            made["retrieval_context"] = retrieval_context(answer, first)
+        return made
 
 
 def sentence_view(sentence: Sentence, *, render: bool) -> SentenceView:
