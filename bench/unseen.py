@@ -1,7 +1,8 @@
 """Right on a book it has never seen: real books and questions that somebody else wrote, each left out of all fitting.
 
-The ranking that is shipped was fitted by all seven books, so it may not be scored on them. `BENCH_FOLDS` names a folder with one
-file of weights per book, each fitted without that book (scripts/fit_ranker.py makes them); without it, nothing is scored here.
+The reader and the ranking that are shipped were taught by all seven books, so they may not be scored on them. `BENCH_FOLDS`
+names a folder with two files of weights per book, taught without that book (scripts/reader and scripts/fit_ranker.py make them);
+without it, nothing is scored here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bench.alone import ingest_alone
 from bench.material import SHARED
 from bench.table import Table, verdict
 from bench.workshop import Workshop
+from bythebook.answering.answer import DISCLAIMER, without_disclaimer
 from bythebook.evaluation.figures import by_name, figures, percent
 from bythebook.evaluation.files import read_cases
 from bythebook.evaluation.intervals import percentile
@@ -26,6 +28,7 @@ from bythebook.evaluation.report import Report, evaluate
 from bythebook.evaluation.run import Manner
 from bythebook.index.manifest import served_books
 from bythebook.retrieval import ranker
+from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
 
@@ -64,9 +67,10 @@ def unseen(workshop: Workshop) -> Table:
         title="Books never seen",
         columns=("questions", "n", "figure", "value", "95 %", "goal", ""),
         rows=tuple(_rows(scored)) if scored else (),
-        note="Leave one book out: the ranking that answers a book's questions was fitted without that book, and so were its "
-        "scale and its levels. Ingested as a new user would, without questions of an author. The books and their questions are "
-        "by others; the questions' labels (quote, keywords) judge, not our own checker. A level that no answer got has no row."
+        note="Leave one book out: the reader and the ranking that answer a book's questions were taught without that book, and "
+        "so were the scale and the levels. Ingested as a new user would, without questions of an author. The books and their "
+        "questions are by others; the questions' labels (quote, keywords) judge, not our own checker. A level that no answer got "
+        "has no row. The length is without the note under an answer at low confidence."
         if scored
         else "Not measured in this run: set BENCH_FOLDS to a folder of weights that were fitted with one book left out.",
     )
@@ -78,13 +82,13 @@ def _score(workshop: Workshop, book: str, folds: Path) -> Scored:
         ingest_alone(SHARED / "books" / book, data_dir)
     ranker.WEIGHTS = folds / f"{book}.json"
     ranker.weights.cache_clear()
-    report = asyncio.run(_evaluate(data_dir, _questions(book)))
+    report = asyncio.run(_evaluate(data_dir, _questions(book), AnswerReader(folds / f"{book}.pack")))
     return Scored(book=book, marks=report.marks, times_ms=tuple(one.total_ms for one in report.times.questions.values()))
 
 
-async def _evaluate(data_dir: Path, questions: Path) -> Report:
+async def _evaluate(data_dir: Path, questions: Path, reader: AnswerReader) -> Report:
     given, last = read_cases(questions), None
-    async with open_library(read_settings(data_dir=data_dir), embeds=True) as library:
+    async with open_library(read_settings(data_dir=data_dir), embeds=True, answer_reader=reader) as library:
         (book_id,) = served_books(await library.index.collections())
         state = await library.search.book(book_id)
         async for event in evaluate(library.answerer, library.index, state, given, Manner(at_once=1), name=questions.name):
@@ -105,7 +109,7 @@ def _rows(scored: Sequence[Scored]) -> Iterable[tuple[str, ...]]:
     foreign = [mark.decided_right for mark in every if mark.kind == "foreign"]
     share = sum(map(bool, foreign)) / len(foreign)
     yield ("all seven", str(len(foreign)), "about another subject, refused", percent(share), "", "≥ 98 %", verdict(share >= 0.98))
-    length = median(len(mark.text) for mark in every if mark.answered)
+    length = median(len(without_disclaimer(mark.text, DISCLAIMER)) for mark in every if mark.answered)
     short = verdict(length <= LONGEST_MEDIAN)
     yield ("all seven", "", "median answer, characters", f"{length:.0f}", "", f"≤ {LONGEST_MEDIAN}", short)
     slow = percentile([time for one in scored for time in one.times_ms], 0.95)

@@ -1,6 +1,7 @@
 """Fit the ranking of statements and what its scores mean, by books with questions whose quotes and keywords somebody wrote.
 
-    python -m scripts.fit_ranker read --data-dir DATA --folder BOOK --questions FILE.jsonl --out FILE.json.gz    # for each book
+    python -m scripts.fit_ranker read --data-dir DATA --folder BOOK --questions FILE.jsonl \
+        --reader FOLDS/BOOK.pack --out FILE.json.gz        # for each book, by a reader that was taught without it
     python -m scripts.fit_ranker fit FILE.json.gz … --out ranker.json --folds FOLDER
 
 `read` writes what the product's own search finds for every question: the statements of the best chunks with their features, the
@@ -22,25 +23,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.answering.look import Look
+from bythebook.answering.look import Assessor, Look
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.files import read_cases
 from bythebook.followups.rewrite import make_standalone
 from bythebook.index.manifest import served_books
+from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.retrieval.ranker import features
 from bythebook.retrieval.sentence_reader import ReadStatement, rankable
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 
-POOL, ALL = 5, 1000
+POOL = 5
 OVERLAP = 0.5
 """Share of the shorter of a quote and a statement that they must have in common."""
 PENALTY, STEPS, RATE = 3e-3, 250, 0.02
 RIDGE = 4.0
 MOST, WITHIN, CHARACTERS = 3, 1.5, 420
 """Statements of an answer, how far below the best they may lie, and how long they may be together."""
-ANSWERED = 0.90
+ANSWERED = 0.93
 """Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
 HIGH, MEDIUM, FEWEST = 0.90, 0.75, 12
 SIGNALS = (
@@ -53,8 +55,8 @@ Array = NDArray[np.float64]
 Row = dict[str, Any]
 
 
-async def read(data_dir: Path, folder: Path, questions: Path) -> bytes:
-    async with open_library(read_settings(data_dir=data_dir), embeds=True) as library:
+async def read(data_dir: Path, folder: Path, questions: Path, weights: Path) -> bytes:
+    async with open_library(read_settings(data_dir=data_dir), embeds=True, answer_reader=AnswerReader(weights)) as library:
         (book_id,) = served_books(await library.index.collections())
         cases = [case for case in read_cases(questions).cases if not case.filters]
         rows = [await _row(library, book_id, folder, case) for case in cases]
@@ -67,10 +69,12 @@ async def _row(library: Library, book_id: str, folder: Path, case: Case) -> Row:
     state = await library.search.book(book_id)
     text = (await make_standalone(case.question, case.history, state.language, None)).text
     embedding = await library.embedder.embed_question(text)
-    look = await library.assessor.look(case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding)
+    # What is being fitted has no ranking yet.
+    assessor = Assessor(search=library.search, index=library.index, reader=library.sentence_reader, ranks=False)
+    look = await assessor.look(case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding)
     chunks = [hit.chunk for hit in look.found.hits[:POOL]]
-    read = await library.sentence_reader.by_sign(text, chunks, state.language, ALL, rarity=look.rarity, embedding=embedding)
-    spans = {lesson: spans_of(case.quote, _source(folder / lesson)) for lesson in case.lessons} if case.quote else {}
+    read = await library.sentence_reader.candidates(text, chunks, state.language, rarity=look.rarity, embedding=embedding)
+    spans = {lesson: spans_of(case.quote, source_text(folder / lesson)) for lesson in case.lessons} if case.quote else {}
     return {
         "id": case.id, "kind": case.kind, "answerable": bool(case.answerable), "keywords": list(case.keywords),
         "signals": _signals(look), "statements": [_statement(one, spans, case.keywords) for one, _ in read],
@@ -87,17 +91,17 @@ def _statement(one: ReadStatement, spans: dict[str, list[tuple[int, int]]], keyw
     start = one.chunk.span.start + one.statement.start
     said = (one.statement.readable.lower(), raw.lower())
     return {
-        "gold": any(_overlaps(start, start + len(raw), span) for span in spans.get(one.chunk.source_file, [])),
+        "gold": any(overlaps(start, start + len(raw), span) for span in spans.get(one.chunk.source_file, [])),
         "says": [any(word.lower() in text for text in said) for word in keywords],
         "length": len(one.statement.readable),
     }
 
 
-def _source(path: Path) -> str:
+def source_text(path: Path) -> str:
     return path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n") if path.is_file() else ""
 
 
-def _overlaps(start: int, end: int, span: tuple[int, int]) -> bool:
+def overlaps(start: int, end: int, span: tuple[int, int]) -> bool:
     return min(end, span[1]) - max(start, span[0]) >= OVERLAP * min(end - start, span[1] - span[0])
 
 
@@ -263,7 +267,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     tasks = parser.add_subparsers(dest="task", required=True)
     reading = tasks.add_parser("read")
-    for name in ("data-dir", "folder", "questions", "out"):
+    for name in ("data-dir", "folder", "questions", "reader", "out"):
         reading.add_argument(f"--{name}", type=Path, required=True)
     fitting = tasks.add_parser("fit")
     fitting.add_argument("books", type=Path, nargs="+")
@@ -271,7 +275,7 @@ def main() -> None:
     fitting.add_argument("--folds", type=Path, required=True)
     given = parser.parse_args()
     if given.task == "read":
-        given.out.write_bytes(asyncio.run(read(given.data_dir, given.folder, given.questions)))
+        given.out.write_bytes(asyncio.run(read(given.data_dir, given.folder, given.questions, given.reader)))
     else:
         fit(given.books, given.out, given.folds)
 

@@ -17,8 +17,8 @@ from bythebook.retrieval.sentence_reader import ranks_by
 
 def statement(text: str, **given: Any) -> RankableStatement:
     blank: dict[str, Any] = {
-        "kind": "sentence", "rank": 0, "place": 2, "places": 9, "coverage": 0.6, "sign": 1.2, "cosine": 0.8, "above": "Wicks",
-        "before": "", "before_kind": "sentence", "markup": text[:80],
+        "kind": "sentence", "rank": 0, "place": 2, "places": 9, "coverage": 0.6, "sign": 1.2, "cosine": 0.8, "answers": 0.0,
+        "above": "Wicks", "before": "", "before_kind": "sentence", "markup": text[:80],
     }  # fmt: skip
     return RankableStatement(text=text, **{**blank, **given})
 

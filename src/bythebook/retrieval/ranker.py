@@ -1,4 +1,5 @@
-"""Which statement answers: a linear ranking over signs that can be read off the question and the statement.
+"""Which statement answers: a linear ranking over what the reader says of a statement and signs that can be read off the
+question and the statement.
 
 The weights were fitted on questions of seven real books, each statement's label being the quote that the question's writer
 named (scripts/fit_ranker.py; docs/decisions.md has the figures, each of a book that was left out). They know English only.
@@ -82,8 +83,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankableStatement:
-    """A statement that may answer, with what the ranking reads of it. `sign` is the score of the cheap signs; `place` of `places`
-    is where it stands among the chunk's statements; `above` are the title and the headings over it."""
+    """A statement that may answer, with what the ranking reads of it. `sign` is the score of the cheap signs, `answers` the
+    reader's; `place` of `places` is where it stands among the chunk's statements; `above` are the title and the headings over
+    it."""
 
     text: str
     kind: str
@@ -93,6 +95,7 @@ class RankableStatement:
     coverage: float
     sign: float
     cosine: float
+    answers: float
     above: str
     before: str
     before_kind: str
@@ -151,7 +154,7 @@ def weights() -> dict[str, Any]:
 def features(question: str, candidates: Sequence[RankableStatement]) -> Array:
     """One row for each candidate. Their order is that of `ranker.json`."""
     wanted = _Wanted.of(question)
-    best = [max(getattr(one, name) for one in candidates) for name in ("cosine", "sign", "coverage")]
+    best = [max(getattr(one, name) for one in candidates) for name in ("cosine", "sign", "coverage", "answers")]
     by_chunk: dict[int, list[float]] = {}
     for one in candidates:
         by_chunk.setdefault(one.rank, []).append(one.cosine)
@@ -161,11 +164,12 @@ def features(question: str, candidates: Sequence[RankableStatement]) -> Array:
 
 
 def _found(one: RankableStatement, best: Sequence[float], chunk_mean: float) -> list[float]:
-    """How well search and the cheap signs find it, alone and beside the best."""
+    """How well search, the cheap signs and the reader find it, alone and beside the best."""
     return [
         *(one.coverage, one.sign, one.cosine, one.coverage * one.cosine),
         *(one.cosine - best[0], one.sign - best[1], one.coverage - best[2]),
         *(1 / (1 + one.rank), one.cosine - chunk_mean),
+        *(one.answers, max(0.0, one.answers), one.answers - best[3], one.answers == best[3]),
     ]
 
 

@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from bythebook.retrieval.question import Shape, asked_about, asked_for
 from bythebook.retrieval.ranker import BEFORE_CHARACTERS, MARKUP_CHARACTERS, READ_CHARACTERS, RankableStatement, rank_statements
 from bythebook.retrieval.ranker import ranks as ranks_in
 from bythebook.retrieval.ranker import weights as ranker_weights
+
+if TYPE_CHECKING:
+    from bythebook.retrieval.answer_reader import AnswerReader, Scores
 
 LOOKED_AT = 4
 """Statements that are embedded: some 15 ms on two cores."""
@@ -47,10 +51,16 @@ CODE_PENALTY = 0.2
 NOTHING_PENALTY = 0.8
 ASKING_SECTION = 2.0
 """Times that penalty, for all that stands among questions to the reader."""
-RANKED = 16
-"""Statements that are embedded for the ranking: some 60 ms on two cores."""
+RANKED = 8
+"""Statements that are ranked and, for that, embedded: more gained nothing on books left out."""
+READ_WEIGHT = 0.3
+"""Of the reader's score beside the cheap signs, where those eight are chosen."""
 RANK_UNIT = 0.27
 """The ranking's scores spread wider than the signs', and margins are measured in those."""
+SAYS_NOTHING = 2.0
+"""What the ranking takes off where a statement only points or promises: few of those it was fitted by did."""
+UNREAD, MOST_READ = -6.0, 8.0
+"""What stands for the score of a statement that the reader could not read, and how far a score counts."""
 BEFORE, AFTER = 2, 1
 """Statements that are read together with one."""
 
@@ -65,6 +75,8 @@ class ReadStatement:
     coverage: float
     cosine: float
     score: float
+    answers: float = UNREAD
+    """What the reader says of it."""
     ranked: float | None = None
     """The ranking's own score, where it was fitted to the embedder and in the language."""
 
@@ -72,8 +84,10 @@ class ReadStatement:
 class SentenceReader:
     """Remembers the embeddings of statements it has read, also with a question before them: a class asks the same one often."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, answers: AnswerReader | None = None) -> None:
+        """Without `answers` nothing is ranked: signs and embeddings alone decide."""
         self._embedder = embedder
+        self._answers = answers
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
     async def read(
@@ -91,41 +105,71 @@ class SentenceReader:
         relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and
         `embedding` the question's, where they are known. Who knows both and reads the same again waits for no embedder.
         `by_signs`: without the ranking, whose scores else decide."""
-        ranked = not by_signs and self.ranks(language)
-        most = RANKED if ranked else LOOKED_AT
-        rated = await self.by_sign(question, chunks, language, most, ranks=ranks, rarity=rarity, embedding=embedding)
-        near = [one for one, _ in rated[:most]]
-        if ranked:
-            scores = rank_statements(question, [rankable(one, rank) for one, rank in rated[:most]])
-            near = [replace(one, ranked=score, score=RANK_UNIT * score) for one, score in zip(near, scores, strict=True)]
+        rated = self._rated(question, chunks, language, ranks=ranks, rarity=rarity)
+        if not by_signs and self._answers and self.ranks(language):
+            candidates = await self._candidates(self._answers, question, chunks, rated, embedding)
+            scores = rank_statements(question, [rankable(one, rank) for one, rank in candidates])
+            near = [_with_rank(one, score) for (one, _), score in zip(candidates, scores, strict=True)]
         else:
-            near = [replace(one, score=one.score + COSINE_WEIGHT * one.cosine) for one in near]
-        return (*sorted(near, key=lambda one: -one.score), *(one for one, _ in rated[most:]))
+            looked_at = await self._with_cosines(question, embedding, rated[:LOOKED_AT])
+            near = [replace(one, score=one.score + COSINE_WEIGHT * one.cosine) for one, _ in looked_at]
+        taken = {(one.chunk.id, one.statement) for one in near}
+        rest = (one for one, _ in rated if (one.chunk.id, one.statement) not in taken)
+        return (*sorted(near, key=lambda one: -one.score), *rest)
 
-    def ranks(self, language: str) -> bool:
-        """Whether the ranking decides in this language, with the embedder at hand."""
-        return ranks_by(self._embedder.name, language)
-
-    async def by_sign(
+    async def candidates(
         self,
         question: str,
         chunks: Sequence[Chunk],
         language: str,
-        most: int,
         *,
-        ranks: Sequence[int] | None = None,
         rarity: Mapping[str, float] | None = None,
         embedding: NDArray[np.float32] | None = None,
     ) -> list[tuple[ReadStatement, int]]:
-        """All statements by their cheap signs, the likeliest first, each with the rank of its chunk; the first `most` with their
-        cosines, which are not in their scores yet."""
+        """The statements that would be ranked, each with the rank of its chunk; without a ranking, none."""
+        if not self._answers or not self.ranks(language):
+            return []
+        rated = self._rated(question, chunks, language, rarity=rarity)
+        return await self._candidates(self._answers, question, chunks, rated, embedding)
+
+    def ranks(self, language: str) -> bool:
+        """Whether the ranking decides in this language, with the embedder at hand."""
+        return self._answers is not None and ranks_by(self._embedder.name, language)
+
+    def _rated(
+        self,
+        question: str,
+        chunks: Sequence[Chunk],
+        language: str,
+        *,
+        ranks: Sequence[int] | None = None,
+        rarity: Mapping[str, float] | None = None,
+    ) -> list[tuple[ReadStatement, int]]:
+        """All statements by their cheap signs, the likeliest first, each with the rank of its chunk."""
         asked = _Question.of(question, chunks, language, rarity or {})
         order = zip(ranks or range(len(chunks)), chunks, strict=True)
         rated = [(one, rank) for rank, chunk in order for one in _rate(asked, chunk, rank)]
-        rated.sort(key=lambda found: -found[0].score)
-        cosines = await self._cosines(question, embedding, [_going_on(one) for one, _ in rated[:most]])
-        near = [(replace(one, cosine=cosine), rank) for (one, rank), cosine in zip(rated[:most], cosines, strict=True)]
-        return near + rated[most:]
+        return sorted(rated, key=lambda found: -found[0].score)
+
+    async def _candidates(
+        self,
+        answers: AnswerReader,
+        question: str,
+        chunks: Sequence[Chunk],
+        rated: Sequence[tuple[ReadStatement, int]],
+        embedding: NDArray[np.float32] | None,
+    ) -> list[tuple[ReadStatement, int]]:
+        """Those that the signs and the reader together find likeliest, with their cosines."""
+        scores = {chunk.id: found for chunk, found in zip(chunks, await answers.read(question, chunks), strict=True)}
+        read = [(_with_answers(one, scores[one.chunk.id]), rank) for one, rank in rated]
+        read.sort(key=lambda found: -found[0].score - READ_WEIGHT * found[0].answers)
+        return await self._with_cosines(question, embedding, read[:RANKED])
+
+    async def _with_cosines(
+        self, question: str, embedding: NDArray[np.float32] | None, found: Sequence[tuple[ReadStatement, int]]
+    ) -> list[tuple[ReadStatement, int]]:
+        cosines = await self._cosines(question, embedding, [_going_on(one) for one, _ in found])
+        return [(replace(one, cosine=cosine), rank) for (one, rank), cosine in zip(found, cosines, strict=True)]
 
     async def said_already(self, question: str, read: Sequence[ReadStatement]) -> float:
         """How near one of these statements stays to itself when the question is put before it, 0-1: one that answers says most
@@ -257,6 +301,17 @@ def _rate(asked: _Question, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:
             block = one.block
 
 
+def _with_rank(one: ReadStatement, score: float) -> ReadStatement:
+    raw = one.chunk.text[one.statement.start : one.statement.end]
+    ranked = score - SAYS_NOTHING * (says_nothing(one.statement, raw) == 1.0)
+    return replace(one, ranked=ranked, score=RANK_UNIT * ranked)
+
+
+def _with_answers(one: ReadStatement, scores: Scores) -> ReadStatement:
+    score = scores[statements(one.chunk.preface, one.chunk.text).index(one.statement)]
+    return one if score is None else replace(one, answers=min(MOST_READ, max(-MOST_READ, score)))
+
+
 def ranks_by(embedder: str, language: str) -> bool:
     """Whether the ranking was fitted to this embedder's cosines, and in this language."""
     return ranks_in(language) and embedder == ranker_weights()["embedder"]
@@ -276,6 +331,7 @@ def rankable(one: ReadStatement, rank: int) -> RankableStatement:
         coverage=one.coverage,
         sign=one.score,
         cosine=one.cosine,
+        answers=one.answers,
         above=" › ".join((one.chunk.page_title, *one.chunk.heading_path)),
         before=before.readable[-BEFORE_CHARACTERS:] if before else "",
         before_kind=before.kind if before else "",

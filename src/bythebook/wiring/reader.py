@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bythebook.embedding.embedder import Embedder
     from bythebook.grounding.judgement import Judge
     from bythebook.index.vectors import VectorIndex
+    from bythebook.retrieval.answer_reader import AnswerReader
     from bythebook.retrieval.search import Search
     from bythebook.retrieval.sentence_reader import SentenceReader
 
@@ -36,7 +37,17 @@ if TYPE_CHECKING:
 class Library:
     """The open index and embedder, and what reads with them."""
 
-    def __init__(self, *, settings: Settings, index: VectorIndex, embedder: Embedder, data_dir: Path) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        index: VectorIndex,
+        embedder: Embedder,
+        data_dir: Path,
+        answer_reader: AnswerReader | None = None,
+    ) -> None:
+        """`answer_reader`: another than the one that is shipped, for measuring."""
+        self._given_reader = answer_reader
         self.settings = settings
         self.index = index
         self.embedder = embedder
@@ -59,7 +70,13 @@ class Library:
         """Shared, so that the drafter need not read again what a look at the book has read."""
         from bythebook.retrieval.sentence_reader import SentenceReader
 
-        return SentenceReader(self.embedder)
+        return SentenceReader(self.embedder, self.answer_reader)
+
+    @cached_property
+    def answer_reader(self) -> AnswerReader:
+        from bythebook.retrieval.answer_reader import AnswerReader
+
+        return self._given_reader or AnswerReader()
 
     @cached_property
     def assessor(self) -> Assessor:
@@ -107,6 +124,8 @@ class Library:
         """Closes what was opened at its first use."""
         if "_model" in self.__dict__:
             await self._model[0].close()
+        if "answer_reader" in self.__dict__:
+            await self.answer_reader.close()
         if self.__dict__.get("_spans"):
             await self.__dict__["_spans"].close()
 
@@ -128,12 +147,17 @@ class Library:
 
 @asynccontextmanager
 async def open_library(
-    settings: Settings, *, rehearsal: bool = False, embeds: bool = False, embedder: Embedder | None = None
+    settings: Settings,
+    *,
+    rehearsal: bool = False,
+    embeds: bool = False,
+    embedder: Embedder | None = None,
+    answer_reader: AnswerReader | None = None,
 ) -> AsyncIterator[Library]:
     """Opens the index and embedder, and closes them in any case."""
     async with AsyncExitStack() as stack:
         index, embedder, data_dir = await open_parts(stack, settings, rehearsal=rehearsal, embeds=embeds, embedder=embedder)
-        library = Library(settings=settings, index=index, embedder=embedder, data_dir=data_dir)
+        library = Library(settings=settings, index=index, embedder=embedder, data_dir=data_dir, answer_reader=answer_reader)
         stack.push_async_callback(library.close)
         yield library
 

