@@ -200,3 +200,71 @@ def test_statements_hold_every_word_a_reader_sees() -> None:
             missing += len(shown - said)
     assert seen > 5000
     assert missing <= seen / 2000
+
+
+GENERATORS = {
+    "MkDocs": """
+/// tip | Read first
+The keeper trims the wick every four hours.
+///
+
+{* ../../docs_src/lamp.py hl[3] *}
+
+//// tab | Linux
+
+The <abbr title="light-emitting diode">LED</abbr> burns all night.
+
+////
+
+![The lamp. It is red.](a.png){ width="300" }
+The glass is cleaned with spirit.
+
+--8<-- "more.md"
+""",
+    "MyST": """
+(lamp-care)=
+## Care
+
+```{note}
+:class: dropdown
+The keeper trims the wick every four hours.
+```
+
+The {term}`LED<diode>` burns all night {cite:p}`knuth84`.
+
+:::{admonition} Glass
+:class: tip
+The glass is cleaned with spirit.
+:::
+
+```{figure} ../a.png
+---
+name: fig-lamp
+alt: A lamp
+---
+```
+""",
+    "Hugo and Jekyll": """
+{{< hint info >}}
+The keeper trims the wick every four hours.
+{{< /hint >}}
+
+{% include note.html %}
+The LED burns all night.
+{: .note }
+
+{{#include lamp.rs}}
+
+The glass is cleaned with spirit.
+""",
+}
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_nothing_of_a_generators_marks_is_a_statement(generator: str) -> None:
+    found = [one.readable for one in statements("", GENERATORS[generator]) if one.kind not in ("heading", "code")]
+    assert found == [
+        "The keeper trims the wick every four hours.",
+        "The LED burns all night.",
+        "The glass is cleaned with spirit.",
+    ]

@@ -18,6 +18,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
+from bythebook.books.directives import CONTAINERS, FIGURES, closes, opened, options_end
 from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
 
 Kind = Literal["heading", "paragraph", "fence", "table", "list", "item", "quote", "html"]
@@ -144,6 +145,7 @@ def _parser(mdx: bool) -> MarkdownIt:
     parser.core.ruler.enableOnly(["normalize", "block"])
     interrupts: RuleOptionsType = {"alt": ["paragraph", "blockquote", "list"]}
     parser.block.ruler.before("fence", "math_block", _math_block, interrupts)
+    parser.block.ruler.before("fence", "directive", _directive, interrupts)
     if mdx:
         parser.disable(["code", "html_block"])
         parser.block.ruler.before("fence", "comment", _comment, interrupts)
@@ -177,6 +179,28 @@ def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     # One search to the end of the page is enough to know that no closing mark is left for those that follow.
     state.env["maths_open"] = True
     return False
+
+
+def _directive(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """The line that opens a directive with its options, and later the one that ends it. What a container holds is parsed as the
+    Markdown it is; a figure is taken whole."""
+    ends: dict[int, int] = state.env.setdefault("directive_ends", {})
+    if first in ends:
+        return True if silent else _take(state, "html_block", first, first + 1)
+    directive = opened(state.src[_start(state, first) : state.eMarks[first]])
+    if directive is None or directive[1] not in CONTAINERS | FIGURES or directive[0] in state.env:
+        return False
+    lines = [state.src[state.bMarks[line] : state.eMarks[line]] for line in range(first + 1, last)]
+    end = next((first + 1 + number for number, line in enumerate(lines) if closes(line, directive[0])), None)
+    if end is None:
+        state.env[directive[0]] = "none left"
+        return False
+    if silent:
+        return True
+    if directive[1] in FIGURES:
+        return _take(state, "html_block", first, end + 1)
+    ends[end] = first
+    return _take(state, "html_block", first, first + 1 + options_end(lines, 0))
 
 
 def _comment(state: StateBlock, first: int, last: int, silent: bool) -> bool:

@@ -7,10 +7,11 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from bythebook.books.directives import ROLE, ROLE_MARK, role_text
 from bythebook.books.formulas import raised
 from bythebook.books.jsx import NEVER_ENDS, tag_end
 
-MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{[\"'`]|\n[ \t]*\n|&[#\w]+;", re.DOTALL)
+MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{\*|\{%|\{[\"'`]|\n[ \t]*\n|&[#\w]+;|" + ROLE_MARK, re.DOTALL)
 TARGET = re.compile(r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)""")
 REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
 ATTRIBUTES = re.compile(r"\{:?[ \t]*[.#\w][^{}\n]{0,200}\}")
@@ -20,6 +21,11 @@ INLINE_TAGS = re.compile(
     r"a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr"
 )
 CELLS = frozenset({"td", "th"})
+CLOSING = {"{/*": "*/}", "{*": "*}", "{%": "%}"}
+VARIABLE = re.compile(r"\{\{\s*[A-Za-z_$][^{}<>\n]*\Z")
+"""What a site puts in the place of a name in braces is not known here, and not left out unseen either."""
+TICKS = re.compile(r"`+")
+DEEPEST_INDENT = 80
 LONGEST = 2000
 """Characters a formula, a shortcode or a string in braces may have."""
 
@@ -69,7 +75,7 @@ class InlineReader:
             return self._maths(start, mark)
         if first == "<":
             return self._tag(start)
-        if first == "{":
+        if first in "{:":
             return self._braces(start, mark)
         if first in "*_~":
             self._emphasis(mark, start, end)
@@ -106,6 +112,21 @@ class InlineReader:
         self.out.append(code[1:-1] if code.strip() and code[0] == code[-1] == " " else code)
         return places[-1] + length
 
+    def _role(self, name: str, start: int, end: int) -> int:
+        """A role and the text in backticks after it. Where those never end, all of it is text."""
+        before = len(self.out)
+        after = self._code(end, len(TICKS.match(self.text, end)[0]))  # type: ignore[index]  # the mark ends before one
+        said = self.out.pop()
+        del self.out[before:]
+        if set(said) == {"`"}:
+            self.out.append(self.text[start:end])
+            return end
+        shown = role_text(name, said)
+        if not shown and self.out and self.text[after : after + 1] in (*".,;:!?)", ""):
+            self.out[-1] = self.out[-1].rstrip(" ")
+        self.out.append(shown)
+        return after
+
     def _maths(self, start: int, mark: str) -> int:
         end = start + len(mark)
         close = self._until(mark, end) if len(mark) <= 2 else -1
@@ -122,6 +143,8 @@ class InlineReader:
             close = self._until("-->", start)
             if close >= 0:
                 return close + 3
+            if not self.text[max(0, start - DEEPEST_INDENT) : start].rpartition("\n")[2].strip():
+                return len(self.text)  # it began on a line of its own and ends in another chunk
         link = AUTOLINK.match(self.text, start)
         if link:
             self.out.append(link[1])
@@ -146,7 +169,7 @@ class InlineReader:
             self.out.append("\n")
         elif not INLINE_TAGS.fullmatch(word) and word not in CELLS and self.out and not self.out[-1].endswith(("\n", " ")):
             self.out.append("\n" if word[:1].islower() else " ")
-        kept = _kept(tag)
+        kept = _kept(tag) if not INLINE_TAGS.fullmatch(word) else []
         if kept:
             self.out.append(" ".join(kept) + ("" if word == "img" else "\n"))
 
@@ -159,14 +182,19 @@ class InlineReader:
             self.raised = None
 
     def _braces(self, start: int, mark: str) -> int:
-        if mark == "{/*":
-            close = self._until("*/}", start)
-            if close >= 0:
+        if role := ROLE.fullmatch(mark):
+            return self._role(role[1] or role[2], start, start + len(mark))
+        if mark in CLOSING:
+            close = self._until(CLOSING[mark], start)
+            if mark == "{/*" and close >= 0:
                 return close + 3
+            if 0 <= close <= start + LONGEST and "\n\n" not in self.text[start:close]:
+                return close + 2
         elif mark == "{{":
             close = self._until("}}", start)
             if 0 <= close <= start + LONGEST and "\n\n" not in self.text[start:close]:
-                self.out.append(" ".join(_kept(self.text[start:close])))
+                unknown = VARIABLE.match(self.text, start, close)
+                self.out.append("\N{HORIZONTAL ELLIPSIS}" if unknown else " ".join(_kept(self.text[start:close])))
                 return close + 2
         else:
             close = self._until(mark[1] + "}", start + 2)

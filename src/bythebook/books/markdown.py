@@ -9,6 +9,17 @@ import html
 import re
 from collections.abc import Iterator
 
+from bythebook.books.directives import (
+    CONTAINERS,
+    FIGURES,
+    NO_TEXT,
+    OPTION,
+    block_title,
+    closes,
+    opened,
+    options_end,
+    title_of,
+)
 from bythebook.books.inline import readable_inline
 from bythebook.books.jsx import ESM_LINE
 from bythebook.books.sentences import sentences
@@ -22,7 +33,7 @@ HEADING_ID = re.compile(r"\{(?::[^{}]*+|[ \t]*+(?:[.#][^{}\s]|[\w-]++=)[^{}]*+|/
 DEFINITION = re.compile(r"[ \t]{0,3}\[[^\]\n^][^\]\n]*\]:[ \t]*\S+(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\Z")
 FOOTNOTE = re.compile(r"[ \t]{0,3}\[\^[^\]\s]+\]:[ \t]*")
 COLONS = re.compile(r"[ \t]*:{3,}")
-CONTAINER = re.compile(r"([\w-]*)(?:\[(.*)\]|[ \t](.*))?")
+CONTAINER = re.compile(r"([\w:-]*)\}?(?:\[(.*)\]|[ \t](.*))?")
 BANGS = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?=[\w\"])")
 ALERT = re.compile(r"[ \t]*\[!(\w+)\][ \t]*")
 TITLE = re.compile(r"""\b(?:title|label)=(?:"([^"]*)"|'([^']*)')""")
@@ -103,15 +114,24 @@ def _flush(prose: list[str], parts: list[str]) -> None:
 
 def _raw_lines(markdown: str) -> Iterator[tuple[bool, str]]:
     """Yields each line, and whether it is code. Fence lines are left out, except for a title on one."""
-    mark = ""
-    for line in re.split(r"\r\n?|\n", markdown):
+    mark, containers, after_options = "", list[str](), 0
+    lines = re.split(r"\r\n?|\n", markdown)
+    for number, line in enumerate(lines):
+        if number < after_options:
+            continue
         fence = FENCE.match(line)
-        if mark:
-            bare = line.strip(" \t>")
-            if fence and bare and set(bare) == {mark[0]} and len(bare) >= len(mark):
-                mark = ""
-            else:
-                yield True, line
+        directive = opened(line) if fence and not mark else None
+        if mark and closes(line, mark):
+            mark = ""
+        elif mark:
+            yield True, line
+        elif containers and closes(line, containers[-1]):
+            containers.pop()
+            yield False, ""
+        elif directive and directive[1] in CONTAINERS | FIGURES:
+            containers.append(directive[0])
+            after_options = options_end(lines, number + 1)
+            yield False, html.escape(title_of(directive[2]), quote=False)
         elif fence:
             mark = fence[1]
             title = TITLE.search(fence[2])
@@ -151,6 +171,11 @@ def _line(line: str, previous: str) -> str | None:
     heading = _heading(line)
     if heading is not None:
         return f"\n{HEADING_ID.sub('', heading)}\n"
+    if NO_TEXT.match(line) or (OPTION.match(line) and _in_directive(previous)):
+        return ""
+    block = block_title(line)
+    if block is not None:
+        return block
     colons = COLONS.match(line)
     if colons:
         return _container_title(line[colons.end() :].strip(" \t{}"))
@@ -163,13 +188,18 @@ def _line(line: str, previous: str) -> str | None:
     return _row(line) if line.lstrip().startswith("|") else line
 
 
+def _in_directive(previous: str) -> bool:
+    """Whether the line before opens a directive, or is an option of one."""
+    return bool(COLONS.match(previous) or OPTION.match(previous))
+
+
 def _container_title(opening: str) -> str:
     """Of ":::note[Title]", ":::note Title" and `:::{note title="Title"}`, without the colons and outer braces."""
     given = TITLE.search(opening)
     if given:
         return given[1] or given[2] or ""
     match = CONTAINER.match(opening)
-    return (match[2] or match[3] or "").strip() if match else ""
+    return title_of((match[2] or match[3] or "").strip()) if match else ""
 
 
 def _row(line: str) -> str:

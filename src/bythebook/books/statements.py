@@ -14,6 +14,7 @@ from itertools import count
 from typing import Literal
 
 from bythebook.books.blocks import Block, Page, read_page
+from bythebook.books.directives import BLOCK, NO_TEXT, OPTION
 from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable
 from bythebook.books.sentences import sentences
@@ -31,8 +32,10 @@ NAME_ONLY = re.compile(
     r"|(\*\*|__)(?:(?!\1)[^\n])*?[^\s.!?\u2026]\1"
 )
 """Pictures, and a line in bold that ends with no full stop: a heading in all but its mark."""
+PICTURES = re.compile(r"[ \t]*(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+[ \t]*+)++$")
+"""A line of a paragraph that holds nothing but pictures."""
 UNBROKEN = re.compile(
-    r"""(`+)(?:(?!\1).)+?\1 | \$[^$\n]{1,300}\$ | \*\*[^*\n]{1,200}\*\* | <[^<>]{1,400}> | !?\[[^\[\]]{1,300}\]\([^()\n]{0,400}\)
+    r"""(`+)(?:(?!\1).)+?\1 | \$[^$\n]{1,300}\$ | \*\*[^*\n]{1,200}\*\* | <[^<>]{1,400}> | !?\[[^\[\]]{1,1000}\]\([^()\n]{0,400}\)
     | \{[^{}\n]{1,300}\}""",
     re.VERBOSE | re.DOTALL,
 )
@@ -135,8 +138,10 @@ class _StatementCutter:
     def _runs(self, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
         """Stretches of lines: text, and between them lines that open, close or title a container (True)."""
         begin = at = start
+        in_directive = False
         for line in self.page.source[start:end].splitlines(keepends=True):
-            if _is_mark(line):
+            in_directive = _is_mark(line) or (in_directive and OPTION.match(line.rstrip()) is not None)
+            if in_directive:
                 if begin < at:
                     yield begin, at, False
                 yield at, at + len(line), True
@@ -164,7 +169,7 @@ class _StatementCutter:
 
 def _is_mark(line: str) -> bool:
     bare = line[_skip(QUOTE_MARK, line, 0, len(line)) :].rstrip()
-    return any(mark.match(bare) for mark in (COLONS, BANGS, ALERT, TAGS_ONLY))
+    return any(mark.match(bare) for mark in (COLONS, BANGS, ALERT, TAGS_ONLY, BLOCK, NO_TEXT, PICTURES))
 
 
 def _skip(mark: re.Pattern[str], text: str, start: int, end: int) -> int:
