@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
+import json
+import sqlite3
 import uuid
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -20,6 +22,7 @@ from bythebook.ingestion.progress import MODES
 from bythebook.jobs.model import STATUSES, Folder, Job, Order
 from bythebook.jobs.store import Jobs
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
+from tests.cli.conftest import Cli
 from tests.support.library import Library, open_library
 from tests.support.small_book import lesson, write
 
@@ -195,3 +198,28 @@ def test_a_jobs_transitions_and_invariants(folder: Path, book: Path) -> None:
             assert await jobs.get(queued.job_id) == done
 
     asyncio.run(story())
+
+
+def test_a_jobs_counts_add_up_and_recreate_counts_what_it_deleted(shelf: Cli, folder: Path) -> None:
+    book = folder / "book"
+    (book / "unreadable.md").write_bytes(b"\x00\x01")
+    assert shelf("ingest", book).code == 1  # a lesson cannot be read
+    assert shelf("ingest", book, "--mode", "recreate").code == 1
+    recreated, changed, *_ = json.loads(shelf("jobs", "list", "--json").out)
+    for job in (recreated, changed):
+        assert job["files_processed"] + job["files_skipped"] + job["files_failed"] == job["files_discovered"] == 12
+    assert (changed["files_processed"], changed["files_skipped"], changed["files_failed"]) == (0, 11, 1)
+    assert (recreated["files_processed"], recreated["files_skipped"], recreated["files_failed"]) == (11, 0, 1)
+    assert recreated["chunks_deleted"] == recreated["chunks_created"] == recreated["report"]["total_chunks"] > 0
+
+
+def test_a_queued_job_that_is_cancelled_ends_as_failed_and_never_began(shelf: Cli, folder: Path) -> None:
+    shelf("ingest", folder / "book")
+    with sqlite3.connect(folder / "data" / "bythebook.db") as database:
+        database.execute("UPDATE jobs SET status = 'failed'")
+    assert json.loads(shelf("jobs", "retry", "1", "--json").out)["status"] == "queued"
+    job = json.loads(shelf("jobs", "cancel", "2", "--json").out)
+    assert (job["status"], job["cancelled"], job["started_at"], job["duration_seconds"]) == ("failed", True, None, None)
+    assert job["completed_at"] is not None
+    assert job["error_message"].startswith("Cancelled before it was done")
+    assert json.loads(shelf("jobs", "cancel", "2", "--json").out) == job

@@ -180,6 +180,11 @@ class IngestionRun:
         work = self.work
         return Planned(plan=self.plan, mode=self.mode, files_total=len(work), bytes_total=sum(page.size for page in work))
 
+    @property
+    def _dropped(self) -> int:
+        """The chunks that go with the collection that the book is no longer served from."""
+        return self.before.total_chunks if self.mode == "recreate" and self.before else 0
+
     def report(self, *, total_chunks: int, dry_run: bool = False) -> IngestReport:
         plan, tally = self.plan, self.tally
         return IngestReport(
@@ -195,7 +200,7 @@ class IngestionRun:
             files_modified=len(plan.modified),
             files_deleted=len(plan.deleted),
             chunks_created=tally.created,
-            chunks_deleted=tally.deleted,
+            chunks_deleted=tally.deleted + self._dropped,
             chunks_embedded=tally.embedded,
             total_chunks=total_chunks,
             started_at=self.started_at,

@@ -22,6 +22,8 @@ def job_to_plain(job: Job) -> dict[str, Any]:
         "attempts": job.attempts,
         "source": _source_to_plain(job.source),
         "files_total": job.files_total,
+        "files_discovered": job.files_total,
+        "files_failed": len(job.failed_files),
         "failed_files": job.failed_files,
         "progress": _progress_to_plain(job.progress) if job.progress else None,
         "report": dict(job.report) or None,

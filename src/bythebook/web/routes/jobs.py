@@ -75,6 +75,8 @@ class JobView:
     attempts: int
     source: dict[str, str]
     files_total: int
+    files_discovered: int
+    files_failed: int
     failed_files: tuple[Failure, ...]
     progress: dict[str, Any] | None
     report: dict[str, Any] | None
