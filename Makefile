@@ -41,7 +41,7 @@ test: check $(VENV)/browser  ## everything CI checks
 pythons: $(VENV)/dev  ## a part of the tests with each other supported Python on this machine
 	@$(BIN)/python scripts/other_pythons.py $(UV)
 
-soak: $(VENV)/browser  ## the repeated tests of `make test`, with all their repetitions
+soak: $(VENV)/browser $(VENV)/sites/installed  ## the repeated tests of `make test`, with all their repetitions
 	$(BIN)/pytest -m "soak or hypothesis" --hypothesis-profile search -s
 
 bench: $(VENV)/dev  ## measure speed and quality in one run; writes docs/benchmarks.md
@@ -58,6 +58,7 @@ lock: $(VENV)/dev  ## resolve the requirements files again, with the newest vers
 	$(COMPILE) --group build -o requirements/runtime.txt
 	$(COMPILE) --all-extras --group build -o requirements/server.txt
 	$(COMPILE) --all-extras --group build --group dev -o requirements/dev.txt
+	$(UV) pip compile --group sites $(COMPILE_OPTIONS) -o requirements/sites.txt
 	echo "uv" | $(UV) pip compile - $(COMPILE_OPTIONS) -o requirements/uv.txt
 
 clean:  ## remove what was installed and made
@@ -80,6 +81,12 @@ $(VENV)/dev: $(VENV)/created requirements/dev.txt pyproject.toml
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/runtime
+
+# Generators of sites, apart from everything else: the widget is put on a real build of each by `make soak`.
+$(VENV)/sites/installed: $(VENV)/created requirements/sites.txt
+	@$(PYTHON) -m venv --without-pip $(VENV)/sites
+	@$(UV) pip install -q --python $(VENV)/sites/bin/python --require-hashes -r requirements/sites.txt
+	@touch $@
 
 # The page is tested in a real browser: Debian's where that can be installed, else the one playwright brings.
 $(VENV)/browser: $(VENV)/dev

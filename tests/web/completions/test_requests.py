@@ -123,6 +123,13 @@ def test_a_clients_own_chores_are_answered_without_a_search_and_kept_nowhere(cli
     assert (client.get("/threads").json(), client.get(f"/books/{BOOK}/gaps").json()) == before
 
 
+def test_what_a_client_puts_before_the_question_is_left_out(client: httpx.Client) -> None:
+    """Open WebUI's, where the reader has added a file to the chat."""
+    task = "### Task:\nRespond to the user query using the provided context.\n\n<context>\n" + 2000 * "fish " + "\n</context>\n"
+    told = complete(client, {"role": "user", "content": task + NODE}).json()
+    assert client.get(f"/threads/{told['thread_id']}").json()["turns"][0]["answer"]["query"] == NODE
+
+
 def test_a_question_that_only_begins_like_a_chore_is_asked(client: httpx.Client) -> None:
     assert "[1]" in content(complete(client, {"role": "user", "content": "### Task: What is a node?"}))
 

@@ -15,7 +15,7 @@ from bythebook.web.problems import InvalidField
 
 TASK = "### Task:"
 """Open WebUI sends chores of its own to the model of the chat: a title, tags, what to ask next, what to search for."""
-CHORES: dict[str, list[str] | str | None] = {"title": None, "tags": [], "follow_ups": [], "queries": [], "text": ""}
+CHORES: dict[str, list[str] | str | None] = {"title": None, "tags": [], "follow_ups": [], "queries": [], "text": "", "prompt": ""}
 """What each is answered with, by the name of the field it asks for. A title is the reader's first question."""
 FIRST_QUESTION = re.compile(r"^(?:USER|user|User):\s*(.+)$", re.MULTILINE)
 LONGEST_TITLE = 60
@@ -89,18 +89,25 @@ class CompletionRequest(_Lenient):
             raise InvalidField("messages", f"The question is of the kind '{last.other_parts[0]}', and only text can be read.")
         if last.other_parts:
             raise InvalidField("messages", f"Only text can be read: leave out the part of the kind '{last.other_parts[0]}'.")
-        return last.text, _exchanges(earlier)
+        return _typed(last.text), _exchanges(earlier)
 
     def chore(self) -> str | None:
         """What to answer a client's own chore with; None for a reader's question."""
         text = self.messages[-1].text if self.messages else ""
         if not text.lstrip().startswith(TASK):
             return None
-        asked = [name for name in CHORES if re.search(rf'"{name}"\s*:', text)]
+        wanted = text.partition("<chat_history>")[0]  # what was said may hold anything
+        asked = [name for name in CHORES if re.search(rf'"{name}"\s*:', wanted)]
         if not asked:
             return None
         value = _title(text) if asked[0] == "title" else CHORES[asked[0]]
         return json.dumps({asked[0]: value}, ensure_ascii=False)
+
+
+def _typed(text: str) -> str:
+    """What the reader typed. With a file in the chat, Open WebUI puts a task and the file's text before it; the book alone
+    answers."""
+    return text.rpartition("</context>")[2].strip() if text.lstrip().startswith(TASK) else text
 
 
 def _exchanges(messages: Sequence[CompletionMessage]) -> tuple[Exchange, ...]:
@@ -109,7 +116,7 @@ def _exchanges(messages: Sequence[CompletionMessage]) -> tuple[Exchange, ...]:
     question = ""
     for message in messages:
         if message.role == "user":
-            question = message.text
+            question = _typed(message.text)
         elif question.strip() and message.text.strip():
             made.append(read_exchange(question, message.text))
             question = ""
