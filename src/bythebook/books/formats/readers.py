@@ -48,7 +48,8 @@ FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
     Format(name="html", version=1, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=1, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
-    Format(name="pdf", version=1, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
+    Format(name="rst", version=1, suffixes=(".rst",), module="docutils.rst"),
+    Format(name="pdf", version=2, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes))
 
@@ -70,9 +71,13 @@ def read_file(kind: Format, path: str, raw: bytes) -> tuple[Reading, ...]:
 
 
 def _verified(text: str, marks: Sequence[SourceMark], texts: SourceTexts) -> tuple[SourceMark, ...]:
-    return tuple(
-        replace(mark, exact=mark.exact and fold(texts(mark.place)) in _forms(text[mark.start : mark.end])) for mark in marks
-    )
+    return tuple(replace(mark, exact=mark.exact and _stands(text[mark.start : mark.end], mark.place, texts)) for mark in marks)
+
+
+def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
+    """Lines of a file may hold more than the text: the mark of a list, the name of a box."""
+    source = fold(texts(place))
+    return any(form in source if place.kind == "line" else form == source for form in _forms(text))
 
 
 def _forms(text: str) -> tuple[str, str]:

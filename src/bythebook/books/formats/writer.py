@@ -28,12 +28,17 @@ LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 def escaped(text: str) -> str:
     """Words as Markdown that reads as these words, within a line."""
-    text = SIGNS.sub(lambda match: "\\" + match[0], text)
+    text = SIGNS.sub(lambda match: _unless_alone(text, match), text)
     if text.count("*") + text.count("_") > 1:
         text = PAIRED.sub(lambda match: _unless_within(text, match), text)
     if end := HEADING_ID.search(text):
         text = f"{text[: end.start()]}\\{end[0]}"
     return text
+
+
+def _unless_alone(text: str, match: re.Match[str]) -> str:
+    """A single tick opens no code."""
+    return match[0] if match[0] == "`" and text.count("`") == 1 else f"\\{match[0]}"
 
 
 def _unless_within(text: str, match: re.Match[str]) -> str:

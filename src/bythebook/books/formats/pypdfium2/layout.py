@@ -273,7 +273,7 @@ class Layout:
         larger = sorted(
             {line.style[1] for page in self.pages for line in page if line.style[1] > 1.12 * self.body[1]}, reverse=True
         )
-        levels = {size: min(at, 4) for at, size in enumerate(larger[-4:] if len(larger) > 4 else larger, start=1)}
+        levels = {size: min(at, 5) for at, size in enumerate(larger, start=1)}
         styles = {
             line.style: levels.get(line.style[1], 1)
             for page in self.pages
@@ -286,7 +286,7 @@ class Layout:
             for line in page
             if line.bold and line.style[1] >= self.body[1] and line.style != self.body
         }
-        return {**{style: len(levels) + 1 for style in bold}, **styles}
+        return {**{style: min(len(levels), 5) + 1 for style in bold}, **styles}
 
 
 def _is_close(before: PdfLine, line: PdfLine) -> bool:
@@ -378,13 +378,7 @@ def lesson_level(outline: Sequence[OutlineEntry], pages: int) -> int | None:
     """The outline's level at which a lesson has a handful of pages: parts are too long, sections too short."""
     if not outline:
         return None
-    sizes: Mapping[int, float] = {
-        level: median(_lengths([entry.page for entry in outline if entry.level <= level], pages))
-        for level in sorted({entry.level for entry in outline})
-    }
+    levels = sorted({entry.level for entry in outline})
+    sizes = {level: pages / sum(1 for entry in outline if entry.level <= level) for level in levels}
     fitting = [level for level, size in sizes.items() if 3 <= size <= 40]
     return fitting[0] if fitting else min(sizes, key=lambda level: abs(sizes[level] - 12))
-
-
-def _lengths(starts: Sequence[int], pages: int) -> list[int]:
-    return [max(1, end - start) for start, end in zip(starts, [*starts[1:], pages], strict=True)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from bythebook.books.formats.pypdfium2.document import Document, PdfChar, PdfLine
+from bythebook.books.formats.pypdfium2.document import Document, OutlineEntry, PdfChar, PdfLine
 from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
 from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, escaped, subscript, superscript
 from bythebook.books.source_places import Reading, SourcePlace
@@ -85,7 +85,7 @@ def _parts(layout: Layout, pages: int) -> Iterator[_Part]:
     blocks = list(layout.blocks())
     level = lesson_level(layout.outline, pages)
     if level is None:
-        yield from _parts_by_pages(blocks)
+        yield from _parts_by_headings(blocks, pages)
         return
     starts = _starts(layout, blocks, level)
     front = blocks[: starts[0][0]] if starts else blocks
@@ -113,20 +113,21 @@ def _starts(layout: Layout, blocks: Sequence[LayoutBlock], level: int) -> list[t
     return starts
 
 
-def _parts_by_pages(blocks: Sequence[LayoutBlock]) -> Iterator[_Part]:
-    """Without an outline: cut at the first heading of the highest level, after every twenty pages or so."""
-    top = min((block.level for block in blocks if block.kind == "heading"), default=1)
+def _parts_by_headings(blocks: Sequence[LayoutBlock], pages: int) -> Iterator[_Part]:
+    """Without an outline: cut at the headings of the level at which lessons have a handful of pages."""
+    heads = [block for block in blocks if block.kind == "heading"]
+    outline = [OutlineEntry(level=block.level - 1, title="", page=block.lines[0].page, top=None) for block in heads]
+    level = lesson_level(outline, pages)
     held: list[LayoutBlock] = []
     for block in blocks:
-        pages = block.lines[0].page - held[0].lines[0].page if held else 0
-        if pages >= PAGES_WITHOUT_OUTLINE and (
-            (block.kind == "heading" and block.level <= top) or pages >= 2 * PAGES_WITHOUT_OUTLINE
-        ):
-            yield _Part(title=_title(held), blocks=held, level=top - 1)
+        begins = block.kind == "heading" and level is not None and block.level - 1 <= level
+        long = held and block.lines[0].page - held[0].lines[0].page >= PAGES_WITHOUT_OUTLINE
+        if held and (begins or (long and level is None)) and any(one.kind != "heading" for one in held):
+            yield _Part(title=_title(held), blocks=held, level=level or 0)
             held = []
         held.append(block)
     if held:
-        yield _Part(title=_title(held), blocks=held, level=top - 1)
+        yield _Part(title=_title(held), blocks=held, level=level or 0)
 
 
 def _title(blocks: Sequence[LayoutBlock]) -> str:
