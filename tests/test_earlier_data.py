@@ -1,7 +1,8 @@
 """Data that an earlier version of the program wrote is read by this one, with nothing lost.
 
 `earlier_data` holds what the commit before the folders were rearranged wrote: a data folder with a book about a lighthouse, a
-thread with an answer and a refusal, a thread with a model's answer, a job, a key and a fit; and the same rows as JSON.
+thread with an answer and a refusal, a thread with a model's answer, a job, a key and a fit; and the same rows as JSON. The other
+archives hold what the last commit of each schema and chunker wrote of the same book, where it could: a thread, a job and a key.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import sqlite3
+import sys
 import tarfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -17,15 +21,23 @@ import pytest
 
 from bythebook.answering.answer import Answer, Answered
 from bythebook.answering.trace import Trace
+from bythebook.cli import main
+from bythebook.database.engine import SCHEMA
 from bythebook.drafting.draft import ToolCall
+from bythebook.errors import Mismatch
 from bythebook.evaluation.report import Report
 from bythebook.index.manifest import Manifest, served_books
 from bythebook.jobs.model import source_to_plain
+from bythebook.operations.author import list_outdated
 from bythebook.plain import STORED_NAMES, from_plain, to_plain, type_name
 from bythebook.settings import read_settings
+from bythebook.threads.store import ANY_KEY
 from bythebook.web.keys import Keys
+from bythebook.wiring import reader
 from bythebook.wiring.author import open_resources
-from tests.support.lighthouse import WICK
+from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.library import move_source
+from tests.support.lighthouse import WICK, write_lighthouse
 from tests.support.room import asked
 
 EARLIER = Path(__file__).parent / "earlier_data"
@@ -114,3 +126,82 @@ def test_a_data_folder_of_before_opens_with_everything_in_it(tmp_path: Path) -> 
             assert threads[ANSWERED].turn_count + 1 == (await resources.threads.get(ANSWERED, None)).turn_count
 
     asyncio.run(story())
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    with tarfile.open(EARLIER / f"schema-{name}.tar.xz") as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "data"
+
+
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [
+        ("0001-chunker-1", (0, 0, 0)),
+        ("0002-chunker-1", (0, 0, 0)),
+        ("0003", (1, 1, 1)),
+        ("0004", (1, 1, 1)),
+        ("0005", (1, 1, 1)),
+    ],
+)
+def test_the_data_of_every_schema_opens_by_itself(tmp_path: Path, name: str, holds: tuple[int, int, int]) -> None:
+    data = unpacked(name, tmp_path)
+
+    async def story() -> None:
+        async with open_resources(read_settings(data_dir=data)) as resources:
+            assert [state.book_id for state in await resources.records.books()] == ["light"]
+            threads = await resources.threads.list(ANY_KEY)
+            keys, jobs = await Keys(resources.database).list(), await resources.jobs.list()
+            assert (len(threads), len(keys), len(jobs)) == holds
+            for thread in threads:
+                (turn,) = await resources.threads.turns(thread.thread_id)
+                assert "every four hours" in turn.answer.answer
+            outdated = await list_outdated(resources)
+            assert [book.remakable for book in outdated] == ([True] if "chunker" in name else [])
+
+    asyncio.run(story())
+    with closing(sqlite3.connect(data / "bythebook.db")) as database:
+        assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(SCHEMA,)]
+
+
+def test_upgrade_indexes_again_what_an_earlier_version_indexed_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The small embedder under the real one's name: what matters is the index."""
+    data, book = unpacked("0001-chunker-1", tmp_path), tmp_path / "book"
+    monkeypatch.setattr(reader, "open_embedder", lambda _: SmallEmbedder("granite-embedding-30m-english@6a1cc247", dimension=384))
+
+    def run(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["bythebook", *arguments, "--data-dir", str(data)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out + told.err
+
+    assert "Have it indexed again: bythebook upgrade" in run("ask", WICK)[1]
+    code, told = run("upgrade")
+    assert (code, "/books/lighthouse is not here" in told) == (1, True)
+    write_lighthouse(book)
+    move_source(data, root=book)
+    assert run("upgrade") == (0, "✓ light: indexed again, 11 chunks\n")
+    assert "every invariant holds" in run("check")[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"chunker_version": 99}, "indexed by a newer version"), ({"compression": "zstd"}, "a newer one made it. Upgrade")],
+)
+def test_an_index_of_a_newer_version_is_left_alone(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    data = unpacked("0005", tmp_path)
+    manifest = data / "index" / "textbook_chunks" / "manifest.json"
+    written = json.dumps({**json.loads(manifest.read_text("utf-8")), **change})
+    manifest.write_text(written, "utf-8")
+
+    async def story() -> None:
+        async with open_resources(read_settings(data_dir=data)) as resources:
+            with pytest.raises(Mismatch, match=told):
+                await resources.search.served("light")
+
+    asyncio.run(story())
+    assert manifest.read_text("utf-8") == written

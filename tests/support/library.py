@@ -161,13 +161,18 @@ async def open_library(folder: Path, embedder: Embedder | None = None, *, url: s
 def copy_library(data: Path, to: Path, *, root: Path) -> Path:
     """A copy, for the same book in another folder."""
     shutil.copytree(data, to, dirs_exist_ok=True)
+    move_source(to, root=root)
+    return to
+
+
+def move_source(to: Path, *, root: Path) -> None:
+    """The one book of this library is in another folder now."""
     new = str(root.resolve())
     with closing(sqlite3.connect(to / "bythebook.db")) as connection, connection:
         (old,) = connection.execute("SELECT source_root FROM books").fetchone()
         connection.execute("UPDATE books SET source_root = ?", [new])
     for manifest in to.glob("index/*/manifest.json"):
         manifest.write_text(manifest.read_text("utf-8").replace(json.dumps(old), json.dumps(new)), "utf-8")
-    return to
 
 
 def fast_folder() -> Path:

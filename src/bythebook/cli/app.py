@@ -34,6 +34,7 @@ from bythebook.cli import (
     search,
     serve,
     threads,
+    upgrade,
     widget,
     worker,
 )
@@ -47,7 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 READ = (demo, ingest, ask, chat, search, context, lesson, lessons, calibration, evaluate, gaps, check)
-for module in (*READ, serve, mcp, llms, widget, worker, audit, backup, restore):
+for module in (*READ, serve, mcp, llms, widget, worker, audit, backup, restore, upgrade):
     app.command(module.__name__.rpartition(".")[2])(module.run)
 for group in (books, questions, jobs, threads, keys, privacy, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])

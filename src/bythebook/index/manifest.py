@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -42,8 +42,16 @@ class Manifest:
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str) -> Manifest:
-        return cls(**json.loads(text))
+    def from_json(cls, text: str, where: object = "use") -> Manifest:
+        stored = json.loads(text)
+        if not isinstance(stored, dict):
+            raise ValueError("it is no object")
+        if unknown := sorted(stored.keys() - {one.name for one in fields(cls)}):
+            raise Mismatch(
+                f"The index in {where} says '{unknown[0]}' of itself, which this version of By the Book does not know: "
+                "a newer one made it. Upgrade By the Book, or use another data folder."
+            )
+        return cls(**stored)
 
     def same_index(self, other: Manifest) -> bool:
         """Whether chunks made under one can stand beside chunks made under the other."""
@@ -55,9 +63,18 @@ class Manifest:
         wanted = wanted_manifest(embedder, self.dimension)
         if self.same_index(wanted):
             return
+        if self.chunker_version > wanted.chunker_version or self.lexical_version > wanted.lexical_version:
+            raise Mismatch(
+                f"The book '{book_id}' was indexed by a newer version of By the Book ({self._described}). Upgrade By the Book; "
+                "nothing was changed."
+            )
         raise Mismatch(
             f"The book '{book_id}' was indexed by {self._described}, but this program uses {wanted._described}. "
-            "Configure the former again, or build the index anew: bythebook ingest FOLDER --mode recreate"
+            + (
+                "Have it indexed again: bythebook upgrade"
+                if self.embedder == embedder
+                else "Configure the former again, or build the index anew: bythebook ingest FOLDER --mode recreate"
+            )
         )
 
     @property

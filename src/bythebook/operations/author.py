@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from bythebook.answering.answerer import close_fit
-from bythebook.books.model import NO_OPTIONS, BookOptions
-from bythebook.errors import NotFound
+from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, BookOptions
+from bythebook.errors import Mismatch, NotFound
 from bythebook.grounding.calibration import Calibration
+from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
@@ -35,6 +36,33 @@ async def inspect(resources: Resources, *, book_id: str | None) -> list[Inspecti
 async def list_books(resources: Resources) -> list[str]:
     """The ids of all books."""
     return [state.book_id for state in await resources.records.books()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutdatedBook:
+    """A book whose index this version cannot use. `remakable`: with the embedder there is, by indexing it again."""
+
+    book_id: str
+    source_root: str
+    reason: str
+    remakable: bool
+
+
+async def list_outdated(resources: Resources) -> list[OutdatedBook]:
+    collections, embedder = await resources.index.collections(), resources.embedder.name
+    found = []
+    for state in await resources.records.books():
+        manifest = collections.get(state.collection_name)
+        if manifest is None:
+            continue
+        try:
+            manifest.require(embedder, book_id=state.book_id)
+        except Mismatch as mismatch:
+            older = manifest.chunker_version <= CHUNKER_VERSION and manifest.lexical_version <= LEXICAL_VERSION
+            remakable = older and manifest.embedder == embedder
+            told = {"book_id": state.book_id, "source_root": state.source_root, "reason": str(mismatch)}
+            found.append(OutdatedBook(**told, remakable=remakable))
+    return found
 
 
 def publish(

@@ -268,7 +268,7 @@ class EdgeShard:
 
 def read_manifest(folder: Path) -> Manifest:
     with storage(folder), decoding(MANIFEST):  # which may also be one of another version
-        return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
+        return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"), folder)
 
 
 def _load(folder: Path, manifest: Manifest) -> edge.EdgeShard:

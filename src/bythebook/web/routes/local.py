@@ -27,7 +27,7 @@ from bythebook.web.state import Current, State
 OPERATIONS = {
     name: f"bythebook.operations.{module}"
     for module, names in {
-        "author": ("inspect", "list_books", "publish", "calibrate", "read_calibration"),
+        "author": ("inspect", "list_books", "list_outdated", "publish", "calibrate", "read_calibration"),
         "backup": ("back_up",),
         "books": ("read_holdings", "remove_book", "rename_book"),
         "contents": ("read_contents", "read_texts"),
