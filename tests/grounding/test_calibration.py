@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bythebook.errors import Mismatch
-from bythebook.grounding.calibration import FOREIGN_SOURCE, Calibration, Probe, fit
+from bythebook.grounding.calibration import FIT_VERSION, FOREIGN_SOURCE, Calibration, Fit, Probe, fit
 from bythebook.grounding.signals import Glance
 
 
@@ -113,7 +113,20 @@ def test_a_result_above_the_pools_mean_is_more_relevant_and_never_out_of_range()
     assert fitted.of_result(0.6, 9) == 1.0
 
 
-def test_a_fit_of_another_kind_is_told_apart() -> None:
-    stored = {**fit(probes()).to_dict(), "method": "by hand"}
-    with pytest.raises(Mismatch, match="bythebook ingest"):
-        Calibration.from_dict(stored)
+def test_what_the_manifest_keeps_comes_back_and_one_of_another_version_is_told_apart() -> None:
+    fitted = fit(probes())
+    kept = json.loads(json.dumps(Fit(close=fitted, quick=fitted, outdated=True).to_dict()))
+    assert Fit.read(kept) == Fit(close=fitted, quick=fitted, outdated=True)
+    assert Fit.read(None) is None
+    later = {**kept, "version": FIT_VERSION + 1}
+    assert Fit.read_current(later) is None
+    with pytest.raises(Mismatch, match="calibrated by another version of this program"):
+        Fit.read(later)
+
+
+def test_a_fit_from_before_fits_had_numbers_is_known_by_its_method() -> None:
+    fitted = fit(probes()).to_dict()
+    assert Fit.read({"close": fitted, "quick": fitted}) is not None
+    other = {**fitted, "method": "isotonic"}
+    with pytest.raises(Mismatch, match="bythebook ingest FOLDER"):
+        Fit.read({"close": other, "quick": other})

@@ -70,12 +70,12 @@ def test_no_passage_needs_no_weights(tmp_path: Path) -> None:
 
 
 def test_weights_that_are_missing_or_damaged_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StorageFailure, match="The reader's weights cannot be read .* Searching still works"):
+    with pytest.raises(StorageFailure, match=r"The reader's weights cannot be read .* Searching still works"):
         asyncio.run(AnswerReader(tmp_path / "none").read("What?", [chunk(LAMP)]))
     damaged = tmp_path / "reader.pack"
     damaged.write_bytes(WEIGHTS.read_bytes()[:-8] + b"damaged!")
     monkeypatch.setattr(answer_reader, "WEIGHTS", damaged)
-    with pytest.raises(StorageFailure, match="are damaged .* pip install --force-reinstall bythebook"):
+    with pytest.raises(StorageFailure, match=r"are damaged .* pip install --force-reinstall bythebook"):
         asyncio.run(AnswerReader().read("What?", [chunk(LAMP)]))
 
 

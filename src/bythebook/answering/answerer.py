@@ -42,7 +42,7 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
 from bythebook.followups.rewrite import make_standalone
 from bythebook.grounding.answerability import Answerability, RankedScale
-from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration
+from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
 from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.grounding.confidence import together
 from bythebook.grounding.judgement import Judge
@@ -312,5 +312,5 @@ def _searchable(text: str) -> str:
 
 
 def close_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
-    stored = manifest.calibration.get(state.book_id)
-    return Calibration.from_dict(stored["close"]) if stored else None
+    fit = Fit.read(manifest.calibration.get(state.book_id))
+    return fit.close if fit else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.calibration import Calibration, Fit
 from bythebook.grounding.confidence import POOL
 from bythebook.grounding.signals import Scores, glance
 from bythebook.index.manifest import Manifest
@@ -59,8 +59,8 @@ class BookSearch:
 
 
 def quick_fit(manifest: Manifest, state: IngestionState) -> Calibration | None:
-    stored = manifest.calibration.get(state.book_id)
-    return Calibration.from_dict(stored["quick"]) if stored else None
+    fit = Fit.read(manifest.calibration.get(state.book_id))
+    return fit.quick if fit else None
 
 
 def _relevances(found: Retrieval, fit: Calibration | None) -> Sequence[float | None]:

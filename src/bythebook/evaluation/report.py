@@ -21,7 +21,7 @@ from bythebook.evaluation.rank_measures import retrieval_figures
 from bythebook.evaluation.run import Manner, Outcome, ask_all
 from bythebook.evaluation.scorer import Scorer
 from bythebook.evaluation.times import Times, taken
-from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.calibration import AUTHOR_SOURCE, Fit
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import BookQuestion, for_fitting, read_questions
@@ -74,7 +74,7 @@ async def evaluate(
     sources = LessonTexts(index, state)
     cases, unknown = await sources.settle(given.cases)
     manifest = (await index.collections())[state.collection_name]
-    fitted = _fitted(cases, state, manifest.calibration.get(state.book_id))
+    fitted = _fitted(cases, state, Fit.read(manifest.calibration.get(state.book_id)))
     scorer = Scorer(sources, language=state.language)
     outcomes: dict[str, Outcome] = {}
     marks: dict[str, Mark] = {}
@@ -110,12 +110,12 @@ def _with_retrieval(marks: Sequence[Mark], outcomes: dict[str, Outcome], depth: 
     return [replace(mark, retrieval=by_id.get(mark.id, {})) for mark in marks]
 
 
-def _fitted(cases: Sequence[Case], state: IngestionState, stored: Any) -> frozenset[str]:
+def _fitted(cases: Sequence[Case], state: IngestionState, fit: Fit | None) -> frozenset[str]:
     """Returns the questions that relevance was fitted on."""
-    if not stored:
+    if not fit:
         return frozenset()
     foreign = frozenset(case.id for case in cases if case.question in FOREIGN)
-    if not Calibration.from_dict(stored["close"]).sources.get("author"):
+    if not fit.close.sources.get(AUTHOR_SOURCE):
         return foreign
     root = Path(state.source_root)
     return foreign | fitted_by(cases, read_questions(root) if root.is_dir() else None)

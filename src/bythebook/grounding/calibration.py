@@ -19,6 +19,8 @@ from bythebook.grounding.signals import Glance, Signals
 from bythebook.grounding.weights import USUAL, SignalWeights, area, best_threshold, fitted, fitted_by_text
 
 METHOD = "ridge logistic regression on nine retrieval signals, anchored"
+FIT_VERSION = 1
+"""Goes up when signals or anchors change: the weights of another version would be put on other signals."""
 TOP_ABOVE_MEAN = 0.15
 """How far the best result of a typical pool stands above the pool's mean."""
 LEAST_GAP = 1e-3
@@ -65,14 +67,45 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Calibration:
-        """Raises where the fit is of another kind than this program makes: its weights would be put on other signals."""
-        if stored["method"] != METHOD:
-            raise Mismatch(
-                "The book was calibrated by another version of this program. Calibrate it again: bythebook ingest FOLDER"
-            )
         sequences = ("names", "means", "scales", "coefficients")
         anchors = tuple((float(logit), float(level)) for logit, level in stored["anchors"])
         return cls(**{**stored, **{name: tuple(stored[name]) for name in sequences}, "anchors": anchors})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What was fitted to one book, as the manifest keeps it: `close` to the signals of a question that is answered, `quick` to
+    those of a search. `outdated`: the book has changed since."""
+
+    close: Calibration
+    quick: Calibration
+    outdated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        stored = {"version": FIT_VERSION, "close": self.close.to_dict(), "quick": self.quick.to_dict()}
+        return {**stored, "outdated": True} if self.outdated else stored
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any] | None) -> Fit | None:
+        """Raises where the fit is of another version than this program makes."""
+        if stored is None:
+            return None
+        if _version(stored) != FIT_VERSION:
+            raise Mismatch(
+                "The book was calibrated by another version of this program. Calibrate it again: bythebook ingest FOLDER"
+            )
+        close, quick = (Calibration.from_dict(stored[name]) for name in ("close", "quick"))
+        return cls(close=close, quick=quick, outdated=bool(stored.get("outdated")))
+
+    @classmethod
+    def read_current(cls, stored: Mapping[str, Any] | None) -> Fit | None:
+        """The same, and none where it is of another version: it is made again."""
+        return cls.read(stored) if stored and _version(stored) == FIT_VERSION else None
+
+
+def _version(stored: Mapping[str, Any]) -> int:
+    """Fits had no number at first, but told their method."""
+    return int(stored.get("version", 1 if stored["close"]["method"] == METHOD else 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from bythebook.books.discovery import read_beside
 from bythebook.books.statements import statements
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import InvalidBook
-from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Probe, fit
+from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Fit, Probe, fit
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.probes import FOREIGN, ProbeQuestion, choose, definitions, headings, restatements
@@ -127,8 +127,8 @@ class Calibrator:
     async def _store(self, state: IngestionState, close: Calibration, quick: Calibration) -> None:
         async with self._arranging():
             manifest = (await self._index.collections())[state.collection_name]
-            fit = {"close": close.to_dict(), "quick": quick.to_dict()}
-            await self._index.save_manifest(state.collection_name, manifest.fitted(state.book_id, fit))
+            stored = Fit(close=close, quick=quick).to_dict()
+            await self._index.save_manifest(state.collection_name, manifest.fitted(state.book_id, stored))
 
     async def _questions(self, state: IngestionState, root: Path) -> list[_Asked]:
         own = [question for question in read_questions(root) if for_fitting(question.id)]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bythebook.books.model import NO_OPTIONS, BookOptions
-from bythebook.grounding.calibration import METHOD
+from bythebook.grounding.calibration import Fit
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import Calibrator
@@ -87,16 +87,17 @@ class Publisher:
         if state is None:
             return False
         manifest = (await self.index.collections()).get(state.collection_name)
-        fitted = manifest.calibration.get(book_id) if manifest else None
-        return fitted is not None and fitted["close"]["method"] == METHOD and not fitted.get("outdated")
+        fit = Fit.read_current(manifest.calibration.get(book_id)) if manifest else None
+        return fit is not None and not fit.outdated
 
     async def _mark(self, book_id: str, *, outdated: bool) -> None:
         async with self.records.catalog_lock():
             state = await self.records.book(book_id)
             assert state is not None, "it was fitted"
             manifest = (await self.index.collections())[state.collection_name]
-            fit = {name: value for name, value in manifest.calibration[book_id].items() if name != "outdated"}
-            marked = {**fit, "outdated": True} if outdated else fit  # one that still holds is stored as it was made
+            fit = Fit.read(manifest.calibration[book_id])
+            assert fit is not None, "it was fitted"
+            marked = replace(fit, outdated=outdated).to_dict()
             await self.index.save_manifest(state.collection_name, manifest.fitted(book_id, marked))
 
 

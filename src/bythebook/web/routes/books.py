@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from bythebook.books.model import BookWarning, Chunk, parent_id
 from bythebook.errors import NeedsConsent, NotFound
+from bythebook.grounding.calibration import Fit
 from bythebook.index.state import IngestionRecord, IngestionState, RecordStatus, record_to_plain
 from bythebook.ingestion.shelf import BookHoldings
 from bythebook.operations.books import read_holdings, remove_book
@@ -193,9 +194,10 @@ async def delete_book(
 async def read_calibration(book_id: Wanted, who: Reader, current: Current) -> Any:
     state = await _state(book_id, who, current)
     manifest = (await current.resources.index.collections())[state.collection_name]
-    if book_id not in manifest.calibration:
+    fit = Fit.read(manifest.calibration.get(book_id))
+    if fit is None:
         raise NotFound(f"The book '{book_id}' is not calibrated: it is too small, or its ingestion has not ended.")
-    return manifest.calibration[book_id]["close"]
+    return fit.close.to_dict()
 
 
 async def _state(book_id: str, who: Principal, current: State) -> IngestionState:
