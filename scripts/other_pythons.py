@@ -1,4 +1,5 @@
-"""Runs a part of the tests with each other supported Python that is on this machine. `make soak` calls it: two minutes more would put `make test` over its ten.
+"""Runs a part of the tests with each other supported Python that is on this machine. `make soak` calls it: two minutes more would
+put `make test` over its ten.
 
 Usage: python scripts/other_pythons.py UV. A Python that is not there is named and left out; one that fails ends with exit code 1.
 """
