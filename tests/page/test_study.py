@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import PHONE
+from tests.support.hostile_book import BOOK_ID
 from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, ask, ended, violations
 from tests.support.serving import BOOK
 
@@ -20,6 +23,12 @@ TARGETS = """() => [...document.querySelectorAll("a, button, input, select, summ
     .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
     .filter(([, box]) => box.width > 1 && (box.width < 24 || box.height < 24)).map(([html]) => html)"""
 
+DUE = """() => {
+    const name = "bythebook.quiz.physical-ai-robotics";
+    const cards = JSON.parse(localStorage.getItem(name));
+    for (const card of Object.values(cards)) card.due = 0;
+    localStorage.setItem(name, JSON.stringify(cards));
+}"""
 SCROLLED_TO = """(one) => new Promise((done) => {
     addEventListener("scrollend", () => done(), { once: true });
     scrollTo(0, one.getBoundingClientRect().top - 40);
@@ -118,6 +127,56 @@ def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..
     expect(other.get_by_text("its owner has revoked it")).to_be_visible()
     page.goto(f"/#/author/{BOOK}")
     expect(page.locator(".desk", has_text="What readers found wrong")).to_contain_text("It does not say how.")
+
+
+def test_questions_worth_asking_lead_to_answers(page: Page) -> None:
+    chosen = page.locator(".worth button").first
+    question = chosen.inner_text()
+    chosen.click()
+    expect(ended(page, question).locator(".answer .marker").first).to_be_visible()
+
+
+def test_a_quiz_repeats_what_was_not_known_and_is_saved_for_anki(open_page: Callable[..., Page]) -> None:
+    page = open_page(f"/#/books/{BOOK}/quiz?lesson={LESSON.partition('lessons/')[2]}")
+    first = page.locator(".quiz-room h2").inner_text()
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(".quiz-answer .passage")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Not yet").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save for Anki").click()
+    lines = Path(saved.value.path()).read_text("utf-8").splitlines()
+    assert lines[:3] == ["#separator:Comma", "#html:true", "#columns:Front,Back,Tags"]
+    assert [first] == [row[0] for row in csv.reader(lines[4:5])]
+    page.get_by_role("button", name="Show the answer").focus()
+    for _ in range(len(lines) - 4):  # what was not known comes once more
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of them asked again")).to_be_visible()
+    page.evaluate(DUE)
+    page.goto("/#/")
+    page.get_by_role("link", name=re.compile("Due today")).click()
+    expect(page.locator(".quiz-room h2")).to_be_visible()
+    page.goto(f"/#/books/{BOOK_ID}/quiz?lesson=02-right-to-left.md")
+    expect(page.get_by_text("There is nothing to ask here")).to_be_visible()
+
+
+def test_what_is_known_waits_longer_each_time_and_a_full_browser_is_said(page: Page) -> None:
+    boxes = """() => import("/page/repetition.js").then(({ rated, dueCards, DAYS }) => {
+        let card = { id: "a" };
+        const waits = [];
+        for (const known of [true, true, true, false, true]) {
+            card = rated(card, known, 0);
+            waits.push(card.due / 86400000);
+        }
+        return [waits, dueCards({ a: card }, 86400000 - 1).length, dueCards({ a: card }, 86400000).length];
+    })"""
+    assert page.evaluate(boxes) == [[1, 3, 7, 0, 1], 0, 1]
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; }")
+    page.evaluate(f"location.hash = '#/books/{BOOK}/quiz?lesson={LESSON.partition('lessons/')[2]}'")
+    page.get_by_role("button", name="Show the answer").click()
+    page.get_by_role("button", name="I knew it").click()
+    expect(page.locator(".toast")).to_contain_text("This browser keeps nothing more")
 
 
 @pytest.mark.parametrize("how", ["button", "Esc", "outside", "Back"])

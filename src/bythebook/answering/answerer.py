@@ -44,7 +44,7 @@ from bythebook.followups.rewrite import make_standalone
 from bythebook.grounding.answerability import Answerability, RankedScale
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
 from bythebook.grounding.citations import Checker, Supported, Unsupported
-from bythebook.grounding.confidence import together
+from bythebook.grounding.confidence import ConfidenceLevel, together
 from bythebook.grounding.judgement import Judge
 from bythebook.grounding.verdict import Answerable, Unanswerable, decide, left_to_model
 from bythebook.index.manifest import Manifest
@@ -163,6 +163,12 @@ class Answerer:
             kept, removed = len(turn.sentences), len(turn.dropped)
             turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
+
+    async def confidence_level(self, question: Question) -> ConfidenceLevel:
+        """How surely the book answers this, by a look at it alone: nothing is drafted, no model is called."""
+        state, manifest = await self._search.served(question.scope.book_id)
+        look = await self._look(question.scope.search(_searchable(question.text)), state)
+        return confidence(look, relevances(look, relevance_scale(manifest, state))).confidence_level
 
     async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
         """`embedding`: the question's, where an earlier look knows it."""

@@ -81,15 +81,22 @@ async def draft_questions(index: VectorIndex, state: IngestionState, count: int)
     chunks = [held.chunk async for held in index.scan(state.collection_name, Filters(book_id=state.book_id))]
     chunks.sort(key=lambda chunk: (chunk.source_file, chunk.chunk_index))
     foreign = FOREIGN[: round(count * FOREIGN_SHARE)]
+    return draft_from(chunks, count - len(foreign)) + [
+        QuestionDraft(id=_id(text), question=text, answerable=False, kind="foreign") for text in foreign
+    ]
+
+
+def draft_from(chunks: Sequence[Chunk], count: int, *, titles: bool = True) -> list[QuestionDraft]:
+    """Questions that these chunks answer. Those made of titles are for an author to correct, not for a reader to learn by."""
     names = _names(chunks)
-    proposals = _spread(_once([*_from_sentences(chunks, names), *_from_titles(chunks, names)]), count - len(foreign))
-    drafts = [
+    made = [*_from_sentences(chunks, names), *(_from_titles(chunks, names) if titles else ())]
+    proposals = _spread(_once(made), count)
+    return [
         QuestionDraft(
             id=_id(one.question), question=one.question, answerable=True, kind="answerable", lesson=one.lesson, quote=one.quote
         )
         for one in proposals
     ]
-    return drafts + [QuestionDraft(id=_id(text), question=text, answerable=False, kind="foreign") for text in foreign]
 
 
 def _id(question: str) -> str:

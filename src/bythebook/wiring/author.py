@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.embedding.embedder import Embedder
     from bythebook.embedding.parallel import Spread
+    from bythebook.evaluation.study_questions import StudyQuestions
     from bythebook.index.vectors import VectorIndex
     from bythebook.ingestion.calibrator import Calibrator
     from bythebook.ingestion.ingest import Ingestion
@@ -75,6 +76,12 @@ class Resources(Library):
         from bythebook.threads.reactions import Reactions
 
         return Reactions(self.database)
+
+    @cached_property
+    def study_questions(self) -> StudyQuestions:
+        from bythebook.evaluation.study_questions import StudyQuestions
+
+        return StudyQuestions(self.index, self.answerer)
 
     @cached_property
     def review(self) -> Review:

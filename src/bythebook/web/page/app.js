@@ -4,7 +4,7 @@ import { Api } from "./api.js";
 import { lessonAt, lessonsOf } from "./contents.js";
 import { element, icon } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
-import { lastPlace } from "./reading.js";
+import { keepText, lastPlace } from "./reading.js";
 import "./profile.js";
 import "./conversation.js";
 
@@ -62,8 +62,8 @@ function askForKey(problem) {
     let given = null;
     form.addEventListener("submit", () => {
       given = input.value.trim();
-      sessionStorage.setItem(KEY, given);
-      if (stay.checked) localStorage.setItem(KEY, given);
+      keepText(KEY, given, sessionStorage);
+      if (stay.checked) keepText(KEY, given);
       else localStorage.removeItem(KEY);
     });
     dialog.addEventListener("close", () => (dialog.remove(), resolve(given)));
@@ -91,7 +91,7 @@ async function openBook(wanted) {
   const known = await list();
   const id = known.find((book) => book.book_id === (wanted ?? localStorage.getItem(BOOK)))?.book_id ?? known[0]?.book_id;
   if (!id) return null;
-  localStorage.setItem(BOOK, id);
+  keepText(BOOK, id);
   if (!books.has(id)) books.set(id, await api.get(`/books/${id}`));
   drawChoice(known, id);
   drawReading(books.get(id));
@@ -105,7 +105,7 @@ function drawChoice(known, id) {
     ...known.map((book) => element("option", { value: book.book_id, selected: book.book_id === id }, book.title)),
   );
   choice.onchange = () => {
-    localStorage.setItem(BOOK, choice.value);
+    keepText(BOOK, choice.value);
     if (location.hash === "#/" || !location.hash) show();
     else location.hash = "#/";
   };
@@ -160,7 +160,7 @@ function decoded(part) {
 
 function mainView([view, id, kind]) {
   if (view === "author" || (view === "threads" && !id)) return view;
-  return view === "books" && kind === "lessons" ? "read" : "ask";
+  return view === "books" && (kind === "lessons" || kind === "quiz") ? "read" : "ask";
 }
 
 async function show() {
@@ -228,6 +228,11 @@ async function views([view = "", id, kind, ...path], query) {
     const made = new LessonPage();
     return { element: made, open: () => made.open({ api, book }, path.join("/"), query) };
   }
+  if (view === "books" && kind === "quiz") {
+    const [{ BookQuiz }, book] = await Promise.all([import("./quiz.js"), openBook(id)]);
+    const made = new BookQuiz();
+    return book && { element: made, open: () => made.open({ api, book }, query) };
+  }
   if (view === "books" && kind) return elsewhere(id, kind, path[0]);
   const thread = view === "threads" ? await api.get(`/threads/${id}?render=true`) : null;
   const book = await openBook(thread?.book_id ?? (view === "books" ? id : null));
@@ -248,7 +253,7 @@ async function elsewhere(id, site, heading) {
 }
 
 function theme(wanted) {
-  if (wanted) localStorage.setItem(THEME, wanted);
+  if (wanted) keepText(THEME, wanted);
   const kept = localStorage.getItem(THEME);
   if (kept) document.documentElement.dataset.theme = kept;
   const dark = kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

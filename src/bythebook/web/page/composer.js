@@ -1,6 +1,7 @@
 // The box a question is typed into, on the page and in the widget. What is typed stays until it is asked.
 
 import { element, icon } from "./dom.js";
+import { keepText } from "./reading.js";
 
 export const LONGEST_QUESTION = 1000;
 
@@ -53,7 +54,7 @@ export class Composer {
   }
 
   keep() {
-    if (this.draft) sessionStorage.setItem(this.draft, this.box.value);
+    if (this.draft) keepText(this.draft, this.box.value, sessionStorage);
     this.draw();
   }
 

@@ -3,14 +3,16 @@
 import { AskLoop } from "./ask-loop.js";
 import { Composer } from "./composer.js";
 import { contents, download, lessonAt } from "./contents.js";
-import { ago, element, icon, iconButton } from "./dom.js";
+import { ago, element, icon, iconButton, plural } from "./dom.js";
 import { earlier } from "./earlier.js";
 import { lessonAddress } from "./lesson-text.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
 import { reactions } from "./reactions.js";
 import { lastPlace } from "./reading.js";
+import { dueCards, readCards } from "./repetition.js";
 import { followSelection } from "./selection.js";
 import { plain, scrollWithin } from "./source-list.js";
+import { worthAsking } from "./worth-asking.js";
 import "./answer.js";
 import "./panel.js";
 
@@ -109,7 +111,18 @@ export class BookConversation extends HTMLElement {
         element("span", { dir: "auto" }, place.title),
         icon("arrow"),
       );
-    if (goOn) this.column.append(goOn);
+    const due = dueCards(readCards(this.book.book_id), Date.now()).length;
+    const review =
+      due > 0 &&
+      element(
+        "a",
+        { class: "continue", href: `#/books/${this.book.book_id}/quiz?due` },
+        element("span", { class: "where" }, "Due today"),
+        element("span", {}, plural(due, "question")),
+        icon("arrow"),
+      );
+    const worth = worthAsking(this.api, this.book, { title: "Worth asking", ask: (question) => this.ask(question) });
+    this.column.append(...[goOn, review, worth].filter(Boolean));
     this.append(contents(this.book, this.api));
   }
 
@@ -244,7 +257,7 @@ export class BookConversation extends HTMLElement {
 
   leaveWelcome() {
     if (!this.onsource && !this.querySelector(".thread-head")) this.head(this.book.title);
-    for (const gone of this.querySelectorAll(".welcome, .continue, :scope > .contents")) gone.remove();
+    for (const gone of this.querySelectorAll(".welcome, .continue, .worth, :scope > .contents")) gone.remove();
   }
 
   disconnectedCallback() {

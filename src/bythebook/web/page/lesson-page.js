@@ -7,6 +7,7 @@ import { lastPlace, rememberPlace } from "./reading.js";
 import { followSelection } from "./selection.js";
 import { Sheet } from "./sheet.js";
 import { outLink } from "./source-list.js";
+import { worthAsking } from "./worth-asking.js";
 import "./conversation.js";
 
 const SAVED_EVERY_MS = 400; // where a browser does not tell that scrolling has ended
@@ -58,7 +59,7 @@ export class LessonPage extends HTMLElement {
     const lesson = await this.api.get(`/page/lessons/${lessons[at].parent_doc_id}?${asked}`);
     this.lesson = lesson;
     const article = lessonArticle(lesson, this.api, this.book.book_id, { level: 1 });
-    article.append(this.ways(lessons, at));
+    article.append(this.practice(path), this.ways(lessons, at));
     this.column.replaceChildren(article);
     document.title = `${lesson.page_title} · ${this.book.title}`;
     if (!same) this.choose("contents", { keep: !this.tutor.hidden });
@@ -78,6 +79,21 @@ export class LessonPage extends HTMLElement {
     else if (!same) scrollTo(0, 0);
     article.querySelector("h1").focus({ preventScroll: true });
     this.save();
+  }
+
+  practice(path) {
+    const worth = worthAsking(this.api, this.book, {
+      file: path,
+      title: "This lesson answers",
+      ask: (question) => (this.choose("tutor"), this.sheet.open(), this.tutor.ask(question)),
+    });
+    const address = `#/books/${encodeURIComponent(this.book.book_id)}/quiz?lesson=${encodeURIComponent(path)}`;
+    return element(
+      "div",
+      { class: "practice" },
+      worth,
+      element("a", { class: "button", href: address }, "Quiz me on this lesson"),
+    );
   }
 
   // Before and after, in the order of the book.

@@ -1,6 +1,7 @@
 // Who is reading: module, chapters, hardware tier, proficiency, layer. Kept in this browser, shown as chips, applied to every question.
 
 import { button, element, icon, iconButton } from "./dom.js";
+import { keep } from "./reading.js";
 
 const LEVELS = ["A1", "A2", "B1", "B2", "C1", "C2"];
 const LAYERS = ["L1", "L2", "L3", "L4"];
@@ -16,7 +17,7 @@ export function readProfile(bookId) {
 }
 
 export function writeProfile(bookId, profile) {
-  localStorage.setItem(NAME + bookId, JSON.stringify(profile));
+  keep(NAME + bookId, profile);
   document.dispatchEvent(new CustomEvent("profile", { detail: profile }));
 }
 

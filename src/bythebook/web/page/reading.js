@@ -12,8 +12,12 @@ export function readKept(name, otherwise) {
 
 // Says whether it could be kept: a browser's storage may be full, or closed.
 export function keep(name, value) {
+  return keepText(name, JSON.stringify(value));
+}
+
+export function keepText(name, text, store = localStorage) {
   try {
-    localStorage.setItem(name, JSON.stringify(value));
+    store.setItem(name, text);
     return true;
   } catch {
     return false;

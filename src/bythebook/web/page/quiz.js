@@ -1,0 +1,114 @@
+// Quiz: a question, the book's own words behind it, and the reader says whether they knew. What was not known comes again.
+
+import { download, lessonsOf } from "./contents.js";
+import { announce, button, element, plural, toast } from "./dom.js";
+import { lessonAddress } from "./lesson-text.js";
+import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
+
+const MOST_CARDS = 20;
+
+export class BookQuiz extends HTMLElement {
+  // `query` names lessons (`lesson`), or asks for what is `due`.
+  async open({ api, book }, query) {
+    Object.assign(this, { api, book });
+    this.files = query.getAll("lesson");
+    this.room = element("div", { class: "quiz-room" });
+    this.replaceChildren(
+      element(
+        "div",
+        { class: "page-head" },
+        element("h1", { tabindex: "-1" }, query.has("due") ? "Due today" : "Quiz"),
+        button("Save for Anki", () => this.save(), { picture: "save" }),
+      ),
+      element("p", { class: "where", dir: "auto" }, this.about(query)),
+      this.room,
+    );
+    this.querySelector("h1").focus({ preventScroll: true });
+    this.cards = query.has("due") ? dueCards(readCards(book.book_id), Date.now()) : await this.fetch();
+    this.all = [...this.cards];
+    this.count = { known: 0, again: 0 };
+    this.next();
+  }
+
+  about(query) {
+    if (query.has("due")) return `${this.book.title}: what you wanted to see again.`;
+    const titles = lessonsOf(this.book).filter((lesson) => this.files.includes(lesson.source_file));
+    return titles.length ? titles.map((lesson) => lesson.title).join(" · ") : this.book.title;
+  }
+
+  async fetch() {
+    const query = new URLSearchParams([
+      ...this.files.map((file) => ["lesson", file]),
+      ["purpose", "learn"],
+      ["limit", MOST_CARDS],
+    ]);
+    const known = readCards(this.book.book_id);
+    const { questions } = await this.api.get(`/books/${this.book.book_id}/questions?${query}`);
+    return questions.map((one) => ({ ...one, box: known[one.id]?.box ?? 0 }));
+  }
+
+  next() {
+    const card = this.cards.shift();
+    if (!card) return this.end();
+    const answer = element(
+      "div",
+      { class: "quiz-answer" },
+      element("div", { class: "prose passage", dir: "auto", html: card.html }),
+      element(
+        "p",
+        { class: "where" },
+        element("a", { href: lessonAddress(this.book.book_id, card.source_file) }, card.page_title),
+      ),
+    );
+    const marks = element(
+      "div",
+      { class: "actions start" },
+      button("Not yet", () => this.mark(card, false)),
+      button("I knew it", () => this.mark(card, true), { class: "primary" }),
+    );
+    const show = button(
+      "Show the answer",
+      () => {
+        show.replaceWith(answer, marks);
+        marks.querySelector(".primary").focus({ preventScroll: true });
+        announce(answer.textContent);
+      },
+      { class: "primary" },
+    );
+    this.room.replaceChildren(
+      element("p", { class: "where" }, `${plural(this.cards.length + 1, "question")} left`),
+      element("h2", { class: "question", dir: "auto" }, card.question),
+      show,
+    );
+    show.focus({ preventScroll: true });
+  }
+
+  mark(card, known) {
+    const kept = keepCard(this.book.book_id, rated(card, known, Date.now()));
+    if (!kept && !this.told) toast("This browser keeps nothing more: what you know is forgotten when you leave this page.");
+    this.told ||= !kept;
+    this.count[known ? "known" : "again"] += 1;
+    if (!known) this.cards.push(card); // until it is known
+    this.next();
+  }
+
+  end() {
+    const back = this.files.length === 1 ? lessonAddress(this.book.book_id, this.files[0]) : `#/books/${this.book.book_id}`;
+    const told = this.all.length
+      ? `Done: ${plural(this.all.length, "question")}, ${this.count.again} of them asked again. They come back when it is time.`
+      : "There is nothing to ask here: these lessons define and count nothing that could be asked for, and their author wrote no questions.";
+    this.room.replaceChildren(
+      element("p", { class: "quiz-end", tabindex: "-1" }, told),
+      element("p", {}, element("a", { class: "button", href: back }, "Back to the book")),
+    );
+    this.room.firstElementChild.focus({ preventScroll: true });
+  }
+
+  save() {
+    if (!this.all?.length) return toast("There is no question to save.");
+    const text = toCsv(this.all, this.book.title);
+    download(new Blob([text], { type: "text/csv" }), `${this.book.book_id}-questions.csv`);
+  }
+}
+
+customElements.define("book-quiz", BookQuiz);
