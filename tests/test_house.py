@@ -28,9 +28,7 @@ SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
     "bythebook.answering.notebook": "HTML for notebooks, imported by whoever shows an answer in one",
     "bythebook.books.book_id": "a rule of its own with tests of its own",
-    "bythebook.books.formats.archive": "what every archive of a book is opened with",
     "bythebook.books.formats.lxml.mathml": "MathML to TeX, known by those names; tested alone",
-    "bythebook.books.formats.lxml.xml": "what every XML file of a book is parsed with",
     "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",
     "bythebook.drafting.openai_agents.line_writer": "the second of the two things a model is asked for; the first is the drafter",

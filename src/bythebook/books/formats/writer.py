@@ -94,7 +94,7 @@ class MarkdownWriter:
             self._write(f"{'#' * min(level, 6)} ", words.rstrip("#").rstrip() or words, "", place, exact)
 
     def paragraph(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
-        self.pieces([(text, place, exact)])
+        self.pieces([(SPACE.sub(" ", text).strip(), place, exact)])
 
     def pieces(self, pieces: Sequence[Piece]) -> None:
         """A paragraph made of pieces that stand at several places, such as the lines of a page. Spaces are theirs to bring."""

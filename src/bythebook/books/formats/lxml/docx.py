@@ -1,0 +1,293 @@
+"""Word files: paragraphs by their styles, one lesson for each heading of the first level where there are several.
+
+A place is a paragraph, counted from 1 as they follow each other in the file. What was deleted with changes tracked is gone,
+what was inserted is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from bythebook.books.formats.archive import open_archive
+from bythebook.books.formats.lxml.xml import parse_xml
+from bythebook.books.formats.writer import MarkdownWriter, code_span, escaped, subscript, superscript
+from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.errors import InvalidBook
+
+Element = Any
+HEADING = re.compile(r"heading ?(\d)", re.IGNORECASE)
+CODE = re.compile(r"code|source|verbatim|preformatted|listing|program", re.IGNORECASE)
+MONOSPACED = re.compile(r"mono|courier|consol|menlo|inconsolata", re.IGNORECASE)
+DELETED = frozenset({"del", "moveFrom", "instrText", "delText", "footnoteReference", "endnoteReference", "commentReference"})
+SLUG = re.compile(r"[^\w]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParagraphStyle:
+    name: str
+    level: int | None
+    code: bool
+
+
+def read(path: str, raw: bytes) -> tuple[Reading, ...]:
+    body, styles, ordered = _open(raw)
+    writer = _DocumentWriter(path, styles, ordered)
+    writer.body(body)
+    writer.flush_code()
+    parts = [part for part in writer.parts if part.out.marks]
+    if not parts:
+        raise InvalidBook("it has no paragraph with text; write one, or take it out of the book")
+    if len(parts) == 1:
+        return (_reading(path, path, parts[0]),)
+    width = len(str(len(parts)))
+    return tuple(
+        _reading(path, f"{path}/{at:0{width}}-{SLUG.sub('-', part.title.casefold()).strip('-')[:50] or 'start'}", part)
+        for at, part in enumerate(parts, start=1)
+    )
+
+
+def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
+    body, _, _ = _open(raw)
+    paragraphs = list(body.iter("p"))
+    texts = [_words(one) for one in paragraphs]
+    places = {one: at for at, one in enumerate(paragraphs)}
+    in_rows = [""] * len(paragraphs)
+    for row in body.iter("tr"):
+        inside = list(row.iter("p"))
+        if inside:
+            in_rows[places[inside[0]]] = "|".join(_words(one) for one in inside)
+    return lambda place: in_rows[place.number - 1] if place.label == ROW else texts[place.number - 1]
+
+
+ROW = "row"
+"""The label of a place that is a row of a table, named by its first paragraph."""
+
+
+def _reading(path: str, name: str, part: _DocumentPart) -> Reading:
+    return Reading(
+        source_file=name,
+        file=path,
+        text=part.out.text,
+        marks=tuple(part.out.marks),
+        title=part.title or None,
+        anchors=("",) * len(part.out.anchors),
+    )
+
+
+def _open(raw: bytes) -> tuple[Element, dict[str, ParagraphStyle], set[tuple[str, str]]]:
+    archive = open_archive(raw, "Word file")
+    document = archive.read("word/document.xml")
+    if document is None:
+        raise InvalidBook("it is no Word file (word/document.xml is missing in it); save it as .docx again")
+    root = parse_xml(document)
+    body = root.find("body")
+    if body is None:
+        raise InvalidBook("its text is damaged; open it in Word and save it again")
+    return body, _styles(archive.read("word/styles.xml")), _ordered(archive.read("word/numbering.xml"))
+
+
+def value(element: Element | None, name: str = "val") -> str:
+    """An attribute by its plain name."""
+    if element is None:
+        return ""
+    return next((str(held) for key, held in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def _styles(raw: bytes | None) -> dict[str, ParagraphStyle]:
+    """Each style with what it has from those it is based on."""
+    elements = {value(one, "styleId"): one for one in parse_xml(raw).iter("style")} if raw else {}
+    return {id: _style(id, elements, 0) for id in elements}
+
+
+def _style(id: str, elements: dict[str, Element], depth: int) -> ParagraphStyle:
+    element = elements[id]
+    name = value(element.find("name"))
+    heading = HEADING.fullmatch(name)
+    outline = value(element.find("pPr/outlineLvl"))
+    level = int(heading[1]) if heading else int(outline) + 1 if outline.isdigit() and int(outline) < 9 else None
+    level = 1 if name.lower() == "title" else level
+    code = CODE.search(name) is not None or MONOSPACED.search(value(element.find("rPr/rFonts"), "ascii")) is not None
+    above = value(element.find("basedOn"))
+    if above in elements and depth < 20 and (level is None or not code):
+        under = _style(above, elements, depth + 1)
+        level, code = level if level is not None else under.level, code or under.code
+    return ParagraphStyle(name=name, level=level, code=code)
+
+
+def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
+    """The lists, and levels of them, that count."""
+    if raw is None:
+        return set()
+    root = parse_xml(raw)
+    counting = {
+        (value(one, "abstractNumId"), value(level, "ilvl"))
+        for one in root.iter("abstractNum")
+        for level in one.iter("lvl")
+        if value(level.find("numFmt")) not in ("bullet", "none", "")
+    }
+    used = [(value(one, "numId"), value(one.find("abstractNumId"))) for one in root.iter("num")]
+    return {(number, level) for number, abstract in used for one, level in counting if one == abstract}
+
+
+def _words(paragraph: Element) -> str:
+    return "".join(text.text or "" for text in paragraph.iter("t") if not any(one.tag in DELETED for one in text.iterancestors()))
+
+
+@dataclass(slots=True)
+class _DocumentPart:
+    title: str = ""
+    out: MarkdownWriter = field(default_factory=MarkdownWriter)
+
+
+class _DocumentWriter:
+    """Writes a document. A heading of the first level begins a part."""
+
+    def __init__(self, path: str, styles: dict[str, ParagraphStyle], ordered: set[tuple[str, str]]) -> None:
+        self.path, self.styles, self.ordered = path, styles, ordered
+        self.parts = [_DocumentPart()]
+        self.number = 0
+        self.counts: dict[tuple[str, int], int] = defaultdict(int)
+        self.code: list[tuple[str, SourcePlace]] = []
+
+    @property
+    def out(self) -> MarkdownWriter:
+        return self.parts[-1].out
+
+    def body(self, element: Element) -> None:
+        for child in element:
+            if child.tag == "p":
+                self._paragraph(child)
+            elif child.tag == "tbl":
+                self._table(child)
+            elif child.tag not in DELETED and child.tag not in ("sectPr", "tblPr", "tblGrid"):
+                self.body(child)
+
+    def _paragraph(self, element: Element) -> None:
+        self.number += 1
+        place = SourcePlace(file=self.path, kind="paragraph", number=self.number)
+        style = self.styles.get(value(element.find("pPr/pStyle")), ParagraphStyle(name="", level=None, code=False))
+        if not _words(element).strip() and not (style.code and self.code):
+            return
+        own = value(element.find("pPr/outlineLvl"))
+        level = int(own) + 1 if own.isdigit() and int(own) < 9 else style.level
+        if style.code or _is_code(element):
+            self.code += [(line, place) for line in _code_text(element).split("\n")]
+            return
+        self.flush_code()
+        if level is not None:
+            if level == 1 and self.out.marks:
+                self.parts.append(_DocumentPart())
+            self.parts[-1].title = self.parts[-1].title or _words(element).strip()
+            self.out.heading(level, inline(element), place)
+            return
+        self._text(element, place)
+
+    def _text(self, element: Element, place: SourcePlace) -> None:
+        list_id = value(element.find("pPr/numPr/numId"))
+        if not list_id or list_id == "0":
+            self.out.paragraph(inline(element), place)
+            return
+        depth = value(element.find("pPr/numPr/ilvl")) or "0"
+        level = int(depth) if depth.isdigit() else 0
+        mark = "- "
+        if (list_id, depth) in self.ordered:
+            self.counts[list_id, level] += 1
+            mark = f"{self.counts[list_id, level]}. "
+        with self.out.indented("  " * level + mark, "  " * level + " " * len(mark)):
+            self.out.paragraph(inline(element), place)
+
+    def flush_code(self) -> None:
+        """Paragraphs of code that follow each other are one block."""
+        if self.code:
+            whole: dict[int, list[str]] = {}
+            for line, place in self.code:
+                whole.setdefault(place.number, []).append(line)
+            first = self.code[0][1]
+            if len(whole) == 1:
+                self.out.code("\n".join(whole[first.number]), "", first)
+            else:
+                self.out.code_lines(
+                    [(" ".join(lines), SourcePlace(file=self.path, kind="paragraph", number=at)) for at, lines in whole.items()]
+                )
+        self.code = []
+
+    def _table(self, element: Element) -> None:
+        self.flush_code()
+        rows = [row for row in element.iter("tr") if next(row.iterancestors("tbl"), None) is element]
+        cells = [[cell for cell in row if cell.tag == "tc"] for row in rows]
+        if max(map(len, cells), default=0) < 2 or any(cell.find(".//tbl") is not None for row in cells for cell in row):
+            for cell in (cell for row in cells for cell in row):
+                self.body(cell)
+            return
+        made = []
+        for row in cells:
+            place = SourcePlace(file=self.path, kind="paragraph", number=self.number + 1, label=ROW)
+            self.number += sum(1 for cell in row for _ in cell.iter("p"))
+            made.append(([" ".join(inline(one) for one in cell.iter("p")) for cell in row], place))
+        self.out.table(made)
+
+
+def inline(paragraph: Element) -> str:
+    return "".join(_inline_parts(paragraph))
+
+
+def _inline_parts(element: Element) -> Iterator[str]:
+    for child in element:
+        if child.tag == "r":
+            yield _run(child)
+        elif child.tag in ("oMath", "oMathPara"):
+            yield f"${_formula(child)}$"
+        elif child.tag not in DELETED and child.tag != "pPr":
+            yield from _inline_parts(child)
+
+
+def _run(run: Element) -> str:
+    text = "".join(_run_text(run, line_break=" "))
+    shift = value(run.find("rPr/vertAlign"))
+    if not text or shift not in ("superscript", "subscript"):
+        fixed = MONOSPACED.search(value(run.find("rPr/rFonts"), "ascii")) or CODE.search(value(run.find("rPr/rStyle")))
+        return code_span(text) if fixed and text.strip() else escaped(text)
+    return superscript(text) if shift == "superscript" else subscript(text)
+
+
+def _run_text(run: Element, *, line_break: str) -> Iterator[str]:
+    for child in run:
+        if child.tag == "t":
+            yield child.text or ""
+        elif child.tag in ("br", "cr"):
+            yield line_break
+        elif child.tag == "tab":
+            yield "    " if line_break == "\n" else " "
+        elif child.tag == "noBreakHyphen":
+            yield "\N{NON-BREAKING HYPHEN}"
+
+
+def _is_code(paragraph: Element) -> bool:
+    runs = [run for run in paragraph.iter("r") if "".join(_run_text(run, line_break="")).strip()]
+    return bool(runs) and all(MONOSPACED.search(value(run.find("rPr/rFonts"), "ascii")) for run in runs)
+
+
+def _code_text(paragraph: Element) -> str:
+    runs = [run for run in paragraph.iter("r") if not any(one.tag in DELETED for one in run.iterancestors())]
+    return "".join(text for run in runs for text in _run_text(run, line_break="\n"))
+
+
+def _formula(element: Element) -> str:
+    """Word's formulas as TeX: powers, indices, fractions and roots; of others their characters."""
+    parts = {name: "".join(_formula(one) for one in element if one.tag == name) for name in ("e", "sup", "sub", "num", "den")}
+    match element.tag:
+        case "sSup":
+            return f"{parts['e']}^{{{parts['sup']}}}"
+        case "sSub":
+            return f"{parts['e']}_{{{parts['sub']}}}"
+        case "f":
+            return rf"\frac{{{parts['num']}}}{{{parts['den']}}}"
+        case "rad":
+            return rf"\sqrt{{{parts['e']}}}"
+        case "t":
+            return element.text or ""
+    return "".join(_formula(child) for child in element)

@@ -1,0 +1,110 @@
+"""Word files: headings by style, lists, code and tables; tracked changes as they would be accepted."""
+
+from __future__ import annotations
+
+import pytest
+
+from bythebook.errors import InvalidBook
+from tests.support.readings import placed, read, read_one, zipped
+
+NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+STYLES = f"""<w:styles {NAMESPACE}>
+<w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>
+<w:style w:styleId="Own"><w:name w:val="HeadB"/><w:basedOn w:val="H2"/></w:style>
+<w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style>
+<w:style w:styleId="Src"><w:name w:val="Source Code"/></w:style></w:styles>"""
+NUMBERING = f"""<w:numbering {NAMESPACE}><w:abstractNum w:abstractNumId="7">
+<w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl></w:abstractNum>
+<w:num w:numId="3"><w:abstractNumId w:val="7"/></w:num></w:numbering>"""
+
+
+def run(text: str, properties: str = "") -> str:
+    return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def paragraph(*runs: str, style: str = "", list_id: str = "") -> str:
+    listed = f'<w:numPr><w:ilvl w:val="0"/><w:numId w:val="{list_id}"/></w:numPr>' if list_id else ""
+    styled = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return f"<w:p><w:pPr>{styled}{listed}</w:pPr>{''.join(one if one.startswith('<') else run(one) for one in runs)}</w:p>"
+
+
+def row(*cells: str) -> str:
+    return f"<w:tr>{''.join(f'<w:tc>{paragraph(cell)}</w:tc>' for cell in cells)}</w:tr>"
+
+
+def docx(*blocks: str) -> bytes:
+    body = f"<w:document {NAMESPACE}><w:body>{''.join(blocks)}</w:body></w:document>"
+    return zipped({"word/document.xml": body, "word/styles.xml": STYLES, "word/numbering.xml": NUMBERING})
+
+
+BLOCKS = (
+    paragraph("Arms", style="H1"),
+    paragraph("The range ends at 2", run("31", '<w:vertAlign w:val="superscript"/>'), "."),
+    paragraph("It bends ", "<w:del>" + run("twice") + "</w:del>", "<w:ins>" + run("once") + "</w:ins>", "."),
+    paragraph("Elbow", style="Own"),
+    paragraph("First.", list_id="3"),
+    paragraph("Second.", list_id="3"),
+    paragraph("def f(x):", style="Src"),
+    paragraph("    return x", style="Src"),
+    f"<w:tbl>{row('Arm', 'Load')}{row('left', '2 kg')}</w:tbl>",
+    paragraph("The end."),
+)
+MARKDOWN = """\
+# Arms
+
+The range ends at 2³¹.
+
+It bends once.
+
+## Elbow
+
+1. First.
+
+2. Second.
+
+```
+def f(x):
+    return x
+```
+
+| Arm | Load |
+| --- | --- |
+| left | 2 kg |
+
+The end."""
+
+
+def test_paragraphs_become_what_their_styles_say() -> None:
+    reading = read_one("arms.docx", docx(*BLOCKS))
+    assert reading.text.strip() == MARKDOWN
+    assert reading.title == "Arms"
+
+
+def test_every_piece_is_found_at_its_paragraph() -> None:
+    found = dict(placed(read_one("arms.docx", docx(*BLOCKS))))
+    assert found["It bends once."] == "paragraph 3"
+    assert found["| left | 2 kg |"] == "paragraph 11"
+    assert found["The end."] == "paragraph 13"
+    assert not [where for where in found.values() if where.startswith("near")]
+
+
+def test_headings_of_the_first_level_begin_lessons() -> None:
+    blocks = [paragraph("Arms", style="H1"), paragraph("Bend."), paragraph("Legs", style="H1"), paragraph("Walk.")]
+    assert [(one.source_file, one.title) for one in read("b/robot.docx", docx(*blocks))] == [
+        ("b/robot.docx/1-arms", "Arms"),
+        ("b/robot.docx/2-legs", "Legs"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"\xd0\xcf\x11\xe0 an old .doc", "it is damaged or no Word file at all"),
+        (zipped({"x": "y"}), "it is no Word file (word/document.xml is missing in it)"),
+        (docx(paragraph("")), "it has no paragraph with text"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> None:
+    with pytest.raises(InvalidBook) as said:
+        read("a.docx", raw)
+    assert says in str(said.value)
