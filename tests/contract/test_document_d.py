@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bythebook.books.model import Chunk
@@ -23,9 +24,11 @@ from bythebook.jobs.model import STATUSES, Folder, Job, Order
 from bythebook.jobs.store import Jobs
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 from tests.cli.conftest import Cli
+from tests.support.hall import Hall, open_hall
 from tests.support.library import Library, open_library
 from tests.support.small_book import lesson, write
 
+EVERY_POINT = {"filter": {"must": [{"key": "book_id", "match": {"value": "small"}}]}, "exact": True}
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
 
@@ -223,3 +226,20 @@ def test_a_queued_job_that_is_cancelled_ends_as_failed_and_never_began(shelf: Cl
     assert job["completed_at"] is not None
     assert job["error_message"].startswith("Cancelled before it was done")
     assert json.loads(shelf("jobs", "cancel", "2", "--json").out) == job
+
+
+def test_what_reads_the_collection_by_its_name_goes_on_after_recreate(folder: Path, book: Path) -> None:
+    """On a server, where other programs may read it: the name stays, as a collection's or as an alias of the one that serves."""
+
+    async def story(hall: Hall) -> None:
+        async with hall.open() as library:
+            for mode in ("incremental", "recreate", "recreate"):
+                await library.ingest(book, mode)
+                served = (await library.search.book("small")).collection_name
+                assert list(hall.server.collections) == [served]
+                async with httpx.AsyncClient(base_url=hall.server.url, trust_env=False) as other:
+                    counted = await other.post("/collections/textbook_chunks/points/count", json=EVERY_POINT)
+                assert counted.json()["result"]["count"] == (await library.search.book("small")).total_chunks > 0
+
+    with open_hall(folder) as hall:
+        asyncio.run(story(hall))

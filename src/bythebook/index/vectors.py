@@ -102,6 +102,9 @@ class VectorIndex(Protocol):
 
     async def drop(self, collection: str) -> None: ...
 
+    async def alias(self, name: str, collection: str) -> None:
+        """Lets other programs find the collection by this name, which no collection has. Nothing, where no other can read it."""
+
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
         """Replaces lessons, each completely or not at all, whatever kills the process."""
 

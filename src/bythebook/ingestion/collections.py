@@ -61,20 +61,25 @@ class BookCollections:
         there = await self._index.collections()
         await self._index.save_manifest(state.collection_name, there[state.collection_name].serving(state))
         await self._records.save_book(state)
+        if self._collection_name not in there:
+            await self._index.alias(self._collection_name, state.collection_name)
         for name in sorted(left):  # the reservation goes last: as long as it is there, a run that was killed is known of
             if name in there:
                 await self._index.save_manifest(name, there[name].without(state.book_id))
                 await self._index.remove_book(name, state.book_id)
                 if not await self._records.used_by_others(name, state.book_id):
                     await self._index.drop(name)
+                    if name == self._collection_name:
+                        await self._index.alias(name, state.collection_name)
             await self._records.release(state.book_id, name)
 
     async def _wanted(self) -> Manifest:
         return wanted_manifest(self._embedder.name, await self._embedder.dimension())
 
     def _free_name(self, taken: set[str | None]) -> str:
+        """The configured name is for the first collection of all. Later it may be an alias of the one that serves."""
         name, number = self._collection_name, 1
-        while name in taken:
+        while name in taken or (number == 1 and taken - {None}):
             number += 1
             name = f"{self._collection_name}_{number}"
         return name

@@ -136,6 +136,7 @@ class QdrantServer:
         self.api_key = api_key
         self.url = ""
         self.collections: dict[str, Collection] = {}
+        self.aliases: dict[str, str] = {}
         self.troubles: list[int | str] = []
         self.requests: list[str] = []
         self.together: threading.Barrier | None = None
@@ -150,12 +151,15 @@ class QdrantServer:
             raise RefusalError(401, "Must provide an API key or an Authorization bearer token")
         if (method, parts.path) == ("GET", "/collections"):
             return {"collections": [{"name": name} for name in (*self.collections, *self.dropped)]}
+        if (method, parts.path) == ("POST", "/collections/aliases"):
+            return self._alias(body)
         found = re.fullmatch(r"/collections/([^/]+)(/.*)?", parts.path)
         if not found:
             raise RefusalError(404, "Not Found")
         name, rest = found[1], found[2] or ""
         if not rest and method == "PUT":
             return self._create(name, body)
+        name = self.aliases.get(name, name)
         if name not in self.collections:
             if (method, rest) == ("DELETE", ""):
                 return False
@@ -181,14 +185,33 @@ class QdrantServer:
             collection.metadata |= fields(body, "metadata")["metadata"]
         elif method == "DELETE":
             self.collections.pop(name).shard.close()
+            self.aliases = {alias: of for alias, of in self.aliases.items() if of != name}
         else:
             raise RefusalError(405, "Method Not Allowed")
+        return True
+
+    def _alias(self, body: Json) -> bool:
+        for action in fields(body, "actions")["actions"]:
+            ((kind, given),) = fields(action, optional="create_alias delete_alias").items()
+            if kind == "delete_alias":
+                self.aliases.pop(fields(given, "alias_name")["alias_name"], None)
+                continue
+            asked = fields(given, "collection_name alias_name")
+            if asked["alias_name"] in self.collections:
+                raise RefusalError(409, f"Wrong input: Collection `{asked['alias_name']}` already exists!")
+            if asked["collection_name"] not in self.collections:
+                raise RefusalError(404, f"Not found: Collection `{asked['collection_name']}` doesn't exist!")
+            self.aliases[asked["alias_name"]] = asked["collection_name"]
         return True
 
     def _create(self, name: str, body: Json) -> bool:
         asked = fields(body, "vectors sparse_vectors hnsw_config quantization_config", f"metadata {LAYOUT}")
         if name in self.collections:
             raise RefusalError(409, f"Wrong input: Collection `{name}` already exists!")
+        if name in self.aliases:
+            raise RefusalError(
+                400, f"Wrong input: Can't create collection with name {name}. Alias with the same name already exists"
+            )
         self.collections[name] = Collection(Path(tempfile.mkdtemp(dir=self.folder)) / "shard", asked)
         return True
 

@@ -73,6 +73,9 @@ class EdgeIndex:
     async def drop(self, collection: str) -> None:
         await asyncio.to_thread(self._drop, collection)
 
+    async def alias(self, name: str, collection: str) -> None:
+        """The folder is this program's alone: nobody else looks for a name."""
+
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
         if replacements:
             await asyncio.to_thread(lambda: self._shard(collection).replace(book_id, replacements))

@@ -119,6 +119,12 @@ class ServerIndex:
         await self._call(self._client.delete_collection, collection)
         del self._manifests[collection]
 
+    async def alias(self, name: str, collection: str) -> None:
+        """In one step, also where the name was another collection's."""
+        before = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=name))
+        now = models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=collection, alias_name=name))
+        await self._call(self._client.update_collection_aliases, [before, now])
+
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
         """One request holds whole lessons: new points and the end of old ones. The server applies it in order."""
         dimension = (await self._manifest(collection)).dimension

@@ -28,7 +28,7 @@ Wanted = Annotated[BookId, Path(description="The book's id.")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookSummary:
-    """Document D's IngestionState. Where the book came from is the author's to see."""
+    """Document D's IngestionState. Where the book came from and where it lies is the author's to see."""
 
     book_id: str
     title: str
@@ -36,6 +36,7 @@ class BookSummary:
     total_chunks: int
     last_full_ingest: datetime | None
     last_incremental_update: datetime | None
+    collection_name: str | None
     source_root: str | None
 
 
@@ -211,6 +212,7 @@ def _summary(state: IngestionState, who: Principal) -> dict[str, Any]:
     names = "book_id title language total_chunks last_full_ingest last_incremental_update"
     return {
         **{name: getattr(state, name) for name in names.split()},
+        "collection_name": state.collection_name if who.may("ingest") else None,
         "source_root": state.source_root if who.may("ingest") else None,
     }
 
