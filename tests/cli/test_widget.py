@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -130,19 +129,3 @@ def test_quarto_puts_it_on_every_page(tmp_path: Path) -> None:
     head = 'project:\n  type: website\nwebsite:\n  title: "Book"\n'
     (tmp_path / "_quarto.yml").write_text(head + snippet(SiteGenerator.quarto, SOURCE, HARD) + "\n", "utf-8")
     assert built(tmp_path, command, "_site/index.html") == HARD
-
-
-@pytest.mark.soak
-def test_docusaurus_puts_it_on_every_page(tmp_path: Path) -> None:
-    """Where `npm install -g @docusaurus/core @docusaurus/preset-classic react react-dom` was run."""
-    command = [generator("docusaurus"), "build"]
-    modules = Path(command[0]).resolve().parents[4]
-    (tmp_path / "node_modules").symlink_to(modules if modules.name == "node_modules" else modules / "node_modules")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "index.md").write_text("---\nslug: /\n---\n# Lesson\n", "utf-8")
-    preset = 'presets: [["classic", { docs: { routeBasePath: "/" }, blog: false }]]'
-    scripts = snippet(SiteGenerator.docusaurus, SOURCE, HARD)
-    lines = f'title: "Book", url: "https://book.example", baseUrl: "/", {preset},\n  {scripts}'
-    (tmp_path / "docusaurus.config.js").write_text(f"module.exports = {{ {lines} }};\n", "utf-8")
-    (tmp_path / "package.json").write_text('{"name": "book", "version": "1.0.0"}', "utf-8")
-    assert {name: unescape(value or "") for name, value in built(tmp_path, command, "build/index.html").items()} == HARD

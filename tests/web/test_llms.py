@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.cli.conftest import run_process
 from tests.support.sample_library import sample_library
@@ -48,6 +49,7 @@ def test_a_book_of_another_key_is_not_there(locked: Service) -> None:
             problem(other.get(f"/books/another/{name}"), 404, "not_found")
 
 
+@pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 def test_the_command_writes_what_the_server_says(service: Service, client: httpx.Client, folder: Path) -> None:
     data_dir = sample_library(folder)
     told = run_process("llms", folder / "site", data_dir=data_dir)

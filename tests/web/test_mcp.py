@@ -42,6 +42,7 @@ def result(response: httpx.Response) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_packages_client_asks_in_both_eras(service: Service, mode: str) -> None:
     async def story() -> None:

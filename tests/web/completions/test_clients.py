@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,15 @@ import pytest
 from tests.support.serving import BOOK, Service, ask
 
 NODE = "What is a node?"
+PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
 FOREIGN = "How do I bake bread?"
+
+
+def shown_block(language: str, containing: str = "") -> str:
+    """What docs/clients.md shows."""
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (block,) = [block for block in blocks if containing in block]
+    return block
 
 
 @pytest.fixture
@@ -134,9 +143,16 @@ def test_a_model_that_is_no_book_a_wrong_key_and_too_many_requests_are_openais_e
 
 
 @pytest.mark.parametrize("service", ["sqlite"], indirect=True)
+def test_the_documents_example_prints_the_answer(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(shown_block("python").replace("http://127.0.0.1:8000", service.url), {})
+    assert "**Sources**\n\n1. [" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 def test_llm_prints_the_answer_and_its_sources(service: Service, folder: Path) -> None:
-    model = {"model_id": "tutor", "model_name": BOOK, "api_base": f"{service.url}/v1", "api_key_name": "tutor"}
-    (folder / "extra-openai-models.yaml").write_text(json.dumps([model]), encoding="utf-8")
+    """With the lines of docs/clients.md."""
+    lines = shown_block("yaml", containing="model_id").replace("http://127.0.0.1:8000", service.url)
+    (folder / "extra-openai-models.yaml").write_text(lines, encoding="utf-8")
     (folder / "keys.json").write_text(json.dumps({"tutor": "none"}), encoding="utf-8")
     environment = {**os.environ, "LLM_USER_PATH": str(folder), "LLM_LOAD_PLUGINS": ""}
     done = subprocess.run(
