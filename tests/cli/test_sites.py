@@ -80,3 +80,28 @@ def test_an_option_that_makes_no_sense_is_one_sentence(cli: Cli, folder: Path, o
     outcome = cli("ingest", write_mdbook(folder / "lamp", "README", "wick"), option, value)
     assert outcome.code == 2
     assert f"{option} {told}" in outcome.sentence()
+
+
+def test_what_was_passed_over_is_said_and_pages_without_a_number_are_no_warning(cli: Cli, folder: Path) -> None:
+    book = folder / "course"
+    texts = {
+        "1-intro/README.md": "# Intro\n\nThe lamp burns oil.\n",
+        "1-intro/assignment.md": "# Assignment\n\nTrim the wick at night.\n",
+        "build/01-building.md": "# Building a tower\n\nStone by stone.\n",
+        "node_modules/x/README.md": "# x\n",
+        "slides.pptx": "",
+        "more/slides.pptx": "",
+        "open.md": "---\ntitle: Open\n\nThe door is open at night.\n",
+        "book.toml": 'language = "english"\n',
+    }
+    for path, text in texts.items():
+        (book / path).parent.mkdir(parents=True, exist_ok=True)
+        (book / path).write_text(text, "utf-8")
+    out = cli("ingest", book).out
+    assert "claims" not in out
+    assert "Passed over" in out
+    assert "build/01-building.md  1 Markdown file in a folder called build/" in out
+    assert "slides.pptx  2 .pptx files, a format that is not read" in out
+    assert "node_modules" not in out
+    assert "open.md:1  the frontmatter never ends" in out
+    assert "book.toml:1  'english' is no code of a language" in out

@@ -31,6 +31,13 @@ LARGEST_FRONT_PAGE = 10_000_000
 TEXT_KEYS = ("book_id", "title", "language", "base_url", "site", "pages")
 NUMBER_KEYS = ("max_chapter", "max_lesson")
 KEYS = (*TEXT_KEYS, *NUMBER_KEYS, "modules")
+ISO_639_1 = """aa ab af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
+    eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it
+    iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms
+    mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si
+    sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo
+    xh yi yo za zh zu"""
+LANGUAGE_CODES = frozenset(ISO_639_1.split())
 FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", "index.markdown")
 
 
@@ -50,7 +57,7 @@ def read_book(
         raise InvalidBook(
             f"{place}: book_id '{book.book_id}' must be 1 to 100 of a-z, 0-9, '.', '_' and '-', and start with a letter or digit."
         )
-    return book, _missing_modules(root, book, values)
+    return book, (*_missing_modules(root, book, values), *_unknown_language(book, values))
 
 
 def _declared(root: Path) -> _Values | None:
@@ -199,6 +206,15 @@ class _Values:
             max_chapter=self.number("max_chapter"),
             max_lesson=self.number("max_lesson"),
         )
+
+
+def _unknown_language(book: Book, values: _Values | None) -> tuple[BookWarning, ...]:
+    code = re.split(r"[-_]", book.language.lower(), maxsplit=1)[0]
+    if code in LANGUAGE_CODES:
+        return ()
+    line = int(values.line("language").rpartition(" ")[2] or 0) if values else 0
+    message = f"'{book.language}' is no code of a language (en, de, pt-BR …), so words of one stem are taken for different ones."
+    return (BookWarning(source_file=values.path.name if values else "", line=line, field="language", message=message),)
 
 
 def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[BookWarning, ...]:

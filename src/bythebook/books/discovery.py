@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bythebook.books.formats.readers import PAGES, SUFFIXES
-from bythebook.books.model import BookWarning
+from bythebook.books.formats.readers import MARKDOWN, PAGES, SUFFIXES
+from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.errors import InvalidBook, NotFound
 
-SKIPPED_FOLDERS = frozenset({"node_modules", "build", "dist", "_build", "site-packages"})
+SKIPPED_FOLDERS = frozenset({"node_modules", "build", "dist", "_build", "_site", "site-packages"})
+MADE_BY_OTHERS = frozenset({"node_modules", "site-packages"})
+DOCUMENTS = frozenset({
+    ".adoc", ".asciidoc", ".doc", ".docx", ".epub", ".fb2", ".ipynb", ".key", ".mobi", ".odp", ".odt", ".org", ".pdf", ".ppt",
+    ".pptx", ".rst", ".rtf", ".tex", ".textile", ".typ", ".wiki",
+})  # fmt: skip
+"""Endings of files that may be lessons to their author, also of formats that are not read."""
 MADE_LAST = ((".ipynb",), PAGES, (".docx",), (".epub",), (".pdf",))
 """Endings in the order in which files of one name are made from each other."""
 PAGE_FURNITURE = frozenset({
@@ -44,6 +50,34 @@ def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...
     if not files:
         raise InvalidBook(f"{root} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
     return tuple(files), tuple(walk.warnings)
+
+
+def passed_over(root: Path) -> tuple[BookWarning, ...]:
+    """What an author may miss: Markdown in a folder that usually holds what a program made, and files of formats that are not
+    read, each kind counted."""
+    kinds: dict[str, list[str]] = {}
+    for folder, folders, names in os.walk(root) if root.is_dir() else ():
+        here = Path(folder).relative_to(root)
+        made = next((part for part in here.parts if part in SKIPPED_FOLDERS), "")
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in MADE_BY_OTHERS)
+        for name in sorted(names):
+            ending = Path(name).suffix.lower()
+            if made and ending in MARKDOWN:
+                kinds.setdefault(f"{made}/", []).append((here / name).as_posix())
+            elif not made and ending in DOCUMENTS and ending not in SUFFIXES:
+                kinds.setdefault(ending, []).append((here / name).as_posix())
+    return tuple(_passed(kind, paths) for kind, paths in sorted(kinds.items()))
+
+
+def _passed(kind: str, paths: list[str]) -> BookWarning:
+    if kind.endswith("/"):
+        files = "1 Markdown file" if len(paths) == 1 else f"{len(paths):,} Markdown files"
+        why = f"{files} in a folder called {kind}, which usually holds what a program made; rename it if these are lessons."
+    else:
+        files = f"1 {kind} file" if len(paths) == 1 else f"{len(paths):,} {kind} files"
+        why = f"{files}, a format that is not read; export Markdown, HTML or PDF if these are lessons."
+    shown = paths[0].encode("utf-8", "replace").decode()
+    return BookWarning(source_file=shown, line=0, field=PASSED_OVER, message=why)
 
 
 def _preferred(files: list[SourceFile]) -> list[SourceFile]:

@@ -57,6 +57,15 @@ def read_frontmatter(source: str) -> Frontmatter:
     return Frontmatter(values=values, lines=lines, body_start=closing.end(), problem=problem)
 
 
+def is_unclosed(source: str) -> bool:
+    """Whether a lesson begins like frontmatter that never ends, which is then read as text."""
+    opening = FENCE.match(source)
+    if not opening:
+        return False
+    closing = re.compile(rf"(?<=[\r\n]){re.escape(opening[1])}[ \t]*(?:\r\n?|\n|\Z)")
+    return closing.search(source, opening.end()) is None and KEY.match(source, opening.end()) is not None
+
+
 def load_yaml(text: str) -> Any:
     """YAML as texts, lists and maps of a bounded size and depth; more than that is a YAMLError like any other."""
     if len(text) > LONGEST:

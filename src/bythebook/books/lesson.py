@@ -16,7 +16,7 @@ import yaml
 from bythebook.books.blocks import Heading, Page, read_page
 from bythebook.books.chunker import Piece, PiecePart, cut_page
 from bythebook.books.discovery import SKIPPED_FOLDERS, read_beside
-from bythebook.books.frontmatter import Frontmatter, load_yaml, read_frontmatter
+from bythebook.books.frontmatter import Frontmatter, is_unclosed, load_yaml, read_frontmatter
 from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
 from bythebook.books.markdown import first_heading
 from bythebook.books.model import Book, BookWarning, Chunk, ChunkSection, Lesson, Place, chunk_id, parent_id, sha256
@@ -74,6 +74,8 @@ def read_claim(book: Book, path: str, source: str) -> Claim:
     if front.problem:
         line, reason = front.problem
         reader.warn("frontmatter", f"the frontmatter does not parse ({reason}); it was read line by line", line)
+    elif is_unclosed(source):
+        reader.warn("frontmatter", "the frontmatter never ends, so it was read as text; end it with a line of ---", 1)
     place = reader.read()
     title = front.text("title") or first_heading(source[front.body_start :]) or front.text("sidebar_label")
     weights = (_number(front.values.get(name)) for name in WEIGHTS)

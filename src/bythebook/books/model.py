@@ -31,6 +31,9 @@ LINE_END = re.compile(r"\r\n?|\n")
 BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
+PASSED_OVER = "passed over"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookWarning:
     """Something that an author should look at. A warning never stops an ingestion."""

@@ -150,6 +150,8 @@ class PlaceReader:
             return fallback
         if re.fullmatch(r"\d{1,9}(?:\.0+)?", value) and value.isascii():
             return int(value.partition(".")[0])
+        if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})+", value) and value.isascii() and int(value.rpartition(".")[2]) == fallback:
+            return fallback  # "4.7": the path says the same in its own way
         self.warn(field, f"{field} '{_short(value)}' is not a whole number from 0; {fallback} is used")
         return fallback
 

@@ -255,12 +255,15 @@ def stale_answers(count: int) -> str:
 
 def _print_warnings(console: Console, report: IngestReport) -> None:
     """Prints warnings grouped by field, the first few of each with file and line."""
+    from bythebook.books.model import PASSED_OVER
+
     by_field: dict[str, list[str]] = {}
     for warning in report.warnings:
         place = f"{warning.source_file}:{warning.line}" if warning.line else warning.source_file
         by_field.setdefault(warning.field, []).append(f"{_escape(place)}  [dim]{_escape(warning.message)}[/]")
     for field, lines in by_field.items():
-        console.print(f"\n  [yellow]{len(lines):,} warning{'s' if len(lines) != 1 else ''}[/] about [bold]{field}[/]")
+        counted = f"[yellow]{len(lines):,} warning{'s' if len(lines) != 1 else ''}[/] about [bold]{field}[/]"
+        console.print(f"\n  {'[yellow]Passed over[/]' if field == PASSED_OVER else counted}")
         for line in lines[:WARNINGS_SHOWN]:
             console.print(f"    {line}", soft_wrap=True)
         if len(lines) > WARNINGS_SHOWN:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bythebook.books.discovery import SourceFile, discover
+from bythebook.books.discovery import SourceFile, discover, passed_over
 from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, Book, BookWarning, Place, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
@@ -100,7 +100,7 @@ def make_plan(
     new and modified lessons is kept in `texts`."""
     texts = texts or PlannedTexts()
     files, links = discover(root)
-    files, passed_over = shown_files(site, files)
+    files, outside = shown_files(site, files)
     failures = [Failure(source_file=link.source_file, reason=link.message) for link in links]
     claims: dict[str, tuple[ReadLesson, Claim]] = {}
     reader = FileReader(root=root, limit_bytes=limit_bytes, sandbox=sandbox, store=store or ReadingStore(None))
@@ -123,7 +123,7 @@ def make_plan(
         deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
         kept=tuple(sorted(kept)),
         failures=tuple(sorted(failures, key=lambda failure: failure.source_file)),
-        warnings=(*book_warnings, *passed_over, *clashes),
+        warnings=(*book_warnings, *outside, *passed_over(root), *clashes),
     )
 
 
@@ -196,7 +196,7 @@ def _pages(
     pages, clashes = [], []
     for path, (lesson, claim) in claims.items():
         clash = claimed[claim.place.numbers] > 1
-        if clash:
+        if clash and claim.place.lesson:  # a page without a number claims none
             clashes.append(_clash(path, places, claimed[claim.place.numbers]))
         page = PlannedLesson(
             path=path,

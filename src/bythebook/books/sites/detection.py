@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bythebook.books.discovery import SourceFile
-from bythebook.books.model import BookWarning
+from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.books.sites.generators import READERS, SUMMARY, summary
 from bythebook.books.sites.site import Site
 
@@ -48,7 +48,7 @@ def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[S
         return shown, ()
     others = f" (and {len(outside) - 1:,} more outside {below})" if len(outside) > 1 else ""
     message = f"{site.config} makes {below} the book's folder, so what lies outside it is no lesson{others}."
-    return shown, (BookWarning(source_file=outside[0], line=0, field="passed over", message=message),)
+    return shown, (BookWarning(source_file=outside[0], line=0, field=PASSED_OVER, message=message),)
 
 
 def _places(root: Path) -> Iterator[Path]:
