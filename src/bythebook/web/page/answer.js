@@ -191,6 +191,7 @@ export function sourcesOf(sentences) {
         quote: citation.quote,
         span: citation.span,
         where: citation.where,
+        place: citation.place,
         chunk_id: citation.chunk_id,
         html,
       });

@@ -1,7 +1,7 @@
 // Pictures of the book's folder, fetched with the reader's key when they come near the screen. Until then, and where one cannot be
 // had, their words stand there.
 
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 
 export function showPictures(root, api, bookId) {
   const near = new IntersectionObserver(
@@ -28,4 +28,24 @@ async function fetchPicture(room, api, bookId) {
   } catch {
     // Its words are there already.
   }
+}
+
+// The page of a PDF that these quotes stand on, with them marked, under a button: it shows what a reading cannot, such as formulas.
+export function scanButton(api, bookId, quotes) {
+  const { chunk_id, where } = quotes[0];
+  const spans = quotes.filter((one) => one.chunk_id === chunk_id).map(({ span }) => `quote=${span.start}-${span.end}`);
+  const room = element("div", { class: "scan" });
+  const show = button(`Show ${where}`, async () => {
+    try {
+      const response = await api.send("GET", `/page/scans/${chunk_id}?book_id=${bookId}&${spans.join("&")}`);
+      const address = URL.createObjectURL(await response.blob());
+      room.replaceChildren(
+        element("img", { src: address, alt: `${where}, with the quotes marked`, onload: () => URL.revokeObjectURL(address) }),
+      );
+    } catch (problem) {
+      room.replaceChildren(element("p", { class: "failure" }, problem.message));
+    }
+  });
+  room.append(show);
+  return room;
 }

@@ -2,7 +2,7 @@
 // stand in, what comes before and after it, and the way to its place.
 
 import { button, element, icon, iconButton, sourceName, withCopyButtons } from "./dom.js";
-import { showPictures } from "./pictures.js";
+import { scanButton, showPictures } from "./pictures.js";
 
 export class SourceList extends HTMLElement {
   // `fetchPassage(chunkId, spans)` reads a passage; `scroller` is what may be scrolled to show one; `links(read, spans)` are the
@@ -88,12 +88,20 @@ export class SourceList extends HTMLElement {
         this.chain("before", text, reads[0].prev_chunk_id),
         text,
         this.chain("after", text, reads.at(-1).next_chunk_id),
+        ...this.scans(card.source, reads[0].book_id),
         element("div", { class: "source-links" }, this.links(reads[0], card.source)),
       );
       card.classList.add("loaded");
     } catch (problem) {
       room.replaceChildren(element("p", { class: "failure" }, problem.message));
     }
+  }
+
+  // One for each page of a PDF that is quoted.
+  scans(source, bookId) {
+    const quotes = source.quotes.filter((one) => one.place?.kind === "page");
+    const pages = [...new Set(quotes.map((one) => one.place.number))];
+    return pages.map((page) => scanButton(this.api, bookId, quotes.filter((one) => one.place.number === page)));
   }
 
   passage(read) {

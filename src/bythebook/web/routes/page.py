@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +31,7 @@ TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg":
 SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-Origin": "*"}
 """The widget's files are fetched by pages elsewhere. They are the same for everyone."""
 LARGEST_PICTURE = 5_000_000
+SCAN_SECONDS = 20.0
 QUOTE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 Quotes = Annotated[tuple[str, ...], Query(max_length=50)]
@@ -133,6 +134,33 @@ async def picture(
         raise NotFound(f"The book '{book_id}' has no picture '{path}' on this machine.")
     headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=300"}
     return Response(body, media_type=kind, headers=headers)
+
+
+@router.get("/page/scans/{chunk_id}")
+async def scan(chunk_id: UUID5, current: Current, who: Reader, book_id: BookId | None = None, quote: Quotes = ()) -> Response:
+    """The page of the PDF that a quote stands on, as a picture with the quote marked."""
+    state = await current.resources.search.book(await choose_book(current, who, book_id))
+    chunk = (await read_context(current.resources.index, state, str(chunk_id))).chunk
+    body = await asyncio.to_thread(_scan, current, state, chunk, _within(_spans(quote), chunk.span.start))
+    return Response(body, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
+
+
+def _scan(current: State, state: IngestionState, chunk: Chunk, quotes: Sequence[tuple[int, int]]) -> bytes:
+    """Drawn by the child process: the file is not to be trusted, and PDFium is not safe for threads."""
+    from bythebook.books.discovery import folder_of
+    from bythebook.books.formats.pypdfium2.picture import page_picture, quoted_characters
+    from bythebook.books.sandbox import SandboxCall, Unreadable
+
+    leading, marked = quoted_characters(chunk, quotes or [(0, len(chunk.text))])
+    root = folder_of(Path(state.source_root)).resolve()
+    file = (root / leading.place.file).resolve() if leading else root
+    if leading is None or not file.is_relative_to(root) or not file.is_file():
+        raise NotFound("This passage is no page of a PDF on this machine.")
+    call = partial(page_picture, file, leading.place.number, marked)
+    (drawn,) = current.resources.sandbox.run([SandboxCall(call=call, characters=0, seconds=SCAN_SECONDS)])
+    if isinstance(drawn, Unreadable):
+        raise NotFound(f"{leading.place.file} {drawn.reason}.")
+    return drawn
 
 
 def _picture(root: Path, path: str) -> bytes | None:

@@ -1,0 +1,30 @@
+"""The page of a PDF as a picture over HTTP, from a book that was ingested as a user ingests it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import run_process
+from tests.support.made_pdf import MadePdf, column
+from tests.support.serving import running, silent
+
+ELBOW = "An elbow bends in one plane and carries the forearm."
+
+
+def test_a_quoted_page_is_sent_as_a_picture_and_nothing_else_is(folder: Path) -> None:
+    (folder / "joints.pdf").write_bytes(MadePdf([column("Joints", size=18, font="bold", top=730) + column(ELBOW)]).write())
+    (folder / "legs.md").write_text("# Legs\n\nA knee locks when the leg is straight.\n")
+    assert run_process("ingest", folder / "joints.pdf", data_dir=folder / "data").code == 0
+    assert run_process("ingest", folder / "legs.md", data_dir=folder / "data").code == 0
+    with silent(), running(folder / "data") as service, service.client() as client:
+        found = client.post("/search", json={"text": ELBOW, "book_id": "joints"}).json()["results"][0]
+        start = found["text"].index(ELBOW)
+        address = f"/page/scans/{found['id']}?book_id=joints&quote={start}-{start + len(ELBOW)}"
+        picture = client.get(address)
+        assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
+        assert picture.content.startswith(b"\x89PNG")
+        (folder / "joints.pdf").unlink()
+        gone = client.get(address)
+        assert (gone.status_code, gone.json()["detail"]) == (404, "This passage is no page of a PDF on this machine.")
+        other = client.post("/search", json={"text": "knee", "book_id": "legs"}).json()["results"][0]
+        assert client.get(f"/page/scans/{other['id']}?book_id=legs").status_code == 404
