@@ -14,7 +14,7 @@ INSTALL = $(UV) pip install -q --python $(BIN)/python
 
 UNIT = not soak and not browser and not postgresql and not slow
 
-.PHONY: help demo check unit coverage test pythons soak bench live-model screenshots lock clean
+.PHONY: help demo check unit coverage test pythons soak bench live-model screenshots dist lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,12 +54,19 @@ live-model: $(VENV)/dev  ## ask a real small model; reports what it sees, assert
 screenshots: $(VENV)/browser  ## take pictures of the page into docs/images
 	$(BIN)/python scripts/screenshots.py
 
+dist: $(VENV)/dev  ## build the wheel and the sdist, with their bill of materials and hashes, into dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python -m scripts.dependencies sbom dist/bythebook.cdx.json
+	cd dist && sha256sum -- * > SHA256SUMS
+
 lock: $(VENV)/dev  ## resolve the requirements files again, with the newest versions
 	$(COMPILE) --group build -o requirements/runtime.txt
 	$(COMPILE) --all-extras --group build -o requirements/server.txt
 	$(COMPILE) --all-extras --group build --group dev -o requirements/dev.txt
 	$(UV) pip compile --group sites $(COMPILE_OPTIONS) -o requirements/sites.txt
 	echo "uv" | $(UV) pip compile - $(COMPILE_OPTIONS) -o requirements/uv.txt
+	@echo "Then: make check, and $(BIN)/python -m scripts.dependencies page"
 
 clean:  ## remove what was installed and made
 	rm -rf $(VENV) .coverage .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
