@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import PHONE
@@ -28,6 +27,13 @@ DUE = """() => {
     const cards = JSON.parse(localStorage.getItem(name));
     for (const card of Object.values(cards)) card.due = 0;
     localStorage.setItem(name, JSON.stringify(cards));
+}"""
+MARKED = "() => [...CSS.highlights.get('bythebook-notes')].map(String).join(' ')"
+REWORDED = """() => {
+    const name = "bythebook.notes.physical-ai-robotics";
+    const notes = JSON.parse(localStorage.getItem(name));
+    notes[0].text = "Words that stood there once";
+    localStorage.setItem(name, JSON.stringify(notes));
 }"""
 SCROLLED_TO = """(one) => new Promise((done) => {
     addEventListener("scrollend", () => done(), { once: true });
@@ -179,14 +185,67 @@ def test_what_is_known_waits_longer_each_time_and_a_full_browser_is_said(page: P
     expect(page.locator(".toast")).to_contain_text("This browser keeps nothing more")
 
 
-@pytest.mark.parametrize("how", ["button", "Esc", "outside", "Back"])
-def test_every_sheet_of_a_phone_closes(open_page: Callable[..., Page], how: str) -> None:
+def test_the_palette_goes_to_a_lesson_a_thread_a_book_or_asks(page: Page) -> None:
+    ask(page, NODE)
+    page.keyboard.press("Control+k")
+    box = page.get_by_role("combobox", name="Go to a lesson")
+    box.fill("balance walking")
+    expect(page.locator(".palette li").first).to_contain_text("Balance and walking in simulation")
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Balance and walking in simulation")
+    page.keyboard.press("Control+k")
+    box.fill("levers")
+    expect(page.get_by_role("option", name="Book Levers")).to_be_visible()
+    box.fill(ACTION)
+    page.get_by_role("option", name=f"Ask {ACTION}").click()
+    expect(ended(page, ACTION).locator(".answer")).to_contain_text("three services")
+    page.keyboard.press("Control+k")
+    box.fill("what is a node")
+    page.get_by_role("option", name=f"Thread {NODE}").first.click()
+    expect(ended(page, NODE).locator(".answer")).to_contain_text("named participant")
+    page.get_by_role("link", name="Threads").click()
+    page.get_by_label("Search your threads").fill("services and topics")
+    expect(page.locator(".threads li:visible").first).to_contain_text(ACTION)
+    expect(page.locator(".threads li:visible").first).to_contain_text("Physical AI")
+
+
+def test_notes_stand_with_their_words_survive_a_reload_and_an_edit_and_are_saved(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    page.locator(".reading .passage p", has_text="Neither side names the other").click(click_count=3)
+    page.get_by_role("button", name="Highlight").click()
+    page.get_by_label("Your note").fill("Like a notice board.")
+    page.get_by_role("tab", name="Notes").click()
+    page.reload()
+    page.get_by_role("tab", name="Notes").click()
+    expect(page.get_by_label("Your note")).to_have_value("Like a notice board.")
+    assert page.evaluate(MARKED).startswith("A topic is a named channel")
+    assert violations(page) == []
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as Markdown").click()
+    text = Path(saved.value.path()).read_text("utf-8")
+    assert "## Topics and messages" in text
+    assert "> A topic is a named channel" in text
+    assert "Like a notice board." in text
+    page.evaluate(REWORDED)
+    page.reload()
+    page.get_by_role("tab", name="Notes").click()
+    expect(page.get_by_text("The lesson no longer has these words.")).to_be_visible()
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; }")
+    page.locator(".reading .passage p").first.click(click_count=3)
+    page.get_by_role("button", name="Highlight").click()
+    expect(page.locator(".toast")).to_contain_text("the note was not saved")
+
+
+def test_every_sheet_of_a_phone_closes_by_button_key_tap_and_back(open_page: Callable[..., Page]) -> None:
     page = open_page("/", viewport=PHONE, has_touch=True, is_mobile=True)
     page.locator(".contents").wait_for()
     ask(page, FOREIGN)
-    close(page, how, "See what the book covers", "source-panel")
+    for how in ("button", "Esc", "outside", "Back"):
+        close(page, how, "See what the book covers", "source-panel")
     page.goto(LESSON)
-    close(page, how, "Contents", ".beside")
+    for how in ("button", "Esc", "outside", "Back"):
+        close(page, how, "Contents", ".beside")
     page.locator(".lesson-bar").get_by_role("button", name="Ask").tap()
     expect(page.get_by_label("Your question")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]

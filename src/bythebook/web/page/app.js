@@ -143,6 +143,7 @@ function noBook() {
 
 const NAMES = { ask: "Ask", threads: "Threads", author: "Author" };
 let showing = 0;
+let pending = null;
 
 // `#/books/ID/lessons/some/path.md?at=1-9` -> {parts: ["books", "ID", "lessons", "some", "path.md"], query}
 function address() {
@@ -180,6 +181,8 @@ async function show() {
       main.replaceChildren(made.element);
     }
     await made.open();
+    if (pending && made.element.ask) made.element.ask(pending);
+    pending = null;
     if (turn > 1 && current !== "read" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   } catch (problem) {
     if (problem.name === "AbortError" || turn !== showing) return;
@@ -207,7 +210,7 @@ async function views([view = "", id, kind, ...path], query) {
   if (view === "threads" && !id) {
     const { ThreadList } = await import("./threads.js");
     const made = new ThreadList();
-    return { element: made, open: () => made.open(api) };
+    return { element: made, open: async () => made.open(api, await list()) };
   }
   if (view === "shared" && id) {
     const { SharedAnswer } = await import("./shared.js");
@@ -262,6 +265,19 @@ function theme(wanted) {
   switcher.onclick = () => theme(dark ? "light" : "dark");
 }
 
+// A new thread with the question that was typed elsewhere.
+function askAnew(question) {
+  pending = question;
+  if (location.hash === "#/") show();
+  else location.hash = "#/";
+}
+
+document.addEventListener("keydown", async (event) => {
+  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  const { openPalette } = await import("./palette.js");
+  await openPalette({ api, books: await list(), book: await openBook(main.firstElementChild?.book?.book_id), ask: askAnew });
+});
 document.addEventListener("keydown", (event) => {
   if (
     event.key !== "/" ||

@@ -3,6 +3,7 @@
 import { contents, lessonsOf } from "./contents.js";
 import { announce, button, element, icon } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
+import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
 import { lastPlace, rememberPlace } from "./reading.js";
 import { followSelection } from "./selection.js";
 import { Sheet } from "./sheet.js";
@@ -18,9 +19,15 @@ export class LessonPage extends HTMLElement {
     Object.assign(this, room);
     this.column = element("div", { class: "column reading" });
     this.tutor = element("book-conversation", { class: "beside-lesson", hidden: true });
-    this.aside = element("aside", { class: "beside", "aria-label": "Contents and tutor" });
+    this.aside = element("aside", { class: "beside", "aria-label": "Contents, tutor and notes" });
     this.sheet = new Sheet(this.aside, () => this.column.querySelector("h1")?.focus({ preventScroll: true }));
-    this.tabs = element("div", { class: "tabs", role: "tablist" }, this.tab("contents", "Contents"), this.tab("tutor", "Ask"));
+    this.tabs = element(
+      "div",
+      { class: "tabs", role: "tablist" },
+      this.tab("contents", "Contents"),
+      this.tab("tutor", "Ask"),
+      this.tab("notes", "Notes"),
+    );
     const close = button("", () => this.sheet.close(), { picture: "close", class: "icon closer", "aria-label": "Close" });
     this.side = element("div", { class: "side-body", id: "beside-panel", role: "tabpanel" });
     this.aside.replaceChildren(element("div", { class: "side-top" }, this.tabs, close), this.side);
@@ -29,7 +36,11 @@ export class LessonPage extends HTMLElement {
       onsource: (turn, label, citation) => this.goTo(citation),
       placeholder: "Ask about what you read …",
     });
-    this.ending = followSelection(this, (question, selection) => this.askAbout(question, selection));
+    this.ending = followSelection(
+      this,
+      (question, selection) => this.askAbout(question, selection),
+      (selection, range) => this.highlight(selection, range),
+    );
     this.onscroll = () => (this.saving ??= setTimeout(() => ((this.saving = null), this.save()), SAVED_EVERY_MS));
     this.onscrollend = () => this.save();
     addEventListener("scroll", this.onscroll, { passive: true });
@@ -62,7 +73,8 @@ export class LessonPage extends HTMLElement {
     article.append(this.practice(path), this.ways(lessons, at));
     this.column.replaceChildren(article);
     document.title = `${lesson.page_title} · ${this.book.title}`;
-    if (!same) this.choose("contents", { keep: !this.tutor.hidden });
+    this.gone = drawNotes(article.querySelector(".passage"), this.book.book_id, path);
+    if (!same) this.choose("contents", { keep: (this.chosen ?? "contents") !== "contents" });
     this.show(article, query, { same });
     announce(`Lesson: ${lesson.page_title}.`);
   }
@@ -125,15 +137,23 @@ export class LessonPage extends HTMLElement {
         "aria-controls": "beside-panel",
         "data-tab": name,
         onclick: () => this.choose(name),
-        onkeydown: (event) => /^Arrow(Left|Right)$/.test(event.key) && this.choose(name === "tutor" ? "contents" : "tutor"),
+        onkeydown: (event) => this.turn(event, name),
       },
       label,
     );
   }
 
+  turn(event, name) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    const names = [...this.tabs.children].map((tab) => tab.dataset.tab);
+    this.choose(names[(names.indexOf(name) + step + names.length) % names.length]);
+  }
+
   // `keep`: whichever is open stays open, and only the contents are drawn again.
   choose(name, { keep = false } = {}) {
-    const wanted = keep ? "tutor" : name;
+    const wanted = keep ? this.chosen : name;
+    this.chosen = wanted;
     for (const tab of this.tabs.children) {
       const chosen = tab.dataset.tab === wanted;
       tab.setAttribute("aria-selected", String(chosen));
@@ -143,9 +163,28 @@ export class LessonPage extends HTMLElement {
     this.side.setAttribute("aria-labelledby", `tab-${wanted}`);
     this.tutor.hidden = wanted !== "tutor";
     if (wanted === "tutor") this.side.replaceChildren(this.tutor);
+    else if (wanted === "notes") this.side.replaceChildren(this.notes(), this.tutor);
     else this.side.replaceChildren(contents(this.book, this.api, { current: this.path }), this.tutor);
     this.side.scrollTop = 0;
     if (wanted === "contents") this.bringCurrentIntoView();
+  }
+
+  notes() {
+    return notesList(this.book, this.path, { gone: this.gone, changed: () => this.redrawNotes() });
+  }
+
+  redrawNotes() {
+    this.gone = drawNotes(this.column.querySelector(".passage"), this.book.book_id, this.path);
+    if (this.chosen === "notes") this.choose("notes");
+  }
+
+  highlight(selection, range) {
+    const nth = placeOf(this.column.querySelector(".passage"), range, selection.text);
+    if (!addNote(this.book.book_id, { ...selection, nth })) return;
+    this.choose("notes");
+    this.redrawNotes();
+    this.sheet.open();
+    this.side.querySelector(".note-row:has(textarea:placeholder-shown) textarea")?.focus({ preventScroll: true });
   }
 
   bringCurrentIntoView() {
@@ -165,7 +204,13 @@ export class LessonPage extends HTMLElement {
         icon(picture),
         label,
       );
-    return element("div", { class: "lesson-bar" }, open("contents", "Contents", "list"), open("tutor", "Ask", "arrow"));
+    return element(
+      "div",
+      { class: "lesson-bar" },
+      open("contents", "Contents", "list"),
+      open("tutor", "Ask", "arrow"),
+      open("notes", "Notes", "pencil"),
+    );
   }
 
   askAbout(question, selection) {

@@ -9,7 +9,8 @@ const READY = [
   ["Why?", "Why is that so?"],
 ];
 
-export function followSelection(root, ask) {
+// `mark(selection)` keeps the words as a highlight, where that can be done.
+export function followSelection(root, ask, mark = null) {
   const bar = element("div", { class: "selection-bar", role: "toolbar", "aria-label": "About the selected words", hidden: true });
   document.body.append(bar);
   const use = (question) => {
@@ -18,9 +19,17 @@ export function followSelection(root, ask) {
     if (chosen?.problem) return toast(chosen.problem);
     if (chosen) ask(question, chosen);
   };
+  const keepWords = () => {
+    const chosen = selected(root);
+    bar.hidden = true;
+    if (chosen?.problem) return toast(chosen.problem);
+    if (chosen) mark(chosen, document.getSelection().getRangeAt(0));
+    document.getSelection().removeAllRanges();
+  };
   bar.append(
     ...READY.map(([label, question]) => button(label, () => use(question))),
     button("Ask …", () => use(null)),
+    ...(mark ? [button("Highlight", () => keepWords())] : []),
   );
   bar.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
   const draw = () => {

@@ -6,8 +6,9 @@ import { download } from "./contents.js";
 const UNDO_SECONDS = 6;
 
 export class ThreadList extends HTMLElement {
-  async open(api) {
+  async open(api, books) {
     this.api = api;
+    this.books = new Map(books.map((book) => [book.book_id, book.title]));
     this.waiting = new Map();
     this.rows = element("ul", { class: "threads" });
     this.more = element("p", {});
@@ -18,12 +19,28 @@ export class ThreadList extends HTMLElement {
         element("h1", {}, "Threads"),
         element("a", { class: "button", href: "#/" }, "New thread"),
       ),
+      this.search(),
       this.rows,
       this.more,
     );
     this.leaving = () => this.waiting.forEach((act) => act());
     addEventListener("pagehide", this.leaving);
     await this.load();
+  }
+
+  // Among all that are kept: the older ones are read as soon as somebody searches.
+  search() {
+    const box = element("input", {
+      type: "search",
+      "aria-label": "Search your threads",
+      placeholder: "Search your threads",
+      oninput: async () => {
+        while (this.next && box.value) await this.load(this.next);
+        const words = box.value.trim().toLowerCase();
+        for (const row of this.rows.children) row.hidden = !row.textContent.toLowerCase().includes(words);
+      },
+    });
+    return element("div", { class: "search" }, box);
   }
 
   // A delete that still waits happens when the reader leaves.
@@ -34,6 +51,7 @@ export class ThreadList extends HTMLElement {
 
   async load(before) {
     const page = await this.api.get(`/threads?limit=30${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+    this.next = page.next;
     this.rows.append(...page.threads.map((thread) => this.row(thread)));
     this.more.replaceChildren(
       ...(page.next ? [button("Show older threads", () => this.load(page.next), { class: "quiet" })] : []),
@@ -72,7 +90,13 @@ export class ThreadList extends HTMLElement {
         { class: "thread-text" },
         link,
         summary,
-        element("p", { class: "where" }, `${plural(thread.turn_count, "question")} · ${ago(thread.updated_at)}`),
+        element(
+          "p",
+          { class: "where" },
+          [this.books.size > 1 && this.books.get(thread.book_id), plural(thread.turn_count, "question"), ago(thread.updated_at)]
+            .filter(Boolean)
+            .join(" · "),
+        ),
       ),
       element(
         "div",

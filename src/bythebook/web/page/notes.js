@@ -1,0 +1,160 @@
+// Highlights and notes: words of a lesson that the reader marks, with what they think of them. Kept in this browser. They are found
+// again by their words, so they survive an edit of the book as long as the words stand there.
+
+import { download, lessonsOf } from "./contents.js";
+import { button, element, iconButton, plural, toast } from "./dom.js";
+import { lessonAddress } from "./lesson-text.js";
+import { keep, readKept } from "./reading.js";
+
+const NAME = "bythebook.notes.";
+const HIGHLIGHT = "bythebook-notes";
+
+export function readNotes(bookId) {
+  return readKept(NAME + bookId, []);
+}
+
+// `selection` is {text, source_file}; `nth` tells which of several equal places is meant. Says whether it could be kept.
+export function addNote(bookId, { text, source_file: file, nth = 0 }, words = "") {
+  const note = { id: crypto.randomUUID?.() ?? String(Math.random()), file, text, nth, words, at: new Date().toISOString() };
+  const kept = keep(NAME + bookId, [...readNotes(bookId), note]);
+  if (!kept) toast("This browser keeps nothing more: the note was not saved. Save your notes as Markdown and delete some.");
+  return kept ? note : null;
+}
+
+function change(bookId, id, words) {
+  return keep(
+    NAME + bookId,
+    readNotes(bookId).map((note) => (note.id === id ? { ...note, words } : note)),
+  );
+}
+
+function remove(bookId, id) {
+  keep(
+    NAME + bookId,
+    readNotes(bookId).filter((note) => note.id !== id),
+  );
+}
+
+// The letters of an element's text, and where each stands. What the page adds is left out.
+function lettersOf(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) =>
+    node.parentElement.closest("button, figcaption, math, .footnote, .label")
+      ? NodeFilter.FILTER_REJECT
+      : NodeFilter.FILTER_ACCEPT,
+  );
+  const [places, letters] = [[], []];
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (let at = 0; at < node.data.length; at += 1)
+      if (/[\p{L}\p{N}]/u.test(node.data[at])) {
+        places.push([node, at]);
+        letters.push(node.data[at].toLowerCase());
+      }
+  return { places, letters: letters.join("") };
+}
+
+function bare(text) {
+  return text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+}
+
+// Which of the places with these words begins at the selection.
+export function placeOf(root, range, text) {
+  const { places, letters } = lettersOf(root);
+  const before = places.findIndex(([node, at]) => range.comparePoint(node, at) >= 0);
+  return starts(letters, bare(text)).filter((start) => start < before).length;
+}
+
+function starts(letters, wanted) {
+  const found = [];
+  for (let at = wanted ? letters.indexOf(wanted) : -1; at >= 0; at = letters.indexOf(wanted, at + 1)) found.push(at);
+  return found;
+}
+
+// Where a note's words stand in a lesson; null where they are gone.
+export function rangeOf(root, note, read = lettersOf(root)) {
+  const wanted = bare(note.text);
+  const all = starts(read.letters, wanted);
+  const start = all[note.nth] ?? all[0];
+  if (start === undefined) return null;
+  const range = document.createRange();
+  range.setStart(...read.places[start]);
+  const [node, at] = read.places[start + wanted.length - 1];
+  range.setEnd(node, at + 1);
+  return range;
+}
+
+// Marks a lesson's notes in its text, without touching the text. Returns those whose words are gone.
+export function drawNotes(root, bookId, file) {
+  const notes = readNotes(bookId).filter((note) => note.file === file);
+  const read = lettersOf(root);
+  const found = notes.map((note) => rangeOf(root, note, read));
+  if (CSS.highlights) CSS.highlights.set(HIGHLIGHT, new Highlight(...found.filter(Boolean)));
+  return notes.filter((note, at) => !found[at]);
+}
+
+export function toMarkdown(book, notes) {
+  const titles = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson.title]));
+  const parts = [`# Notes on ${book.title}`];
+  for (const file of new Set(notes.map((note) => note.file))) {
+    parts.push(`## ${titles.get(file) ?? file}`);
+    for (const note of notes.filter((one) => one.file === file))
+      parts.push([note.text.replace(/^/gm, "> "), note.words].filter(Boolean).join("\n\n"));
+  }
+  return `${parts.join("\n\n")}\n`;
+}
+
+// The list beside the lesson: those of this lesson first. `changed()` is called when one is gone; `gone` are those of this lesson
+// whose words the book no longer has.
+export function notesList(book, file, { changed, gone = [] }) {
+  const notes = readNotes(book.book_id);
+  const lost = new Set(gone.map((note) => note.id));
+  const titles = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson.title]));
+  const row = (note) =>
+    element(
+      "li",
+      { class: "note-row" },
+      element("blockquote", { class: "selection", dir: "auto" }, note.text),
+      lost.has(note.id) && element("p", { class: "disclaimer" }, "The lesson no longer has these words."),
+      editor(book, note),
+      element(
+        "p",
+        { class: "where" },
+        note.file === file
+          ? ""
+          : element("a", { href: lessonAddress(book.book_id, note.file) }, titles.get(note.file) ?? note.file),
+        iconButton("Delete this note", "bin", () => (remove(book.book_id, note.id), changed())),
+      ),
+    );
+  const here = notes.filter((note) => note.file === file);
+  const elsewhere = notes.filter((note) => note.file !== file);
+  const save = () => download(new Blob([toMarkdown(book, notes)], { type: "text/markdown" }), `${book.book_id}-notes.md`);
+  return element(
+    "section",
+    { class: "notes", "aria-label": "Notes" },
+    notes.length
+      ? element(
+          "p",
+          { class: "note-head" },
+          plural(notes.length, "note"),
+          button("Save as Markdown", save, { picture: "save", class: "quiet" }),
+        )
+      : element(
+          "p",
+          { class: "hint" },
+          "Select words in the lesson to highlight them or to write a note. Notes are kept in this browser.",
+        ),
+    element("ul", {}, here.map(row), elsewhere.map(row)),
+  );
+}
+
+function editor(book, note) {
+  const box = element("textarea", {
+    rows: 1,
+    "aria-label": "Your note",
+    placeholder: "Write a note …",
+    value: note.words,
+    dir: "auto",
+    onchange: () =>
+      change(book.book_id, note.id, box.value.trim()) || toast("This browser keeps nothing more: the note was not saved."),
+  });
+  return box;
+}

@@ -1,0 +1,112 @@
+// Ctrl-K or Cmd-K: go to a lesson, a thread or a book, or ask, by typing a few letters of it.
+
+import { lessonsOf } from "./contents.js";
+import { element, icon } from "./dom.js";
+import { lessonAddress } from "./lesson-text.js";
+
+const MOST_SHOWN = 12;
+
+// `state` is {api, books, book}: all books, and the one that is open.
+export async function openPalette({ api, books, book, ask }) {
+  if (document.querySelector("dialog.palette")) return;
+  const list = element("ul", { id: "palette-list", role: "listbox", "aria-label": "Where to go" });
+  const input = element("input", {
+    type: "text",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-label": "Go to a lesson, a thread or a book, or ask",
+    placeholder: "Go to a lesson, a thread, a book – or ask",
+    autocomplete: "off",
+    maxlength: 1000,
+    oninput: () => draw(),
+    onkeydown: (event) => key(event),
+  });
+  const dialog = element(
+    "dialog",
+    { class: "palette", "aria-label": "Go to" },
+    element("div", { class: "palette-box" }, icon("search"), input),
+    list,
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  let places = placesOf(books, book, []);
+  let shown = [];
+  let at = 0;
+
+  const draw = () => {
+    const words = input.value.trim();
+    shown = found(places, words);
+    if (words) shown.push({ kind: "Ask", title: words, go: () => ask(words) });
+    at = 0;
+    list.replaceChildren(...shown.map((place, number) => row(place, number)));
+    point();
+  };
+  const row = (place, number) =>
+    element(
+      "li",
+      { role: "option", id: `palette-${number}`, onclick: () => choose(place), dir: "auto" },
+      element("span", { class: "where" }, place.kind),
+      place.title,
+    );
+  const point = () => {
+    [...list.children].forEach((one, number) => one.setAttribute("aria-selected", String(number === at)));
+    input.setAttribute("aria-activedescendant", shown.length ? `palette-${at}` : "");
+    list.children[at]?.scrollIntoView({ block: "nearest" });
+  };
+  const choose = (place) => {
+    dialog.close();
+    if (place.go) place.go();
+    else location.hash = place.address;
+  };
+  const key = (event) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      at = (at + (event.key === "ArrowDown" ? 1 : -1) + shown.length) % Math.max(1, shown.length);
+      point();
+    } else if (event.key === "Enter" && shown[at]) {
+      event.preventDefault();
+      choose(shown[at]);
+    }
+  };
+
+  document.body.append(dialog);
+  dialog.showModal();
+  draw();
+  try {
+    const { threads } = await api.get("/threads?limit=50");
+    places = placesOf(books, book, threads);
+    if (dialog.open) draw();
+  } catch {
+    // Lessons and books can be found without them.
+  }
+}
+
+function placesOf(books, book, threads) {
+  const lessons = book ? lessonsOf(book) : [];
+  return [
+    ...lessons.map((lesson) => ({
+      kind: "Lesson",
+      title: lesson.title,
+      address: lessonAddress(book.book_id, lesson.source_file),
+    })),
+    ...threads.map((thread) => ({
+      kind: "Thread",
+      title: thread.title || thread.topic_summary || "A thread",
+      address: `#/threads/${thread.thread_id}`,
+    })),
+    ...books.map((one) => ({ kind: "Book", title: one.title, address: `#/books/${one.book_id}` })),
+  ];
+}
+
+// Those that have all the words, the beginning of a title before the middle of one.
+export function found(places, words, most = MOST_SHOWN) {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const rank = (title) => (title.startsWith(wanted.join(" ")) ? 0 : 1);
+  return places
+    .map((place) => [place, place.title.toLowerCase()])
+    .filter(([, title]) => wanted.every((word) => title.includes(word)))
+    .sort(([, one], [, other]) => rank(one) - rank(other))
+    .slice(0, most)
+    .map(([place]) => place);
+}
