@@ -117,6 +117,8 @@ def test_a_notebook_shows_the_quotes_and_nothing_of_a_book_comes_alive(
     assert "The keeper trims the wick every four hours." in read.text
     assert "blockquote" in read.tags
     assert "a" in read.tags
+    steps = [Sentence(text=f"- Step {number}", kind="item", citations=(made_turns.citation(),)) for number in (1, 2)]
+    assert shown_as(made_turns.answer(sentences=tuple(steps))).tags[:4] == ["div", "ul", "li", "sup"]
     script = "<script>alert(1)</script>"
     quoted = replace(made_turns.citation(), quote=script, page_title=script, source_url="javascript:alert(1)")
     said = Sentence(text=f"{script} `{script}`", kind="code", citations=(quoted,))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
+from itertools import groupby
 
 from bythebook.answering.answer import HEADLINES, Answer, Section, Sentence
 from bythebook.answering.markdown import place_of_quote, quotes_of, title_of_source, web_address
 from bythebook.grounding.citations import Citation
 
 QUOTE = "margin:0.2em 0 0.6em 1.6em;padding-left:0.8em;border-left:3px solid #8aa;opacity:0.85"
+ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+"""The sign that a list item may begin with."""
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -19,18 +23,31 @@ def to_html(answer: Answer) -> str:
         nearest = f"<p>Nearest sections</p><ul>{places}</ul>" if places else ""
         body = f"<p><b>{HEADLINES[answer.reason or 'unsupported']}</b></p><p>{escape(answer.answer)}</p>{nearest}"
     else:
-        body = "".join(map(_sentence, answer.sentences)) + "".join(_source(one, answer) for one in answer.citations)
+        body = _text(answer.sentences) + "".join(_source(one, answer) for one in answer.citations)
     disclaimer = f"<p><i>{escape(answer.disclaimer)}</i></p>" if answer.disclaimer else ""
     level = f"confidence {answer.confidence.confidence_level} · {answer.model} · {answer.total_time_ms:.0f} ms"
     return f'<div dir="auto">{body}{disclaimer}<p style="opacity:0.6"><small>{escape(level)}</small></p></div>'
+
+
+def _text(sentences: Sequence[Sentence]) -> str:
+    """Sentences run on, items are a list, blocks stand by themselves."""
+    parts = []
+    for kind, group in groupby(sentences, key=lambda one: one.kind):
+        said = [_sentence(one) for one in group]
+        if kind == "sentence":
+            parts.append(f"<p>{' '.join(said)}</p>")
+        elif kind == "item":
+            parts.append(f"<ul>{''.join(f'<li>{one}</li>' for one in said)}</ul>")
+        else:
+            parts += said
+    return "".join(parts)
 
 
 def _sentence(sentence: Sentence) -> str:
     marks = "".join(f" <sup>[{label}]</sup>" for label in sentence.labels)
     if sentence.kind in {"code", "table", "maths"}:
         return f"<pre>{escape(sentence.text)}</pre><p>{marks}</p>"
-    text = CODE.sub(r"<code>\1</code>", escape(sentence.text))
-    return f"<p>{text}{marks}</p>"
+    return CODE.sub(r"<code>\1</code>", escape(ITEM.sub("", sentence.text))) + marks
 
 
 def _source(citation: Citation, answer: Answer) -> str:
