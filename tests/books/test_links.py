@@ -205,6 +205,11 @@ def test_docusaurus_reads_a_heading_as_mdx(heading: str, expected: str) -> None:
         ("hugo", "A [link](/x) & more", "a-linkx--more"),
         ("hugo", "Given {#own}", "own"),
         ("jekyll", "What's new in 2.0?", "whats-new-in-20"),
+        ("quarto", "3. What's new in 2.0?", "whats-new-in-2.0"),
+        ("quarto", "1985", "section"),
+        ("quarto", "Given {#own}", "own"),
+        ("jupyterbook", "3. What's new in 2.0?", "what-s-new-in-2-0"),
+        ("jupyterbook", "1985", "id1"),
     ],
 )
 def test_anchors_of_other_generators(site: SiteStyle, heading: str, anchor: str) -> None:

@@ -53,6 +53,8 @@ PAGES: Mapping[SiteStyle, str] = {
     "vitepress": "{path}.html",
     "hugo": "{path}/",
     "jekyll": "{path}.html",
+    "quarto": "{path}.html",
+    "jupyterbook": "{path}.html",
     "plain": "{file}",
 }
 FRONT_PAGES: Mapping[SiteStyle, tuple[str, ...]] = {
@@ -61,6 +63,8 @@ FRONT_PAGES: Mapping[SiteStyle, tuple[str, ...]] = {
     "vitepress": ("index",),
     "hugo": ("index", "_index"),
     "jekyll": ("index", "README"),
+    "quarto": ("index",),
+    "jupyterbook": (),
     "plain": (),
 }
 PATTERN_FIELDS = ("path", "folder", "name", "file")
@@ -138,6 +142,12 @@ def slugify(site: SiteStyle, heading: str) -> str:
     if site == "vitepress":
         plain = CONTROL_OR_ACCENT.sub("", unicodedata.normalize("NFKD", heading))
         return re.sub(r"^(?=[0-9])", "_", VITEPRESS_SPECIAL.sub("-", plain).strip("-")).lower()
+    if site == "quarto":  # pandoc's rule: from the first letter on, and with full stops
+        kept = (char for char in heading.lower() if char.isalnum() or char in "_-. ")
+        return re.sub(r"^[\W\d_]+", "", "".join(kept).strip()).replace(" ", "-") or "section"
+    if site == "jupyterbook":  # docutils' rule
+        ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode().lower()
+        return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", ascii_only))
     if site == "hugo":
         kept = (char for char in heading.strip() if char in "- _" or char.isalpha() or unicodedata.category(char) == "Nd")
         return "".join("-" if char == " " else char.lower() for char in kept)
@@ -186,6 +196,8 @@ class Anchors:
         if given is not None:
             return "" if self.site == "docusaurus" and level == 1 else given
         slug = slugify(self.site, anchor_text(self.site, heading))
+        if self.site == "jupyterbook":
+            return self._docutils(slug)
         anchor = self._python(slug) if self.site == "mkdocs" else self._counted(slug)
         return "" if self.site == "docusaurus" and level == 1 else anchor
 
@@ -196,6 +208,14 @@ class Anchors:
             anchor = f"{slug}-{self.counts[slug]}"
         self.counts[anchor] = 0
         return anchor
+
+    def _docutils(self, slug: str) -> str:
+        """What is there already, or has no letter, is called id1, id2 and so on."""
+        if slug and slug not in self.counts:
+            self.counts[slug] = 0
+            return slug
+        self.counts[""] = self.counts.get("", 0) + 1
+        return f"id{self.counts['']}"
 
     def _python(self, slug: str) -> str:
         while slug in self.used or not slug:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bythebook.books.discovery import SourceFile
 from bythebook.books.model import PASSED_OVER, BookWarning
+from bythebook.books.sites.executable_books import jupyter_book, quarto
 from bythebook.books.sites.generators import READERS, SUMMARY, summary
 from bythebook.books.sites.site import Site
 
@@ -27,7 +28,7 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
     if not root.is_dir():
         return None
     for folder in _places(root):
-        for read in READERS:
+        for read in (quarto, jupyter_book, *READERS):
             site = read(folder)
             placed = _placed(site, root, folder) if site else None
             if placed and _shows(placed, files):

@@ -30,20 +30,20 @@ MDBOOK_TABLES = ("book", "output", "build", "preprocessor", "rust")
 
 def mkdocs(folder: Path) -> Site | None:
     for name in ("mkdocs.yml", "mkdocs.yaml"):
-        values = _yaml(folder, name)
+        values = read_yaml(folder, name)
         if values is None:
             continue
-        values = {**_inherited(folder, _text(values, "INHERIT")), **values}
+        values = {**_inherited(folder, text_of(values, "INHERIT")), **values}
         theme = values.get("theme")
         return Site(
             style="mkdocs",
             config=name,
-            folder=folder / (_text(values, "docs_dir") or "docs"),
-            title=_text(values, "site_name"),
-            language=_text(theme, "language") if isinstance(theme, dict) else "",
-            base_url=_text(values, "site_url"),
-            pages="{path}.html" if _text(values, "use_directory_urls").lower() == "false" else "",
-            entries=tuple(_leaves(values.get("nav"))),
+            folder=folder / (text_of(values, "docs_dir") or "docs"),
+            title=text_of(values, "site_name"),
+            language=text_of(theme, "language") if isinstance(theme, dict) else "",
+            base_url=text_of(values, "site_url"),
+            pages="{path}.html" if text_of(values, "use_directory_urls").lower() == "false" else "",
+            entries=tuple(leaves(values.get("nav"))),
         )
     return None
 
@@ -51,7 +51,7 @@ def mkdocs(folder: Path) -> Site | None:
 def _inherited(folder: Path, path: str) -> dict[str, Any]:
     """Of a translation, whose configuration adds to that of the book in its first language, beside it."""
     beside = path.removeprefix("../")
-    return (_yaml(folder.parent if beside != path else folder, beside) or {}) if path else {}
+    return (read_yaml(folder.parent if beside != path else folder, beside) or {}) if path else {}
 
 
 def docusaurus(folder: Path) -> Site | None:
@@ -95,10 +95,10 @@ def mdbook(folder: Path) -> Site | None:
     return Site(
         style="mdbook",
         config="book.toml",
-        folder=folder / (_text(book, "src") or "src"),
-        title=_text(book, "title"),
-        language=_text(book, "language"),
-        base_url=_text(html, "site-url").rstrip("/") if isinstance(html, dict) else "",
+        folder=folder / (text_of(book, "src") or "src"),
+        title=text_of(book, "title"),
+        language=text_of(book, "language"),
+        base_url=text_of(html, "site-url").rstrip("/") if isinstance(html, dict) else "",
     )
 
 
@@ -129,44 +129,49 @@ def vitepress(folder: Path) -> Site | None:
 
 def hugo(folder: Path) -> Site | None:
     for stem in ("hugo", "config", "config/_default/hugo", "config/_default/config"):
-        for name, read in ((f"{stem}.toml", _toml), (f"{stem}.yaml", _yaml), (f"{stem}.yml", _yaml), (f"{stem}.json", _json)):
+        for name, read in (
+            (f"{stem}.toml", _toml),
+            (f"{stem}.yaml", read_yaml),
+            (f"{stem}.yml", read_yaml),
+            (f"{stem}.json", _json),
+        ):
             raw = read(folder, name)
             if raw is None:
                 continue
             values = {str(key).lower(): value for key, value in raw.items()}
             if stem.endswith("config") and not ("baseurl" in values and (folder / "content").is_dir()):
                 continue
-            default = _text(values, "defaultcontentlanguage")
+            default = text_of(values, "defaultcontentlanguage")
             own = _lowered(_lowered(values.get("languages")).get(default.lower()))
-            lessons = _text(own, "contentdir") or _text(values, "contentdir") or "content"
-            language = default or _text(values, "locale") or _text(values, "languagecode")
+            lessons = text_of(own, "contentdir") or text_of(values, "contentdir") or "content"
+            language = default or text_of(values, "locale") or text_of(values, "languagecode")
             return Site(
                 style="hugo",
                 config=name,
                 folder=folder / lessons,
-                title=_text(own, "title") or _text(values, "title"),
+                title=text_of(own, "title") or text_of(values, "title"),
                 language=language,
-                base_url=_text(values, "baseurl").rstrip("/"),
-                pages="{path}.html" if _text(values, "uglyurls").lower() == "true" else "",
+                base_url=text_of(values, "baseurl").rstrip("/"),
+                pages="{path}.html" if text_of(values, "uglyurls").lower() == "true" else "",
             )
     return None
 
 
 def jekyll(folder: Path) -> Site | None:
     """Jupyter Book has a file of the same name, and a `_toc.yml` beside it."""
-    values = _yaml(folder, "_config.yml")
+    values = read_yaml(folder, "_config.yml")
     if values is None or (folder / "_toc.yml").exists() or (folder / "_toc.yaml").exists():
         return None
-    base = _text(values, "baseurl").strip("/")
-    address = f"{_text(values, 'url').rstrip('/')}/{base}".rstrip("/")
+    base = text_of(values, "baseurl").strip("/")
+    address = f"{text_of(values, 'url').rstrip('/')}/{base}".rstrip("/")
     return Site(
         style="jekyll",
         config="_config.yml",
-        folder=folder / (_text(values, "source") or "."),
-        title=_text(values, "title"),
-        language=_text(values, "lang") or _text(values, "locale"),
+        folder=folder / (text_of(values, "source") or "."),
+        title=text_of(values, "title"),
+        language=text_of(values, "lang") or text_of(values, "locale"),
         base_url=address,
-        pages="{path}/" if _text(values, "permalink") == "pretty" else "",
+        pages="{path}/" if text_of(values, "permalink") == "pretty" else "",
     )
 
 
@@ -181,22 +186,22 @@ def summary(folder: Path) -> tuple[str, ...]:
     return tuple(path for path in named if not path.startswith("..") and (folder / path).is_file())
 
 
-def _leaves(nav: Any) -> Iterator[str]:
+def leaves(nav: Any) -> Iterator[str]:
     if isinstance(nav, str):
         yield nav
     elif isinstance(nav, dict):
         for value in nav.values():
-            yield from _leaves(value)
+            yield from leaves(value)
     elif isinstance(nav, list):
         for value in nav:
-            yield from _leaves(value)
+            yield from leaves(value)
 
 
 def _lowered(value: Any) -> dict[str, Any]:
     return {str(key).lower(): inner for key, inner in value.items()} if isinstance(value, dict) else {}
 
 
-def _text(values: Any, key: str) -> str:
+def text_of(values: Any, key: str) -> str:
     value = values.get(key) if isinstance(values, dict) else None
     if isinstance(value, bool):
         return str(value).lower()
@@ -222,7 +227,7 @@ def _script(folder: Path, stem: str) -> tuple[str, list[Literal] | None]:
     return "", None
 
 
-def _yaml(folder: Path, name: str) -> dict[str, Any] | None:
+def read_yaml(folder: Path, name: str) -> dict[str, Any] | None:
     return _loaded(_source(folder, name), load_yaml, yaml.YAMLError)
 
 

@@ -15,6 +15,8 @@ GENERATOR_NAMES: Mapping[SiteStyle, str] = {
     "vitepress": "VitePress",
     "hugo": "Hugo",
     "jekyll": "Jekyll",
+    "quarto": "Quarto",
+    "jupyterbook": "Jupyter Book",
     "plain": "plain files",
 }
 
