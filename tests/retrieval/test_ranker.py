@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bythebook.embedding.granite import GraniteEmbedder
-from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability
+from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, RankedScale
 from bythebook.grounding.signals import RankedSignals
 from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, rank_statements, ranks
 from bythebook.retrieval.sentence_reader import ranks_by
@@ -66,3 +66,14 @@ def test_relevance_rises_with_the_chances_and_meets_the_levels_at_their_lines() 
     assert levels[0] < LINE < levels[2]
     assert levels[2] == pytest.approx(MEDIUM, abs=1e-3)
     assert levels[3] == pytest.approx(HIGH, abs=1e-3)
+
+
+def test_what_is_about_another_subject_is_not_answered_however_well_a_sentence_fits() -> None:
+    fit = Answerability.from_dict(
+        {"names": ["rank_best"], "means": [0.0], "spreads": [1.0], "answerable": [1.0, 0.0], "right": [1.0, 0.0]}
+        | {"line": 0.5, "medium": 0.7, "high": 0.9}
+    )
+    scale = RankedScale(fit=fit, subject=0.63)
+    blank = dict.fromkeys(RankedSignals.__dataclass_fields__, 0.0) | {"rank_best": 3.0}
+    near, foreign = (scale.relevance(RankedSignals(**{**blank, "top_cosine": cosine})) for cosine in (0.61, 0.55))
+    assert foreign < LINE < near

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, StatementKind, statements
@@ -25,6 +25,7 @@ LONGEST_BLOCK = 1500
 """Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
 LONGEST_TABLE = 900
 MOST_ITEMS = 10
+SHORT_LIST = 300
 MOST_BEFORE = 2
 FEWEST_WORDS = 6
 """Of a sentence that elaborates: "It has two benefits." promises and tells nothing."""
@@ -37,6 +38,7 @@ WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
     "maths": ("formula",),
 }
 """Which questions ask for a block; to others it is the answer only where it fits far better than any sentence."""
+LISTED = 0.2
 MARGIN = 0.4
 NEW_WORDS = 0.4
 """What a word of the question that no statement taken so far holds is worth, as a share of the question."""
@@ -83,7 +85,7 @@ def compose(
     taken: dict[str, Group] = {}
     covered: frozenset[str] = frozenset()
     length, groups = 0, 0
-    left = [one for one in read if one.cosine > 0]
+    left = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
     best: ReadStatement | None = None
     longest = LONGEST_ANSWER if shape in SEVERAL else LONGEST_TOGETHER
     while left and groups < MOST_GROUPS.get(shape, 3):
@@ -102,6 +104,14 @@ def compose(
         covered |= asked & frozenset().union(*(stems(passage.statements[place].readable, language) for place in group))
         length, groups, best = length + size, groups + 1, best or one
     return taken
+
+
+def _for_listing(one: ReadStatement, passage: Passage) -> ReadStatement:
+    """Where several things are asked for, a list of them is worth more than a sentence about them."""
+    place = passage.statements.index(one.statement)
+    following = passage.statements[place + 1 : place + 2]
+    leads = one.statement.readable.endswith(":") and any(each.kind == "item" for each in following)
+    return replace(one, score=one.score + LISTED) if one.statement.kind == "item" or leads else one
 
 
 def _worth(
@@ -236,6 +246,8 @@ def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
     if all_wanted and len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER:
         return same | introduction
     one = found[place].readable
+    if introduction and not _stands(one) and len(same) <= MOST_ITEMS and _total(found, same) <= SHORT_LIST:
+        return same | introduction  # "The following are needed:" and one of them is half an answer
     before = set(range(max(first, place - MOST_BEFORE), place)) if LEANS.match(one) else set()
     return before | (introduction if introduction and not _stands(one) else set())
 

@@ -17,6 +17,8 @@ import numpy as np
 from bythebook.grounding.signals import RankedSignals
 
 LINE, MEDIUM, HIGH, TOP = 0.60, 0.75, 0.85, 0.98
+FOREIGN, BESIDE = 0.30, 0.03
+"""What a question about another subject gets at most, and how far below the subject's edge it must lie."""
 USUAL_SPREAD = 0.5
 """How much relevance a result gains for a search score above the pool's mean, where no fit of the book says it."""
 
@@ -80,7 +82,9 @@ class RankedScale:
     subject: float = 0.0
 
     def relevance(self, signals: RankedSignals) -> float:
-        return self.fit.relevance(signals)
+        """Of what is clearly about something else never enough for an answer, however well a sentence seems to fit."""
+        relevance = self.fit.relevance(signals)
+        return min(relevance, FOREIGN) if signals.top_cosine < self.subject - BESIDE else relevance
 
     def of_result(self, relevance: float, above_mean: float) -> float:
         """Of one result: the question's relevance, more where the result's score stands above the pool's mean."""

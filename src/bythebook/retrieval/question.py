@@ -10,6 +10,11 @@ Shape = Literal["definition", "number", "cause", "steps", "comparison", "listing
 QUANTITY = r"many|much|long|far|fast|often|large|big|high|low|deep|wide|old|tall|heavy|quick|quickly|accurate|soon"
 MEASURE = r"number|percentage|share|frequency|rate|year|size|distance|speed|value"
 SOME = r"two|three|four|five|six|seven|eight|main|different|kinds|types|parts|steps|stages|states|phases"
+SEVERAL = (
+    r"reasons|causes|types|kinds|ways|methods|symptoms|options|alternatives|advantages|disadvantages|benefits|drawbacks|examples"
+    r"|requirements|features|tools|rules|principles|stages|steps|parts|components|properties"
+)
+VERB = r"(?:does|do|did|can|could|should|would|will|is|are|was|were|have|has|must|may)\b"
 PATTERNS: dict[Shape, tuple[str, ...]] = {
     "comparison": (
         r"\b(?:differences?|differs?|different (?:from|than)|distinguish\w*|compare[ds]?|comparison|versus|vs\.?)(?!\w)",
@@ -32,6 +37,9 @@ PATTERNS: dict[Shape, tuple[str, ...]] = {
         r"^(?:please )?(?:list|name|enumerate)\b",
         rf"\b(?:which|what) (?:are )?(?:the )?(?:{SOME})\b",
         r"\bwhat are (?:the|some|all)\b",
+        # Which gates does it have? In what ways can it be done?
+        rf"\b(?:which|what)(?: (?!{VERB}|happens)[\w'\u2019-]+){{0,3}}? [a-z]+(?<![su])s (?:{VERB}|count|come|exist|belong)\b",
+        rf"^(?:\w+ )?(?:{SEVERAL}) (?:for|of|to|in|that|which|a|an|the|possible)\b",
     ),
     "steps": (
         r"\bhow (?:do|can|could|should|would|might|must) (?:i|we|you|one|someone)\b",
