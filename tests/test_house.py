@@ -42,6 +42,7 @@ NOT_MIRRORS = {
     "contract": "one file for each design document",
     "deploy": "tests of deploy/",
     "earlier_data": "data folders of earlier versions",
+    "fuzz": "every parser with whatever comes",
     "live": "against real servers, where there are any",
     "page": "web/page in a real browser",
     "scripts": "tests of scripts/",

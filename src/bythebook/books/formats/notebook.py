@@ -62,6 +62,8 @@ def _load(raw: bytes) -> Mapping[str, Any]:
         raise InvalidBook(f"it is not UTF-8 (byte {error.start}); {AGAIN}") from error
     except json.JSONDecodeError as error:
         raise InvalidBook(f"it is not valid JSON (line {error.lineno}: {error.msg}); {AGAIN}") from error
+    except RecursionError as error:
+        raise InvalidBook(f"it is nested deeper than any notebook; {AGAIN}") from error
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
         raise InvalidBook(f"it is JSON, but not a notebook with cells; {AGAIN}, or rename it")
     return notebook

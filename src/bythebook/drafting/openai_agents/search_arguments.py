@@ -25,7 +25,7 @@ def read_arguments(raw: str) -> SearchArguments:
     """What a model gets wrong is brought into range, and logged."""
     try:
         given = json.loads(raw or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         logger.warning("The model called its tool with arguments that are no JSON object")
