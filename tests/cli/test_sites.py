@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.support.repository import Repository
 
 LESSONS = {"README": "The lamp burns oil.", "glass": "The glass is cleaned with spirit.", "wick": "The wick is trimmed at night."}
 
@@ -105,3 +106,30 @@ def test_what_was_passed_over_is_said_and_pages_without_a_number_are_no_warning(
     assert "node_modules" not in out
     assert "open.md:1  the frontmatter never ends" in out
     assert "book.toml:1  'english' is no code of a language" in out
+
+
+def test_a_repository_is_ingested_by_its_address_and_again_by_it(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = Repository(folder / "lamp-book")
+    assert "private" in cli("ingest", repository.url.replace("file://", "http://127.0.0.1")).sentence()
+    monkeypatch.setenv("BYTHEBOOK_GIT_PRIVATE", "true")
+    outcome = cli("ingest", repository.url)
+    assert outcome.code == 0, outcome.err
+    assert "7 new" in outcome.out
+    (book,) = json.loads(cli("books", "--json").out)
+    repository.edit("glossary.md", "# Glossary\n\nActuator: what moves an arm.\n")
+    assert "1 changed" in cli("ingest", repository.url).out
+    assert [one["book_id"] for one in json.loads(cli("books", "--json").out)] == [book["book_id"]]
+    assert "--watch follows a folder" in cli("ingest", repository.url, "--watch").sentence()
+
+
+def test_a_repository_without_a_name_for_its_book_gives_it_its_own(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BYTHEBOOK_GIT_PRIVATE", "true")
+    repository = Repository(folder / "lamp-book")
+    (repository.work / "book.toml").unlink()
+    repository.edit("more.md", "# More\n\nOf the same.\n")
+    outcome = cli("ingest", repository.url, "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["book_id"] == json.loads(cli("ingest", repository.url, "--json").out)["book_id"]
+    assert len(json.loads(outcome.out)["book_id"]) != 16

@@ -13,7 +13,7 @@ import pytest
 from bythebook.errors import InvalidInput, NotFound, Rejected
 from bythebook.jobs import model
 from bythebook.jobs.git import GitLimits
-from bythebook.jobs.sources import Sources, same_repository, shown, under_roots, without_password
+from bythebook.jobs.sources import Sources, repository_at, same_repository, shown, under_roots, without_password
 from tests.support.repository import Repository
 from tests.support.small_book import BOOK_TOML, write
 
@@ -166,3 +166,24 @@ def _runs(pid: int) -> bool:
 )
 def test_what_a_job_keeps_of_an_address(url: str, stored: str) -> None:
     assert without_password(url) == stored
+
+
+@pytest.mark.parametrize(
+    ("address", "url", "branch", "folder"),
+    [
+        ("https://github.com/o/r", "https://github.com/o/r", "", ""),
+        ("https://github.com/o/r.git", "https://github.com/o/r.git", "", ""),
+        ("https://github.com/o/r/tree/main", "https://github.com/o/r", "main", ""),
+        ("https://github.com/o/r/tree/v2/docs/en/", "https://github.com/o/r", "v2", "docs/en"),
+        ("https://gitlab.com/g/sub/r/-/tree/main/a%20b", "https://gitlab.com/g/sub/r", "main", "a b"),
+        ("https://codeberg.org/o/r/src/branch/main/docs", "https://codeberg.org/o/r", "main", "docs"),
+        ("git@github.com:o/r.git", "git@github.com:o/r.git", "", ""),
+    ],
+)
+def test_an_address_as_a_browser_shows_it(address: str, url: str, branch: str, folder: str) -> None:
+    assert repository_at(address) == model.Repository(url=url, branch=branch, folder=folder)
+
+
+@pytest.mark.parametrize("path", ["docs", "./a:b", "/tmp/x@y", "C:\\books", "tree/main"])
+def test_a_path_is_no_address(path: str) -> None:
+    assert repository_at(path) is None

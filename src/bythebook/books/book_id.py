@@ -13,6 +13,8 @@ BRANCHES = "public main master trunk latest current stable repo repository check
 LANGUAGES = "en de fr es pt zh ja ko ru it nl pl tr ar fa ur hi id vi uk cs sv da fi nb he el hu ro th en-us en-gb pt-br zh-cn"
 SAY_NOTHING = frozenset(f"{FOLDERS} {BRANCHES} {LANGUAGES}".split())
 """Names of folders that stand in nearly every repository."""
+CHECKOUT = re.compile(r"[0-9a-f]{16}")
+"""What the checkout of a repository is called."""
 
 
 def default_id(root: Path, title: str) -> str:
@@ -31,7 +33,7 @@ def slug(name: str) -> str:
 
 
 def tells(name: str) -> bool:
-    return bool(name) and name.replace("_", "-") not in SAY_NOTHING
+    return bool(name) and name.replace("_", "-") not in SAY_NOTHING and not CHECKOUT.fullmatch(name)
 
 
 def _repository(root: Path) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bythebook.cli.output.console import Console
     from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
+    from bythebook.jobs.model import Repository
     from bythebook.operations.runner import OperationRunner
     from bythebook.wiring.author import Resources
 
@@ -33,7 +34,13 @@ class IngestMode(StrEnum):
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(help="The book: a folder of lessons, or one file.", show_default=False)],
+    folder: Annotated[
+        str,
+        typer.Argument(
+            help="The book: a folder of lessons, one file, or https://github.com/OWNER/REPO[/tree/BRANCH/FOLDER].",
+            show_default=False,
+        ),
+    ],
     mode: Annotated[
         IngestMode,
         typer.Option(
@@ -76,8 +83,13 @@ def run(
 ) -> None:
     """Ingest a book, or update the index after the book was edited."""
     from bythebook.books.model import BookOptions
+    from bythebook.errors import InvalidInput
     from bythebook.index.state import Consent
+    from bythebook.jobs.sources import repository_at
 
+    repository, root = repository_at(folder), Path(folder).absolute()
+    if repository and watch:
+        raise InvalidInput("--watch follows a folder on this machine; to fetch a repository again, run the command again.")
     options = BookOptions(title=title, language=language, base_url=base_url, site=site, pages=pages)
 
     async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
@@ -85,7 +97,8 @@ def run(
 
         work = ingest(
             resources,
-            folder.absolute(),
+            root,
+            repository=repository,
             mode=mode,
             dry_run=dry_run,
             book=book,
@@ -108,7 +121,7 @@ def run(
         print_report(report)
         _propose(report, shelf)
     if watch and not dry_run:
-        _watch(folder.absolute(), book, consent, data_dir)
+        _watch(root, book, consent, data_dir)
     if report.failures:
         raise typer.Exit(1)
 
@@ -156,6 +169,7 @@ async def ingest(
     book: str | None = None,
     consent: Consent | None = None,
     options: BookOptions | None = None,
+    repository: Repository | None = None,
     quiet: bool = False,
 ) -> IngestReport:
     """Ingests with a progress bar on a terminal."""
@@ -183,7 +197,14 @@ async def ingest(
         task = bar.add_task("Reading", total=None, done="")
         said, described = consent or Consent(), options or BookOptions()
         work = resources.follow(
-            publish, root=folder, book_id=book, mode=mode.value, dry_run=dry_run, consent=said, options=described
+            publish,
+            root=folder,
+            book_id=book,
+            mode=mode.value,
+            dry_run=dry_run,
+            consent=said,
+            options=described,
+            repository=repository,
         )
         async for event in work:
             match event:

@@ -108,9 +108,10 @@ class Checkout:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
         await asyncio.to_thread(self.folder.mkdir, parents=True)
         await self._git("init", "--quiet", "--template=")
+        await self._git("config", "remote.origin.url", self.url)  # by which a book without a name is called
 
     async def _fetch(self, reached_by: tuple[str, ...]) -> None:
-        branch = f"refs/heads/{self.branch}"
+        branch = f"refs/heads/{self.branch}" if self.branch else "HEAD"
         options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--force")
         await self._git(*reached_by, "fetch", *options, "--", self.url, branch, watched=True)
 
@@ -212,7 +213,9 @@ class Checkout:
     def _failure(self, said: str) -> Unavailable:
         reason = " ".join(said.replace(self.url, self.shown).split())[:300] or "git gave no reason"
         if any(refusal in said for refusal in REFUSALS):
-            return Rejected(f"The repository {self.shown} gives no branch {self.branch} ({reason}). Check both, and the key.")
+            return Rejected(
+                f"The repository {self.shown} gives no branch {self.branch or 'at all'} ({reason}). Check both, and the key."
+            )
         return Unavailable(f"The repository {self.shown} cannot be fetched ({reason}). Check its address and the network.")
 
 

@@ -26,7 +26,8 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A book in a git repository: the folder `folder` of the newest commit of `branch`."""
+    """A book in a git repository: the folder `folder` of the newest commit of `branch`, or of the repository's own branch where
+    none is named."""
 
     url: str
     branch: str

@@ -20,7 +20,7 @@ from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.identity import identify
 from bythebook.ingestion.progress import Advanced, IngestReport, Mode, nobody
 from bythebook.ingestion.publisher import Publisher
-from bythebook.jobs.model import Folder, Job, Order
+from bythebook.jobs.model import Folder, Job, Order, Repository
 from bythebook.jobs.progress import JobEvent, JobProgress, TellJob, WaitBegun, ended
 from bythebook.jobs.sources import Sources
 from bythebook.jobs.stale_answers import mark_stale
@@ -240,16 +240,19 @@ class ForegroundJob:
         calibrate: bool = True,
         consent: Consent = NO_CONSENT,
         options: BookOptions = NO_OPTIONS,
+        repository: Repository | None = None,
         tell: TellJob = nobody,
     ) -> IngestReport:
-        """A rehearsal is no job."""
+        """A rehearsal is no job. `repository`: where the book comes from, if not from the folder `root`."""
+        if repository:
+            root = await self.runner.sources.fetch(repository)
         if dry_run:
             return await self.runner.publisher.run(
                 root, book_id=book_id, mode=mode, dry_run=True, consent=consent, options=options, tell=tell
             )
         book = (await identify(self.runner.publisher.records, root, book_id=book_id, consent=consent, options=options)).book
         folder = Folder(path=await asyncio.to_thread(root.resolve), host=this_host())
-        order = Order(book_id=book.book_id, source=folder, mode=mode, consent=consent, options=options)
+        order = Order(book_id=book.book_id, source=repository or folder, mode=mode, consent=consent, options=options)
         await self.runner.take_back()
         while (job := await self.runner.jobs.start(order, new_owner())) is None:
             await tell(WaitBegun(reason=f"Another job of '{book.book_id}' is running", seconds=TURN_POLL_SECONDS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,12 @@ from urllib.parse import unquote, urlsplit
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.jobs.git import Checkout, GitLimits
 from bythebook.jobs.model import Folder, Repository, Source
+
+ADDRESS = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
+PAGE = re.compile(
+    r"(?P<repository>https?://[^/]+/[^/]+/(?:[^/]+/)*?[^/]+)/(?:-/)?(?:tree|src/branch)/(?P<branch>[^/]+)(?P<folder>/.*)?"
+)
+"""A folder of a branch on GitHub, GitLab or Forgejo."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +48,8 @@ class Sources:
         await checkout.bring_up_to_date()
         root = checkout.folder / source.folder
         if not await asyncio.to_thread(_is_inside, root, checkout.folder):
-            raise NotFound(f"The repository {shown(url)} has no folder '{source.folder}' on branch {source.branch}.")
+            where = f" on branch {source.branch}" if source.branch else ""
+            raise NotFound(f"The repository {shown(url)} has no folder '{source.folder}'{where}.")
         return root
 
     def sweep(self, wanted: Iterable[Source]) -> None:
@@ -63,6 +71,16 @@ class Sources:
             "GIT_CONFIG_KEY_0": f"http.{without_password(source.url)}.extraHeader",
             "GIT_CONFIG_VALUE_0": f"Authorization: Basic {b64encode(said.encode()).decode()}",
         }
+
+
+def repository_at(address: str) -> Repository | None:
+    """The repository, branch and folder that an address names, as a browser shows them or as git takes it; None for a path."""
+    if not ADDRESS.match(address):
+        return None
+    page = PAGE.fullmatch(address)
+    if page is None:
+        return Repository(url=address, branch="")
+    return Repository(url=page["repository"], branch=unquote(page["branch"]), folder=unquote(page["folder"] or "").strip("/"))
 
 
 def _folder_name(source: Repository) -> str:

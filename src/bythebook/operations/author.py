@@ -15,6 +15,7 @@ from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
+from bythebook.jobs.model import Repository
 from bythebook.jobs.progress import JobEvent, follow
 from bythebook.operations.book_choice import NO_BOOK
 from bythebook.wiring.author import Resources
@@ -75,10 +76,11 @@ def publish(
     calibrate: bool = True,
     consent: Consent = NO_CONSENT,
     options: BookOptions = NO_OPTIONS,
+    repository: Repository | None = None,
 ) -> AsyncIterator[JobEvent]:
     """Ingests a book as a job that runs at once; a dry run is not a job."""
     job = partial(resources.foreground_job.run, root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
-    return follow(lambda tell: job(options=options, calibrate=calibrate, tell=tell))
+    return follow(lambda tell: job(options=options, repository=repository, calibrate=calibrate, tell=tell))
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
