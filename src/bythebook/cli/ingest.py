@@ -149,6 +149,16 @@ def _propose(report: IngestReport, shelf: list[str]) -> None:
     if not report.dry_run:
         named = f" --book {report.book_id}" if len(shelf) > 1 else ""
         typer.echo(f'\n  Ask it: bythebook ask{named} "your question"')
+    _say_language(report)
+
+
+def _say_language(report: IngestReport) -> None:
+    from bythebook.retrieval.ranker import ranks
+
+    if not ranks(report.language):
+        typer.echo(
+            "  It is not in English, which alone the reading model knows: answers from it rest on search and its own words."
+        )
 
 
 def _watch(folder: Path, book: str | None, consent: Consent, data_dir: Path | None) -> None:
