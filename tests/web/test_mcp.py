@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from mcp import Client
+from sqlalchemy import Connection, func, select
 
+from bythebook.database.tables import threads
+from tests.support.fakes.openai_server import ChatServer, Silent
+from tests.support.fakes.openai_server import running as running_model
 from tests.support.sample_library import sample_library
 from tests.support.serving import BOOK, Service, problem, running
+from tests.web.test_connections import connected, eventually_idle, head
 
 NODE = "What is a node?"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -96,6 +103,34 @@ def test_a_key_opens_its_book_and_its_own_sessions(locked: Service) -> None:
         assert result(reader.post("/mcp", **modern("tools/call", more)))["structuredContent"]["session"] == session
         assert "There is no thread" in result(stranger.post("/mcp", **modern("tools/call", more)))["content"][0]["text"]
         assert reader.get(f"/threads/{session}").json()["turn_count"] == 2
+
+
+@pytest.mark.parametrize("made", [modern, legacy])
+def test_a_client_that_hangs_up_stops_the_turn(folder: Path, made: Callable[..., dict[str, Any]]) -> None:
+    """While the model has not said a word yet."""
+    model = ChatServer()
+    model.turns.append(Silent())
+    with running_model(model), running(sample_library(folder), openai_base_url=model.url, openai_api_key="sk-test") as there:
+        asked = made("tools/call", {"name": "ask", "arguments": {"question": NODE}})
+        body = json.dumps(asked["json"]).encode()
+        headers = {**asked["headers"], "Content-Type": "application/json", "Content-Length": str(len(body))}
+        with connected(there.port) as line:
+            line.sendall(head("POST", "/mcp", headers) + body)
+            until(lambda: bool(model.bodies))
+        until(lambda: there.run(there.state.resources.database.run(turns_under_way)) == 0)
+        eventually_idle(there)
+        assert there.run(there.state.threads.list(None)) == []
+
+
+def turns_under_way(connection: Connection) -> int:
+    return connection.execute(select(func.count()).select_from(threads).where(threads.c.turn_token.is_not(None))).scalar_one()
+
+
+def until(happened: Callable[[], bool]) -> None:
+    give_up_at = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

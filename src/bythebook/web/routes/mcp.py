@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from bythebook.errors import BookError, Unavailable
 from bythebook.operations.runner import InProcess
@@ -17,6 +17,7 @@ from bythebook.web.access import Guest, take_turn
 from bythebook.web.problems import describe, request_id, trusted
 from bythebook.web.quotas import turn_ended
 from bythebook.web.state import Current
+from bythebook.web.stream import ReaderGone, WhileRead
 
 if TYPE_CHECKING:
     from bythebook.mcp.server import HttpManager
@@ -62,14 +63,22 @@ class McpEndpoint:
 
 
 class ToolResponse(Response):
-    """What the manager answers, sent as it comes."""
+    """What the manager answers, sent as it comes. The work stops when nobody waits for it any more."""
 
-    def __init__(self, manager: HttpManager) -> None:
+    def __init__(self, manager: HttpManager, body: bytes) -> None:
         super().__init__()
         self._manager = manager
+        self._sent: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._manager.handle_request(scope, receive, send)
+        with suppress(ReaderGone), WhileRead(receive):
+            await self._manager.handle_request(scope, self._receive, send)
+
+    async def _receive(self) -> Message:
+        """The body, which is there already; that the client has gone is heard elsewhere."""
+        if not self._sent:
+            await asyncio.Event().wait()
+        return self._sent.pop()
 
 
 @router.api_route("/mcp", methods=["GET", "POST", "DELETE"])
@@ -86,7 +95,7 @@ async def call(request: Request, who: Guest, current: Current) -> Response:
         asking=lambda: take_turn(who, request, current),
         answered=partial(turn_ended, current, who.key_id),
     )
-    return ToolResponse(manager)
+    return ToolResponse(manager, await request.body())
 
 
 def _caller_of(request: Request) -> ToolCaller:
