@@ -26,7 +26,6 @@ NOUNS_IN_ING = {
 }
 SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
-    "bythebook.books.book_id": "a rule of its own with tests of its own",
     "bythebook.books.formats.lxml.mathml": "MathML to TeX, known by those names; tested alone",
     "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",

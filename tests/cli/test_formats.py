@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.books.formats.test_notebook import cell, notebook
 from tests.cli.conftest import Cli
+from tests.ingestion.test_website import serving
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.made_pdf import MadePdf, column
 from tests.support.readings import epub
@@ -79,3 +80,20 @@ def test_a_pdf_is_cited_by_its_printed_page_and_linked_by_its_number(cli: Cli, f
     cited = asked["citations"][0]
     assert (cited["quote"], cited["where"], cited["source_url"]) == (ELBOW, "p. 1", "joints.pdf#page=2")
     assert cli("check").code == 0
+
+
+def test_a_site_is_fetched_ingested_and_linked_by_its_own_addresses(cli: Cli) -> None:
+    with serving() as site:
+        site.page("/book/", "The arm bends.", "/book/elbow")
+        site.pages["/book/elbow"] = f"<html><body><h1>Elbow</h1><p>{ELBOW}</p></body></html>".encode()
+        done = cli("ingest", f"{site.url}/book/")
+        assert done.code == 0, done.err
+        assert "2 pages fetched, 0 unchanged" in done.err
+        found = json.loads(cli("search", ELBOW, "--json").out)["results"][0]
+        assert found["source_url"] == f"{site.url}/book/elbow"
+        again = cli("ingest", f"{site.url}/book/")
+        assert "0 pages fetched, 2 unchanged" in again.err
+        assert "0 new, 0 changed, 0 removed, 2 unchanged" in again.out
+    away = cli("ingest", f"{site.url}/book/")
+    assert away.code == 1
+    assert "cannot be fetched" in away.sentence()

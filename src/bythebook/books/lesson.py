@@ -100,7 +100,7 @@ def read_lesson(
     front = read.front or Frontmatter()
     page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
     title = claim.title or (reading and reading.title) or humanised(path.rpartition("/")[2])
-    url = page_url(book, reading.file if reading else path, front.values)
+    url = (reading and reading.url) or page_url(book, reading.file if reading else path, front.values)
     lesson = Lesson(
         source_file=path,
         file_hash=file_hash,

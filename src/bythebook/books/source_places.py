@@ -86,6 +86,8 @@ class Reading:
     title: str | None = None
     anchors: tuple[str, ...] | None = None
     warnings: tuple[str, ...] = ()
+    url: str | None = None
+    """The lesson's own address, where the file says it."""
 
     @property
     def digest(self) -> str:

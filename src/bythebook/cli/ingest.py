@@ -37,7 +37,8 @@ def run(
     folder: Annotated[
         str,
         typer.Argument(
-            help="The book: a folder of lessons, one file, or https://github.com/OWNER/REPO[/tree/BRANCH/FOLDER].",
+            help="The book: a folder of lessons, one file, https://github.com/OWNER/REPO[/tree/BRANCH/FOLDER], or a site's "
+            "address that ends in / or names its sitemap.xml.",
             show_default=False,
         ),
     ],
@@ -85,11 +86,14 @@ def run(
     from bythebook.books.model import BookOptions
     from bythebook.errors import InvalidInput
     from bythebook.index.state import Consent
+    from bythebook.ingestion.website import is_site
     from bythebook.jobs.sources import repository_at
 
-    repository, root = repository_at(folder), Path(folder).absolute()
-    if repository and watch:
-        raise InvalidInput("--watch follows a folder on this machine; to fetch a repository again, run the command again.")
+    website = is_site(folder)
+    repository = None if website else repository_at(folder)
+    if watch and (website or repository):
+        raise InvalidInput("--watch follows a folder on this machine; to fetch a book again, run the command again.")
+    root = _fetched(folder, data_dir, quiet=json) if website else Path(folder).absolute()
     options = BookOptions(title=title, language=language, base_url=base_url, site=site, pages=pages)
 
     async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
@@ -124,6 +128,28 @@ def run(
         _watch(root, book, consent, data_dir)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _fetched(address: str, data_dir: Path | None, *, quiet: bool) -> Path:
+    """The folder with the pages of a site, brought up to date."""
+    from rich.progress import Progress
+
+    from bythebook.cli.output.console import Console
+    from bythebook.ingestion.website import fetch_site
+    from bythebook.settings import read_settings
+
+    console = Console(stderr=True, highlight=False)
+    folder = read_settings(data_dir=data_dir).data_dir.expanduser() / "sites"
+    with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task("Fetching", total=None)
+        found = fetch_site(address, folder, lambda done, total: bar.update(task, completed=done, total=total))
+    if not quiet:
+        console.print(f"{found.pages:,} pages fetched, {found.unchanged:,} unchanged", style="dim")
+        for problem in found.problems[:WARNINGS_SHOWN]:
+            console.print(problem, markup=False, soft_wrap=True)
+        if len(found.problems) > WARNINGS_SHOWN:
+            console.print(f"and {len(found.problems) - WARNINGS_SHOWN:,} more", style="dim")
+    return found.root
 
 
 def _with_consent(attempt: Callable[[Consent], T], consent: Consent) -> tuple[T, Consent]:

@@ -46,7 +46,7 @@ class Format:
 
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
-    Format(name="html", version=1, suffixes=PAGES, module="lxml.html"),
+    Format(name="html", version=2, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=1, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=1, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="rst", version=1, suffixes=(".rst",), module="docutils.rst"),

@@ -1,4 +1,4 @@
-"""The configuration of books whose chapters are run: Quarto's `_quarto.yml`, and Jupyter Book's `_toc.yml` with its `_config.yml`."""
+"""The configuration of books whose chapters are run: Quarto's `_quarto.yml`, Jupyter Book's `_toc.yml` and `_config.yml`."""
 
 from __future__ import annotations
 

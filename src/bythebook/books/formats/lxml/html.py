@@ -33,6 +33,7 @@ TITLES = frozenset(
     {"admonition-title", "callout-title", "callout-title-container", "admonitionHeading", "alert-heading", "box-title"}
 )
 TEMPLATE = re.compile(rb"\{%[^%]{1,200}%\}|<\?php|<%=?[^%]{1,200}%>")
+SAVED_FROM = re.compile(rb"\s*<!-- saved from url=\(\d+\)(https?://[^\s>]+) -->")
 SITE_NAME = re.compile(r"\s+(?:[|»·—–]|-)\s+")
 Piece = str | Any
 
@@ -58,8 +59,15 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
             marks=tuple(writer.marks),
             title=page_title(root),
             anchors=tuple(writer.anchors),
+            url=_saved_from(raw),
         ),
     )
+
+
+def _saved_from(raw: bytes) -> str | None:
+    """The address in the comment that browsers put before a page they save."""
+    found = SAVED_FROM.match(raw)
+    return found[1].decode("ascii", "replace") if found else None
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:

@@ -1,0 +1,339 @@
+"""A book's site → a folder of its pages: what its sitemap lists, or its pages link to, fetched once and again when it changed.
+
+Only pages of that host below that address, as robots.txt allows, slowly, and in bounds. A host that is public stays public: it
+cannot lead to an address inside the reader's own network.
+"""
+
+from __future__ import annotations
+
+import html
+import http.client
+import ipaddress
+import json
+import re
+import socket
+import ssl
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.robotparser import RobotFileParser
+
+from bythebook.books.book_id import slug
+from bythebook.errors import InvalidInput, NotFound, Unavailable
+
+AGENT = "bythebook"
+MOST_PAGES = 5_000
+LARGEST_PAGE = 5_000_000
+LARGEST_SITE = 500_000_000
+MOST_SITEMAPS = 50
+MOST_REDIRECTS = 5
+TIMEOUT_SECONDS = 20.0
+MOST_SECONDS = 1_800.0
+LONGEST_WAIT_SECONDS = 60.0
+TRIES = 3
+LOCATION = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*([^<\]]+?)\s*(?:\]\]>)?\s*</loc>", re.IGNORECASE)
+LINK = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#?]+)""", re.IGNORECASE)
+TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
+FETCHED = ".fetched.json"
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """An answer of the site."""
+
+    status: int
+    url: str
+    body: bytes = b""
+    kind: str = ""
+    etag: str = ""
+    modified: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class FetchReport:
+    """What came of a visit. `root`: the folder with the pages."""
+
+    root: Path
+    pages: int = 0
+    unchanged: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def is_site(text: str) -> bool:
+    """Whether this is the address of a site, and not of a git repository: it ends in /, or names a page or a sitemap."""
+    parts = urlsplit(text)
+    here = parts.scheme.lower() in ("http", "https") and parts.hostname not in FORGES
+    return here and parts.path.lower().endswith(("/", ".xml", ".xml.gz", ".html", ".htm"))
+
+
+def fetch_site(address: str, folder: Path, tell: Told = lambda done, total: None) -> FetchReport:
+    """Brings the pages below `address`, or of the sitemap there, into a folder below `folder`."""
+    return _Visit(address, folder, tell).run()
+
+
+class _Visit:
+    """One visit to one site."""
+
+    def __init__(self, address: str, folder: Path, tell: Told) -> None:
+        parts = urlsplit(address)
+        if not parts.hostname or parts.username:
+            raise InvalidInput(f"'{address}' is no address of a site; it should look like https://example.org/book/.")
+        self.start = address
+        self.scheme, self.host, self.port = parts.scheme.lower(), parts.hostname, parts.port
+        path = parts.path or "/"
+        self.below = (
+            path[: path.rindex("/") + 1] if path.endswith((".xml", ".xml.gz", ".html", ".htm")) else path.rstrip("/") + "/"
+        )
+        self.root = folder / (slug(f"{self.host}-{self.below.strip('/')}") or "site")
+        self.tell = tell
+        self.private_allowed = False
+        self.deadline = time.monotonic() + MOST_SECONDS
+        self.left = LARGEST_SITE
+        self.known = self._read_known()
+        self.report = FetchReport(root=self.root)
+
+    def run(self) -> FetchReport:
+        self.private_allowed = not self._is_public(self._resolve(self.host))
+        robots = self._robots()
+        pages = self._listed(robots)
+        allowed = [url for url in pages if robots.can_fetch(AGENT, url)]
+        if len(pages) > len(allowed):
+            self.report.problems.append(f"robots.txt keeps {len(pages) - len(allowed):,} pages to itself; they were not read.")
+        kept = self._fetch_all(allowed) if pages else self._follow(robots)
+        if not kept:
+            raise NotFound(
+                f"No page of {self.start} can be read. Give the address of the book's first page or of its sitemap.xml."
+            )
+        self._finish(kept)
+        return self.report
+
+    def _robots(self) -> RobotFileParser:
+        robots = RobotFileParser()
+        answer = self._get(self._absolute("/robots.txt"))
+        robots.parse(answer.body.decode("utf-8", "replace").splitlines() if answer.status == 200 else [])
+        return robots
+
+    def _listed(self, robots: RobotFileParser) -> list[str]:
+        """The pages of the sitemaps, those below the address, each once."""
+        path = urlsplit(self.start).path
+        given = [self.start] if path.endswith((".xml", ".xml.gz")) else []
+        queue = deque(given or [self._absolute(f"{self.below}sitemap.xml"), *(robots.site_maps() or [])])
+        found: dict[str, None] = {}
+        seen: set[str] = set()
+        while queue and len(seen) < MOST_SITEMAPS:
+            sitemap = queue.popleft()
+            if sitemap in seen or not self._is_here(sitemap, below=False):
+                continue
+            seen.add(sitemap)
+            text = _unpacked(self._get(sitemap))
+            inside = [urljoin(sitemap, html.unescape(one)) for one in LOCATION.findall(text)]
+            if "<sitemapindex" in text[:2000]:
+                queue.extend(inside)
+            else:
+                found.update(dict.fromkeys(one for one in inside if self._is_here(one)))
+        if given and not found:
+            raise NotFound(f"{self.start} lists no page below {self._absolute(self.below)}. Is it the book's sitemap?")
+        if len(found) > MOST_PAGES:
+            self.report.problems.append(f"the site lists {len(found):,} pages; the first {MOST_PAGES:,} were read.")
+        return list(found)[:MOST_PAGES]
+
+    def _fetch_all(self, pages: list[str]) -> dict[str, str]:
+        kept: dict[str, str] = {}
+        for number, url in enumerate(pages, start=1):
+            self.tell(number, len(pages))
+            self._keep(url, kept)
+        return kept
+
+    def _follow(self, robots: RobotFileParser) -> dict[str, str]:
+        """Without a sitemap: from the first page along its links. A page is visited once, however often it is linked to."""
+        queue, seen, kept = deque([self.start]), {self.start}, dict[str, str]()
+        while queue and len(kept) < MOST_PAGES:
+            url = queue.popleft()
+            self.tell(len(kept), len(kept) + len(queue) + 1)
+            body = self._keep(url, kept) if robots.can_fetch(AGENT, url) else b""
+            for link in LINK.findall(body.decode("utf-8", "replace")):
+                target = urljoin(url, html.unescape(link))
+                if target not in seen and len(seen) < 4 * MOST_PAGES and self._is_here(target):
+                    seen.add(target)
+                    queue.append(target)
+        return kept
+
+    def _keep(self, url: str, kept: dict[str, str]) -> bytes:
+        """A page that is as it was stays; one that cannot be had now stays, too."""
+        name = self._file_of(url)
+        file = self.root / name
+        before = self.known.get(url, {}) if file.is_file() else {}
+        try:
+            answer = self._get(url, before)
+        except Unavailable as error:
+            self.report.problems.append(str(error))
+            if before:
+                kept[url] = name
+            return b""
+        if answer.status == 304:
+            kept[url] = name
+            self.report.unchanged += 1
+            return file.read_bytes()
+        if answer.status != 200 or "html" not in answer.kind:
+            if answer.status != 200:
+                self.report.problems.append(f"{url} answers {answer.status}; it was not read.")
+            return b""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        mark = f"<!-- saved from url=({len(answer.url):04}){answer.url} -->\n"
+        file.write_bytes(mark.encode() + answer.body)
+        self.known[url] = {"etag": answer.etag, "modified": answer.modified}
+        kept[url] = name
+        self.report.pages += 1
+        return answer.body
+
+    def _finish(self, kept: dict[str, str]) -> None:
+        """Pages that the site no longer has go. Without a `book.toml` of the user's, one says where the book is from."""
+        names = set(kept.values())
+        for file in self.root.rglob("*.html"):
+            if file.relative_to(self.root).as_posix() not in names:
+                file.unlink()
+        self.known = {url: self.known.get(url, {}) for url in kept}
+        (self.root / FETCHED).write_text(json.dumps(self.known), encoding="utf-8")
+        settings = self.root / "book.toml"
+        if not settings.exists():
+            first = (self.root / next(iter(kept.values()))).read_text("utf-8", "replace")
+            named = TITLE.search(first)
+            title = " ".join(html.unescape(named[1]).split()) if named else self.host
+            said = {"title": title or self.host, "base_url": self._absolute(self.below)}
+            lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items())
+            settings.write_text("".join(lines), encoding="utf-8")
+
+    def _read_known(self) -> dict[str, dict[str, str]]:
+        try:
+            known = json.loads((self.root / FETCHED).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+    def _absolute(self, path: str) -> str:
+        port = f":{self.port}" if self.port else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}{port}{path}"
+
+    def _is_here(self, url: str, *, below: bool = True) -> bool:
+        parts = urlsplit(url)
+        here = (
+            parts.scheme in ("http", "https") and parts.hostname == self.host and (parts.port or 0) in (self.port or 0, 80, 443)
+        )
+        return here and (not below or (parts.path or "/").startswith(self.below))
+
+    def _file_of(self, url: str) -> str:
+        path = unquote(urlsplit(url).path or "/").removeprefix(self.below)
+        parts = [re.sub(r"[^\w.-]+", "-", part) for part in path.split("/")]
+        clean = "/".join(part for part in parts[:-1] if part.strip("."))
+        name = parts[-1] or "index.html"
+        name = name if name.lower().endswith((".html", ".htm")) else f"{name}.html"
+        return f"{clean}/{name}" if clean else name
+
+    def _get(self, url: str, before: dict[str, str] | None = None) -> Fetched:
+        """One page, redirects followed on the same host, a busy server waited for."""
+        here = url
+        for _ in range(MOST_REDIRECTS + 1):
+            answer, target = self._attempts(here, before or {})
+            if target is None:
+                return answer
+            here = urljoin(here, target)
+            if not self._is_here(here, below=False):
+                return Fetched(status=answer.status, url=here)
+        raise Unavailable(f"{url} leads from page to page without an end; it was not read.")
+
+    def _attempts(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None]:
+        for attempt in range(TRIES):
+            if time.monotonic() > self.deadline:
+                raise Unavailable(f"{self.host} takes longer than {MOST_SECONDS / 60:.0f} minutes; run it again to go on.")
+            try:
+                answer, target, wait = self._request(url, before)
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                raise Unavailable(f"{url} cannot be fetched ({error}); check the address and the network.") from error
+            if answer.status not in (429, 503) or attempt == TRIES - 1:
+                return answer, target
+            time.sleep(min(wait if wait is not None else 2.0**attempt, LONGEST_WAIT_SECONDS))
+        raise AssertionError("the last attempt returns")
+
+    def _request(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None, float | None]:
+        parts = urlsplit(url)
+        connection = self._connection(parts.scheme, parts.port)
+        headers = {"User-Agent": AGENT, "Accept": "text/html, application/xml;q=0.9", "Accept-Encoding": "gzip"}
+        headers |= {"If-None-Match": before["etag"]} if before.get("etag") else {}
+        headers |= {"If-Modified-Since": before["modified"]} if before.get("modified") else {}
+        path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~") + (f"?{parts.query}" if parts.query else "")
+        try:
+            connection.request("GET", path, headers={**headers, "Host": parts.netloc.rpartition("@")[2]})
+            response = connection.getresponse()
+            body = response.read(LARGEST_PAGE + 1)
+        finally:
+            connection.close()
+        if len(body) > LARGEST_PAGE:
+            raise ValueError(f"it is larger than {LARGEST_PAGE:,} bytes")
+        if response.getheader("Content-Encoding", "") == "gzip":
+            body = _gunzip(body)
+        self.left -= len(body)
+        if self.left < 0:
+            raise ValueError(f"the site is larger than {LARGEST_SITE:,} bytes")
+        redirected = response.status in (301, 302, 303, 307, 308)
+        after = response.getheader("Retry-After", "")
+        answer = Fetched(
+            status=response.status,
+            url=url,
+            body=body,
+            kind=response.getheader("Content-Type", "").lower(),
+            etag=response.getheader("ETag", ""),
+            modified=response.getheader("Last-Modified", ""),
+        )
+        return answer, response.getheader("Location") if redirected else None, float(after) if after.isdigit() else None
+
+    def _connection(self, scheme: str, port: int | None) -> http.client.HTTPConnection:
+        """To an address that was looked at, and not to what the name stands for a moment later."""
+        address = self._checked_address()
+        if scheme == "http":
+            return http.client.HTTPConnection(address, port or 80, timeout=TIMEOUT_SECONDS)
+        connection = http.client.HTTPSConnection(address, port or 443, timeout=TIMEOUT_SECONDS)
+        plain = socket.create_connection((address, port or 443), TIMEOUT_SECONDS)
+        connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
+        return connection
+
+    def _checked_address(self) -> str:
+        found = self._resolve(self.host)
+        if not self.private_allowed and not self._is_public(found):
+            raise ValueError(f"{self.host} now leads to an address inside a private network")
+        return found[0]
+
+    def _resolve(self, host: str) -> list[str]:
+        try:
+            return [str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        except OSError as error:
+            raise Unavailable(f"{host} cannot be found ({error.strerror}); check the address and the network.") from error
+
+    @staticmethod
+    def _is_public(addresses: list[str]) -> bool:
+        return all(ipaddress.ip_address(one.partition("%")[0]).is_global for one in addresses)
+
+
+def _unpacked(answer: Fetched) -> str:
+    if answer.status != 200:
+        return ""
+    body = _gunzip(answer.body) if answer.body[:2] == b"\x1f\x8b" else answer.body
+    return body.decode("utf-8", "replace")
+
+
+def _gunzip(body: bytes) -> bytes:
+    """No more than a page may have, whatever it unfolds to."""
+    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        text = unpacker.decompress(body, LARGEST_PAGE)
+    except zlib.error as error:
+        raise ValueError("what it sends cannot be unpacked") from error
+    if unpacker.unconsumed_tail:
+        raise ValueError(f"it is larger than {LARGEST_PAGE:,} bytes")
+    return text
