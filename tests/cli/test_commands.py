@@ -193,6 +193,9 @@ def test_the_only_book_is_the_book_and_one_of_several_is_proposed(cli: Cli, book
     assert 'Ask it: bythebook ask "your question"' in cli("ingest", book).out
     other = write_small_book(folder / "other", book_id="physical-ai-robotics")
     assert 'Ask it: bythebook ask --book physical-ai-robotics "your question"' in cli("ingest", other).out
+    for command in (("ask", "What bends?"), ("search", "elbow"), ("lesson", "glossary.md"), ("gaps",), ("calibration",)):
+        outcome = cli(*command)
+        assert (outcome.code, "say which with --book" in outcome.sentence()) == (2, True), command
 
 
 def test_a_book_in_a_language_that_the_reader_was_not_taught_is_told_so(cli: Cli, tmp_path: Path) -> None:
@@ -201,9 +204,6 @@ def test_a_book_in_a_language_that_the_reader_was_not_taught_is_told_so(cli: Cli
     (folder / "index.md").write_text("# Der Kessel\n\nDer Kessel fasst zwei Liter.\n", encoding="utf-8")
     assert "The reading model knows English only" in cli("ingest", folder, "--language", "de").out
     assert "Der Kessel fasst zwei Liter. [1]" in cli("ask", "Wie viel fasst der Kessel?").out
-    for command in (("ask", "What bends?"), ("search", "elbow"), ("lesson", "glossary.md"), ("gaps",), ("calibration",)):
-        outcome = cli(*command)
-        assert (outcome.code, "say which with --book" in outcome.sentence()) == (2, True), command
 
 
 def test_a_configured_book_is_meant_where_none_is_named(

@@ -182,9 +182,7 @@ def _say_language(report: IngestReport) -> None:
     from bythebook.retrieval.ranker import ranks
 
     if not ranks(report.language):
-        typer.echo(
-            "  It is not in English, which alone the reading model knows: answers from it rest on search and its own words."
-        )
+        typer.echo("  The reading model knows English only: answers from this book rest on search and its own words.")
 
 
 def _watch(folder: Path, book: str | None, consent: Consent, data_dir: Path | None) -> None:
