@@ -61,6 +61,7 @@ def open_page(browser: Browser, address: str, size: tuple[int, int], scheme: str
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto("/")
     page.locator(".contents").wait_for()
+    page.locator(".worth li").first.wait_for()
     return page
 
 
@@ -94,11 +95,41 @@ def show_author(page: Page) -> None:
     page.locator(".curve").wait_for()
 
 
+LESSONS = "/#/books/physical-ai-robotics/lessons"
+SUPPORT = f"{LESSONS}/module-2-gazebo/chapter-4-simulated-robots/03-balance-and-walking.md"
+TOPICS = f"{LESSONS}/module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
+
+
+def show_lesson(page: Page) -> None:
+    """A lesson at a cited place, with the tutor beside it."""
+    page.goto(SUPPORT)
+    page.locator("lesson-page h1").wait_for()
+    page.get_by_role("button", name="Ask").or_(page.get_by_role("tab", name="Ask")).locator("visible=true").first.click()
+    ask(page, "What is the zero moment point?")
+    page.locator(".marker").first.click()
+    page.locator(".reading mark").first.wait_for()
+
+
+def show_selection(page: Page) -> None:
+    page.goto(TOPICS)
+    page.locator(".reading .passage p", has_text="Neither side names the other").click(click_count=3)
+    page.get_by_role("button", name="Explain this").click()
+    page.locator("book-answer.latest:not([aria-busy])").wait_for()
+
+
+def show_quiz(page: Page) -> None:
+    page.goto(f"{TOPICS.replace('/lessons/', '/quiz?lesson=')}")
+    page.get_by_role("button", name="Show the answer").click()
+
+
 VIEWS: dict[str, Callable[[Page], None]] = {
     "welcome": lambda page: None,
     "source": show_source,
     "maths": lambda page: ask(page, "What does the zero moment point formula look like?"),
     "refusal": show_refusal,
+    "lesson": show_lesson,
+    "selection": show_selection,
+    "quiz": show_quiz,
     "threads": show_threads,
     "author": show_author,
 }

@@ -199,6 +199,8 @@ def test_selected_words_are_explained_by_what_stands_around_them(client: httpx.C
     assert {one["source_file"] for one in told["answer"]["citations"]} == {TOPICS}
     assert told["answer"]["query"] == "Explain this."
     assert told["answer"]["question"] == f"Explain this. “{TOPIC}”"
+    told = ask(client, "What does a topic carry?", similarity_threshold=0, selection={"text": TOPIC, "source_file": TOPICS})
+    assert TOPIC in told["response"]
 
 
 def test_words_that_do_not_stand_in_the_lesson_are_not_explained(client: httpx.Client) -> None:

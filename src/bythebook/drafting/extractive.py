@@ -14,6 +14,10 @@ from bythebook.retrieval.question import asked_for
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader
 
 HEADER_LINES = 2
+ASKS_FOR_MORE = re.compile(
+    r"(?:please )?(?:explain|clarify|why|what does (?:this|that|it) mean|tell me more)\b[^?.]{0,20}[?.!]?\Z", re.IGNORECASE
+)
+"""Asks for more than the selected words say. Any other question may be answered by them."""
 LINE = re.compile(r"[^\n]*\n?")
 
 
@@ -44,7 +48,7 @@ class ExtractiveDrafter:
             embedding=request.embedding,
             by_signs=shape == "formula",  # the ranking has seen hardly a question for one
         )
-        if request.selection:
+        if request.selection and ASKS_FOR_MORE.match(request.asked.strip()):
             read = _new_to_the_reader(read, request.selection)
         if not any(one.coverage for one in read):
             return
@@ -59,10 +63,14 @@ class ExtractiveDrafter:
 
 
 def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple[ReadStatement, ...]:
-    """Without the statements that the reader selected, since repeating them explains nothing; all, where nothing else is left."""
+    """Without the statements that the reader selected, since repeating them explains nothing. What the same lesson says comes
+    first; all of them, where nothing else is left."""
     known = letters(selection)
-    others = tuple(one for one in read if letters(one.statement.readable) not in known)
-    return others if any(one.coverage for one in others) else read
+    selected = [one for one in read if letters(one.statement.readable) in known]
+    lessons = {one.chunk.parent_doc_id for one in selected if one.statement.kind != "heading"}
+    others = tuple(one for one in read if one not in selected)
+    beside = tuple(one for one in others if one.chunk.parent_doc_id in lessons)
+    return next((some for some in (beside, others) if any(one.coverage for one in some)), read)
 
 
 def _sentences(passage: Passage, group: Group) -> Iterator[DraftSentence]:

@@ -11,12 +11,26 @@ const HEADLINES = {
   unsupported: "The book does not say enough to answer this",
 };
 
+const SENTENCES = {
+  nothing_found: "The whole book was searched, and nothing in it comes near your question.",
+  off_topic: "The whole book was searched. Your question is about something else.",
+  not_in_book: "The book is near this subject, but no passage answers your question.",
+  outside_filters: "What your filters leave of the book does not answer it. The rest does.",
+  unsupported: "Passages were found, but none of them says enough to answer this.",
+};
+
+// A question in another language than the book's is told which that is.
+function language({ answer }) {
+  const [, name] = /; it is written in ([^;.]+)/.exec(answer) ?? [];
+  return name ? ` The book is written in ${name}.` : "";
+}
+
 export function refusal(turn, answer, actions) {
   const made = element(
     "div",
     { class: "refusal" },
     element("h3", {}, HEADLINES[answer.reason] ?? HEADLINES.unsupported),
-    element("p", { dir: "auto" }, answer.answer),
+    element("p", {}, SENTENCES[answer.reason] ?? SENTENCES.unsupported, language(answer)),
   );
   if (answer.reason === "outside_filters" && answer.nearest.length) made.append(widening(turn, answer, actions));
   if (answer.nearest.length) {

@@ -101,7 +101,13 @@ export class SourceList extends HTMLElement {
   scans(source, bookId) {
     const quotes = source.quotes.filter((one) => one.place?.kind === "page");
     const pages = [...new Set(quotes.map((one) => one.place.number))];
-    return pages.map((page) => scanButton(this.api, bookId, quotes.filter((one) => one.place.number === page)));
+    return pages.map((page) =>
+      scanButton(
+        this.api,
+        bookId,
+        quotes.filter((one) => one.place.number === page),
+      ),
+    );
   }
 
   passage(read) {
