@@ -248,6 +248,13 @@ def test_every_sheet_of_a_phone_closes_by_button_key_tap_and_back(open_page: Cal
         close(page, how, "Contents", ".beside")
     page.locator(".lesson-bar").get_by_role("button", name="Ask").tap()
     expect(page.get_by_label("Your question")).to_be_in_viewport()
+    turn = ask(page, ACTION)
+    turn.locator(".marker").first.tap()
+    expect(page.locator(".beside")).not_to_be_in_viewport()
+    expect(page.locator(".reading mark").first).to_be_in_viewport()
+    expect(page).to_have_url(re.compile(r"03-services-and-actions.mdx\?at="))
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Topics and messages")
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert page.evaluate(TARGETS) == []
 

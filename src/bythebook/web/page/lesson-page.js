@@ -221,11 +221,11 @@ export class LessonPage extends HTMLElement {
   }
 
   // The place of a citation is in the book: this lesson or another.
-  goTo(citation) {
+  async goTo(citation) {
     const address = lessonAddress(this.book.book_id, citation.source_file, [citation.span]);
-    this.sheet.close();
+    await this.sheet.close();
     if (location.hash === address) this.column.querySelector("mark, .quoted")?.scrollIntoView({ block: "center" });
-    else setTimeout(() => (location.hash = address)); // after the sheet's entry has left the history
+    else location.hash = address;
   }
 
   save() {

@@ -27,15 +27,17 @@ export class Sheet {
     history.pushState({ sheet: true }, "");
   }
 
-  // `back`: the browser has gone back already.
-  close({ back = false } = {}) {
+  // `back`: the browser has gone back already. Otherwise it goes back now, which takes a moment: whoever leads on waits for it.
+  async close({ back = false } = {}) {
     this.panel.classList.remove("sheet-open");
     if (!this.isOpen) return;
     opened = null;
     this.backdrop.remove();
     document.body.classList.remove("behind-sheet");
-    if (!back && history.state?.sheet) history.back();
     this.onclose();
+    if (back || !history.state?.sheet) return;
+    history.back();
+    await new Promise((gone) => addEventListener("popstate", gone, { once: true }));
   }
 
   // The view is gone, and its sheet with it.
