@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
@@ -98,6 +98,34 @@ def test_a_client_that_says_nothing_is_let_go() -> None:
             await serving
 
     asyncio.run(story())
+
+
+def test_a_request_that_was_sent_ahead_is_answered_however_long_it_takes() -> None:
+    """It is under way as soon as the one before it has been answered, and nothing more has to come."""
+
+    class Impatient(Patient):
+        patience_seconds = 0.05
+
+    async def app(scope: dict[str, object], receive: object, send: Callable[[dict[str, object]], Awaitable[None]]) -> None:
+        if scope["path"] == "/slow":
+            await asyncio.sleep(6 * Impatient.patience_seconds)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def story() -> bytes:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            server = uvicorn.Server(uvicorn.Config(app, http=Impatient, lifespan="off", log_config=None))
+            serving = asyncio.create_task(server._serve([listening]))
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.write(head("GET", "/quick", {}) + head("GET", "/slow", {}))
+            answers = await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            server.should_exit = True
+            await serving
+            return answers
+
+    assert asyncio.run(story()).count(b"HTTP/1.1 200 ") == 2
 
 
 def test_a_reader_who_leaves_stops_the_work_and_nothing_is_kept(service: Service, client: httpx.Client) -> None:

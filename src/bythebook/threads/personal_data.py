@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, or_, select, true, upd
 from bythebook.database.audit import act
 from bythebook.database.engine import Database
 from bythebook.database.statements import now, slices
-from bythebook.database.tables import audit_log, key_usage, keys, threads
+from bythebook.database.tables import audit_log, key_usage, keys, ratings, threads
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.plain import to_plain
 from bythebook.threads.rows import thread_of
@@ -75,8 +75,15 @@ class PersonalData:
         for row in await self._database.run(lambda connection: connection.execute(wanted).all()):
             turns = await self._threads.turns(row.thread_id)
             messages = await self._threads.messages(row.thread_id, archived=True)
-            told = {"user_id": row.user_id, "messages": messages, "turns": turns}
+            told = {"user_id": row.user_id, "messages": messages, "turns": turns, "ratings": await self._ratings(row.thread_id)}
             yield {"kind": "thread", **to_plain(thread_of(row, datetime.now(UTC))), **to_plain(told)}
+
+    async def _ratings(self, thread_id: str) -> list[dict[str, Any]]:
+        wanted = select(ratings.c.turn, ratings.c.right, ratings.c.reason, ratings.c.rated_at).where(
+            ratings.c.thread_id == thread_id
+        )
+        rows = await self._database.run(lambda connection: connection.execute(wanted.order_by(ratings.c.turn)).all())
+        return [dict(row._mapping) for row in rows]
 
     async def erase(self, owner: DataOwner) -> Erasure:
         """For good. A turn that is running is not stored. Of a key there stays that it existed, revoked and without its name:

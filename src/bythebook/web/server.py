@@ -63,10 +63,10 @@ class Patient(H11Protocol):
         super().shutdown()
 
     def _wait(self) -> None:
-        self._giving_up = self.loop.call_later(self.patience_seconds, self._give_up, self.cycle)
+        self._giving_up = self.loop.call_later(self.patience_seconds, self._give_up)
 
-    def _give_up(self, last: object) -> None:
-        if self.cycle is last:  # no request has begun since
+    def _give_up(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:  # one that was sent ahead may be under way already
             self.transport.close()
 
 
