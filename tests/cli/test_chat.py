@@ -206,3 +206,11 @@ def test_no_book_yet(cli: Cli) -> None:
     outcome = cli("chat", "-q", WICK)
     assert outcome.code == 1
     assert "There is no book yet" in outcome.sentence()
+
+
+def test_thanks_is_not_looked_up_in_the_book(talk: Talk, cli: Cli) -> None:
+    _, hello, answer, thanks, _ = turns(talk("Hello!", WICK, "Great, thank you very much."))
+    assert hello == thanks == "Nothing was searched. Ask a question about the book."
+    assert f"{TRIMMED} [1]" in answer
+    outcome = cli("ask", "thanks a lot")
+    assert (outcome.code, outcome.out) == (0, "Nothing was searched. Ask a question about the book.\n")

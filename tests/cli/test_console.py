@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,8 @@ import bythebook.cli
 from bythebook.cli import main, printable
 from bythebook.cli.options import to_json
 from bythebook.cli.output.console import Console
+from tests.cli.conftest import environment
+from tests.support.sample_library import sample_library
 
 HOSTILE = "see\x1b[8mhidden\x1b[0m \x1b]52;c;aGk=\x07 \x9b8m \x85 \u202eback"
 
@@ -56,3 +60,21 @@ def test_every_command_prints_on_this_console() -> None:
     folder = Path(bythebook.cli.__file__).parent
     others = [path.name for path in folder.rglob("*.py") if "from rich.console import Console\n" in path.read_text("utf-8")]
     assert others == []
+
+
+def test_a_reader_who_goes_away_ends_a_command_in_silence(tmp_path: Path) -> None:
+    """As `bythebook ask … | head -1` does."""
+    data_dir = sample_library(tmp_path)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "bythebook", "ask", "What is a node?"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment(data_dir),
+        timeout=300,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")

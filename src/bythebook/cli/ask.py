@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 LEAST_K, MOST_K = 3, 8
 
 
+NO_QUESTION = "Nothing was searched. Ask a question about the book."
+
+
 class CitationForm(StrEnum):
     footer = "footer"
     inline = "inline"
@@ -77,9 +80,15 @@ def run(
     data_dir: DataDir = None,
 ) -> None:
     """Ask the book. Every sentence of the answer comes with the passage that says it."""
+    from bythebook.followups.patterns import is_small_talk
+
     text = sys.stdin.read().strip() if question == "-" else question
     if k is not None:
         _check_k(k, "K must be")
+
+    if is_small_talk(text) and not json and format == OutputFormat.text:
+        typer.echo(NO_QUESTION)
+        return
 
     as_json, inline = json or format == OutputFormat.json, citations == CitationForm.inline
 

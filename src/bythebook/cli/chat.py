@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bythebook.cli.ask import NO_QUESTION
 from bythebook.cli.options import BookId, DataDir, NoGate, SimilarityThreshold, Threshold, choose_book, run_with_resources
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
 
     from bythebook.cli.output.console import Console
     from bythebook.errors import BookError
+    from bythebook.followups.patterns import is_small_talk
 
     _remember_lines()
     console = Console(highlight=False)
@@ -95,7 +97,9 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
         if not line:
             continue
         try:
-            if not line.startswith("/"):
+            if is_small_talk(line):
+                console.print(f"  {NO_QUESTION}", style="dim", markup=False)
+            elif not line.startswith("/"):
                 await _turn(library, sitting, line)
             elif not _command(console, sitting, line):
                 return
@@ -124,8 +128,9 @@ async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text:
     assert isinstance(opened, Opened), "a turn begins with its thread"
     sitting.last = (await show(events, quiet=False)).answer
     sitting.thread_id = opened.thread_id
-    for line in sources_footer(sitting.last.citations):
-        Console(highlight=False).print(line, style="dim", markup=False, soft_wrap=True)
+    console = Console(highlight=False)
+    for line in () if console.is_terminal else sources_footer(sitting.last.citations):  # a person has seen each with its quote
+        console.print(line, style="dim", markup=False, soft_wrap=True)
 
 
 def _command(console: Console, sitting: ChatSession, line: str) -> bool:

@@ -14,6 +14,13 @@ POLITE = (
     r"|hey|(?:good\s*)?bye|good\s+(?:morning|day|evening|night))"
 )
 SMALL_TALK = re.compile(rf"^\W*{POLITE}(?:[\s,.!]+{POLITE})*\W*$", re.IGNORECASE)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a reader only says hello or thanks: nothing in the book answers that."""
+    return SMALL_TALK.match(text) is not None
+
+
 BE = r"(?:is|are|was|were|be|been)"
 AUXILIARY = rf"(?:{BE}|do|does|did|can|could|will|would|should|may|might|must|has|have|had)"
 BEFORE = rf"(?:{AUXILIARY}|about|like|for|of|from|with|to|after|before|than|by|in|on|at|into|during|and|or|why|how|when|where)"
@@ -87,7 +94,7 @@ WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 def leans(asked: str) -> bool:
     """Returns whether a question cannot be understood without what was said before it. "Thanks" is no question about it."""
-    if SMALL_TALK.match(asked):
+    if is_small_talk(asked):
         return False
     if LEANING_OPENING.match(asked) or not stems(asked) or open_pronoun(asked):
         return True
