@@ -53,7 +53,7 @@ POINTED_NOUN = re.compile(
     re.IGNORECASE,
 )
 CHOICE = re.compile(
-    r"\b(?:(?:the|which|this|that|another|other|first|second|last)(?:\s+(?!is\b|are\b|was\b|of\b)[\w-]+)?\s+ones?\b(?!\s+of)"
+    r"\b(?:(?:the|which|this|that|another|other|first|second|third|fourth|fifth|last)(?:\s+(?!is\b|are\b|was\b|of\b)[\w-]+)?\s+ones?\b(?!\s+of)"
     r"|the\s+(?:former|latter|two|other|others|second|first)(?=\s*(?:$|[?.,]))"
     r"|the other\s+\w*[^\Ws]\b|both(?=\s*(?:$|[?.,]| of them))"
     r"|(?:the|that)\s+(?:\w+\s+)?(?:kind|type|sort|style)(?=\s*(?:$|[?.,]))|of the two\b)",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bythebook.drafting.draft import Exchange
+from bythebook.followups.enumerations import with_item
 from bythebook.followups.patterns import CHOICE, OF_WHAT, OPENING, PERSON, POSSESSIVE, leans, open_pronoun
 from bythebook.followups.topics import Phrase, stems, topics
 from bythebook.index.lexical import words
@@ -95,10 +96,13 @@ def _label(match: re.Match[str]) -> int:
 
 
 def _leaning(asked: str, history: Sequence[Exchange]) -> str:
-    about = topics(history, asked) if leans(asked) else []
+    body = OPENING.sub("", asked)
+    chosen = with_item(body, history[-1].answer)
+    about = topics(history, asked) if chosen != body or leans(asked) else []
+    if chosen != body:
+        return _bracketed(chosen, [phrase for phrase in about if phrase.asked][:CONTEXT])
     if not about:
         return asked
-    body = OPENING.sub("", asked)
     pronoun = open_pronoun(body)
     if pronoun is None:
         return _with_context(body, about[:CONTEXT])
