@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import stat
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, literal, select
 
+from bythebook.database import engine
 from bythebook.database.engine import CONNECTIONS, Database, database_url
 from bythebook.errors import Unavailable
 from tests.support.databases import tell
@@ -106,3 +108,14 @@ def test_a_password_in_the_query_of_an_address_is_not_shown(folder: Path) -> Non
     with pytest.raises(Unavailable) as caught:
         asyncio.run(story())
     assert "hunter2" not in str(caught.value)
+
+
+def test_the_migrations_are_one_chain_and_the_newest_is_the_schema() -> None:
+    """Two that were added at the same time under one number would leave a database that neither can open."""
+    folder = Path(engine.__file__).parent / "migrations" / "versions"
+    texts = {path.name: path.read_text("utf-8") for path in sorted(folder.glob("*.py"))}
+    revisions = [re.findall(r'^(?:down_)?revision = "?(\w+)"?$', text, re.MULTILINE) for text in texts.values()]
+    numbers = [name[:4] for name in texts]
+    assert revisions == [[number, before] for number, before in zip(numbers, ["None", *numbers[:-1]], strict=True)]
+    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
+    assert numbers[-1] == engine.SCHEMA
