@@ -40,6 +40,7 @@ async def _serve(settings: Settings, book: str | None) -> None:
     except ModuleNotFoundError as error:
         raise InvalidInput("The mcp package is not installed. Run: pip install 'bythebook[mcp]'") from error
     embedder = open_embedder(settings)
+    loading = asyncio.create_task(embedder.load())  # while the client greets
     one_at_a_time = asyncio.Lock()
 
     @asynccontextmanager
@@ -52,4 +53,5 @@ async def _serve(settings: Settings, book: str | None) -> None:
         with watching(settings.data_dir.expanduser() / "index"):
             await serve_stdio(ToolCaller(library=library, book_id=book))
     finally:
+        await asyncio.wait({loading})
         await embedder.close()
