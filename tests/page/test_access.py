@@ -25,8 +25,9 @@ def test_all_of_it_by_keyboard(page: Page) -> None:
     expect(page.get_by_label("Your question")).to_be_focused()
     turn = next((turn for turn in typed(page, SEVERAL_SOURCES) if page.locator(".source").count() > 1), None)
     assert turn is not None, "none of these questions was answered from two passages"
-    page.keyboard.press("Shift+Tab")
-    expect(turn.get_by_role("button", name="Copy the answer with its sources")).to_be_focused()
+    for name in ("Share this answer", "This was wrong", "This was right", "Copy the answer with its sources"):
+        page.keyboard.press("Shift+Tab")
+        expect(turn.get_by_role("button", name=name)).to_be_focused()
     page.keyboard.press("Shift+Tab")
     marker = turn.locator(".marker").last
     expect(marker).to_be_focused()
