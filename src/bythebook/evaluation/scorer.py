@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from bythebook.answering.answer import Answer, Sentence
+from bythebook.answering.answer import Answer, Sentence, without_disclaimer
 from bythebook.drafting.draft import DraftSentence, Quote, SentenceKind
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.lesson_texts import LessonText, LessonTexts
@@ -163,7 +163,10 @@ def _words_found(case: Case, answer: Answer) -> float | None:
     """The share of what the answer must say that it says, in its own words or in the quotes under them."""
     if not case.keywords and not case.answers:
         return None
-    parts = [answer.answer, *(one.quote for sentence in answer.sentences for one in sentence.citations)]
+    parts = [
+        without_disclaimer(answer.answer, answer.disclaimer),
+        *(one.quote for sentence in answer.sentences for one in sentence.citations),
+    ]
     said = " ".join(" ".join(parts).split()).casefold()
     found = [" ".join(word.split()).casefold() in said for word in case.keywords]
     if case.answers:
