@@ -1,6 +1,6 @@
 """How much of a book survives its format: one book in two formats, one of them taken as the truth.
 
-    python -m bench extraction policy.epub policy.pdf
+    python -m bench.extraction policy.epub policy.pdf
 
 Sentences count as found where they stand character for character in the other reading, spaces aside.
 """
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import resource
+import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bythebook.books.formats.readers import format_of, read_file
@@ -72,8 +74,8 @@ def compare(truth: Path, other: Path) -> ExtractionScore:
     )
 
 
-def _share(outcomes: object) -> float:
-    found = list(outcomes)  # type: ignore[call-overload]
+def _share(outcomes: Iterable[bool]) -> float:
+    found = list(outcomes)
     return sum(found) / len(found) if found else 1.0
 
 
@@ -112,3 +114,8 @@ def _headings(readings: list[Reading]) -> set[str]:
                 words = NUMBERING.sub("", readable(line).strip(), count=1)
                 found.add(fold(words).casefold())
     return found - {""}
+
+
+if __name__ == "__main__":
+    for name, value in asdict(compare(Path(sys.argv[1]), Path(sys.argv[2]))).items():
+        print(f"{name:>16}  {value:.3f}")

@@ -96,6 +96,13 @@ def test_headings_of_the_first_level_begin_lessons() -> None:
     ]
 
 
+def test_the_number_of_a_note_goes_and_an_exponent_stays() -> None:
+    raised = '<w:vertAlign w:val="superscript"/>'
+    linked = f"<w:hyperlink>{run('[3]', raised)}</w:hyperlink>"
+    reading = read_one("a.docx", docx(paragraph("It ends at 2", run("31", raised), ".", linked, " So it is.")))
+    assert placed(reading) == [("It ends at 2³¹. So it is.", "paragraph 1")]
+
+
 @pytest.mark.parametrize(
     ("raw", "says"),
     [

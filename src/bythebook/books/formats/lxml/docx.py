@@ -23,6 +23,7 @@ HEADING = re.compile(r"heading ?(\d)", re.IGNORECASE)
 CODE = re.compile(r"code|source|verbatim|preformatted|listing|program", re.IGNORECASE)
 MONOSPACED = re.compile(r"mono|courier|consol|menlo|inconsolata", re.IGNORECASE)
 DELETED = frozenset({"del", "moveFrom", "instrText", "delText", "footnoteReference", "endnoteReference", "commentReference"})
+NOTE_NUMBER = re.compile(r"\[?\d{1,3}\]?")
 SLUG = re.compile(r"[^\w]+")
 
 
@@ -134,7 +135,17 @@ def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
 
 
 def _words(paragraph: Element) -> str:
-    return "".join(text.text or "" for text in paragraph.iter("t") if not any(one.tag in DELETED for one in text.iterancestors()))
+    return "".join(text.text or "" for text in paragraph.iter("t") if not any(map(_is_unread, text.iterancestors())))
+
+
+def _is_unread(element: Element) -> bool:
+    """What was deleted, and the raised number that links to a note."""
+    if element.tag in DELETED:
+        return True
+    linked = (
+        element.tag == "r" and element.getparent().tag == "hyperlink" and value(element.find("rPr/vertAlign")) == "superscript"
+    )
+    return linked and NOTE_NUMBER.fullmatch("".join(one.text or "" for one in element.iter("t")).strip()) is not None
 
 
 @dataclass(slots=True)
@@ -238,7 +249,7 @@ def inline(paragraph: Element) -> str:
 def _inline_parts(element: Element) -> Iterator[str]:
     for child in element:
         if child.tag == "r":
-            yield _run(child)
+            yield "" if _is_unread(child) else _run(child)
         elif child.tag in ("oMath", "oMathPara"):
             yield f"${_formula(child)}$"
         elif child.tag not in DELETED and child.tag != "pPr":

@@ -1,0 +1,103 @@
+"""AsciiDoc: its blocks as Markdown, each found again at its line, with Asciidoctor's own ids."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.readings import placed, read, read_one
+
+SOURCE = """\
+= Arms and legs
+:toc:
+
+An *elbow* bends in _one plane_; see https://a.example[the site], <<legs,legs>> and `code_x`. 2^31^ is large.footnote:[A note.]
+
+== Elbow, bent
+
+// a comment
+.A listing
+[source,python]
+----
+def f(x):  # <1>
+    return x ** 2
+----
+<1> The call.
+
+* item one
+goes on
+** inner
+
+NOTE: Careful here.
+
+[[legs]]
+=== Legs
+
+include::other.adoc[]
+
+|===
+|Arm |Load
+
+|left |2 kg
+|===
+
+term:: Its meaning.
+
+Underlined
+----------
+
+The end.
+"""
+MARKDOWN = """\
+# Arms and legs
+
+An elbow bends in one plane; see the site, legs and `code_x`. 2³¹ is large.
+
+## Elbow, bent
+
+**A listing**
+
+```python
+def f(x):
+    return x ** 2
+```
+
+1. The call.
+
+- item one goes on
+
+  - inner
+
+Careful here.
+
+### Legs
+
+| Arm | Load |
+| --- | --- |
+| left | 2 kg |
+
+**term**
+
+Its meaning.
+
+## Underlined
+
+The end."""
+
+
+def test_a_file_becomes_markdown() -> None:
+    reading = read_one("a/arms.adoc", SOURCE)
+    assert reading.text.strip() == MARKDOWN
+    assert reading.anchors == ("_arms_and_legs", "_elbow_bent", "legs", "_underlined")
+
+
+def test_blocks_are_found_at_their_lines() -> None:
+    found = dict(placed(read_one("arms.adoc", SOURCE)))
+    assert found["item one goes on"] == "line 17"
+    assert found["Careful here."] == "line 21"
+    assert found["| left | 2 kg |"] == f"line {SOURCE.splitlines().index('|left |2 kg') + 1}"
+    assert found["The end."] == f"line {len(SOURCE.splitlines())}"
+
+
+@pytest.mark.parametrize("source", ["", "// only a comment\n", "----\nnever closed", "|===\n|a", "[source", "* ", "=== "])
+def test_odd_files_are_read_to_their_end(source: str) -> None:
+    assert len(read("a.adoc", source)) < 2
