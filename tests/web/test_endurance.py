@@ -37,9 +37,8 @@ def test_500_streams_of_which_a_third_vanish_leave_nothing_behind(folder: Path) 
             time.sleep(0.05)
         with client(service) as reader:
             assert ask(reader, NODE)["turn"] == 1
-        print(
-            f"\n{STREAMS} streams, {whole} told whole, the other readers gone; {before} descriptors before, {watched.num_fds()} after"
-        )
+        fds = f"{before} descriptors before, {watched.num_fds()} after"
+        print(f"\n{STREAMS} streams, {whole} told whole, the other readers gone; {fds}")
 
 
 async def _stream(url: str, count: int) -> int:
