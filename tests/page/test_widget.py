@@ -74,7 +74,7 @@ def test_only_this_page_and_then_the_whole_book(
 def test_panel_and_thread_stay_from_page_to_page_and_every_marker_opens_its_passage(
     service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
 ) -> None:
-    foreign_site.tag = f'<script src="{service.url}/page/widget.js?book={BOOK}&label=Tutor" defer></script>'
+    foreign_site.tag = f'<script src="{service.url}/page/widget.js?book={BOOK}&label=Tutor&dock" defer></script>'
     page = open_page("/lesson", base=foreign_site.url)
     page.get_by_role("button", name="Tutor").click()
     page.get_by_label("Your question").fill(FORMULA)
@@ -95,7 +95,10 @@ def test_panel_and_thread_stay_from_page_to_page_and_every_marker_opens_its_pass
     expect(page.locator(".source.open mark").first).to_be_visible()
     page.get_by_role("button", name="New thread").click()
     expect(page.locator("book-answer")).to_have_count(0)
+    room = "() => getComputedStyle(document.documentElement).paddingRight"
+    assert page.evaluate(room) == "430px"  # the site stands beside the panel
     page.get_by_role("button", name="Close").click()
+    assert page.evaluate(room) == "0px"
     page.reload()
     expect(page.get_by_role("button", name="Tutor")).to_be_visible()
     expect(page.locator(".panel")).to_have_count(0)
