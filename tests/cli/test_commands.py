@@ -330,10 +330,14 @@ def test_the_version_and_the_help(cli: Cli) -> None:
         assert "Usage: bythebook" in cli(command, "-h").out
 
 
-def test_the_lessons_of_a_book_are_listed_and_a_name_that_is_nearly_one_is_recognised(shelf: Cli) -> None:
+def test_the_lessons_of_a_book_are_listed_and_a_name_that_is_nearly_one_is_recognised(
+    shelf: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listed = shelf("lessons").out
     assert "module-1-arms/chapter-1-joints/01-elbows.md" in listed
     assert len(read(shelf, "lessons")) == 7
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "\n  module-1-arms/chapter-1-joints/01-elbows.md\n" in shelf("lessons").out
     for name in ("elbows", "module-1-arms/chapter-1-joints/elbows.md", "01-elbow.md"):
         outcome = shelf("lesson", name)
         assert outcome.code == 1

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bythebook.index.state import IngestionRecord
 
 
+GAP = 6
+"""Columns that a table takes beside its texts."""
+
+
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
     """List the lessons of a book, each with the name by which 'bythebook lesson' prints it."""
     records = run_with_database(lambda database: _read(database, book, data_dir), data_dir=data_dir)
@@ -27,10 +31,17 @@ def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> 
     from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import plain_table
 
+    console = Console(highlight=False)
+    names = max((len(record.source_file) for record in records), default=0)
+    titles = max((len(record.title or "") for record in records), default=0)
+    if names + titles + GAP > console.width:
+        for record in records:
+            console.print(f"{escape(record.title or '')}\n  [dim]{escape(record.source_file)}[/]", soft_wrap=True)
+        return
     table = plain_table("lesson", "title", whole="lesson")
     for record in records:
         table.add_row(escape(record.source_file), escape(record.title or ""))
-    Console(highlight=False).print(table)
+    console.print(table)
 
 
 async def _read(database: Database, book: str | None, data_dir: Path | None) -> list[IngestionRecord]:
