@@ -26,8 +26,7 @@ def test_500_streams_of_which_a_third_vanish_leave_nothing_behind(folder: Path) 
     """Every third leaves in the middle. The others are told everything; no descriptor and no request stays."""
     with served(sample_library(folder)) as service:
         watched = psutil.Process(service.process.pid)
-        with client(service) as reader:
-            ask(reader, NODE)
+        asyncio.run(_stream(service.url, 60))  # all connections to the database are open after that
         before = watched.num_fds()
         whole = asyncio.run(_stream(service.url, STREAMS))
         assert whole == STREAMS - len(range(0, STREAMS, 3))
