@@ -11,7 +11,7 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, RankedScale
 from bythebook.grounding.signals import RankedSignals
-from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, rank_statements, ranks
+from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, opens_with_definition, rank_statements, ranks
 from bythebook.retrieval.sentence_reader import ranks_by
 
 
@@ -77,3 +77,17 @@ def test_what_is_about_another_subject_is_not_answered_however_well_a_sentence_f
     blank = dict.fromkeys(RankedSignals.__dataclass_fields__, 0.0) | {"rank_best": 3.0}
     near, foreign = (scale.relevance(RankedSignals(**{**blank, "top_cosine": cosine})) for cosine in (0.61, 0.55))
     assert foreign < LINE < near
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "defines"),
+    [
+        ("What is a wick?", "A wick (a braid of cotton) is what lifts the oil.", True),
+        ("what is the lamp oil", "Lamp oil means the oil of the rape plant.", True),
+        ("What is a wick?", "A spare wick is a wick in a tin.", False),
+        ("What is a wick?", "The wick smokes.", False),
+        ("Why is the wick cut?", "The wick is cut.", False),
+    ],
+)
+def test_a_definition_opens_with_what_is_asked_about(question: str, text: str, defines: bool) -> None:
+    assert opens_with_definition(question, text) is defines

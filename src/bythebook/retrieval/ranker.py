@@ -75,6 +75,8 @@ INSTRUCTS = re.compile(
     re.IGNORECASE,
 )
 DEFINES = re.compile(r"\b(is|are|means|refers to|stands for|describes|denotes|is called|known as|defined as)\b", re.IGNORECASE)
+BRACKETED = re.compile(r"\([^)]*\)")
+ARTICLES = frozenset({"a", "an", "the", "in"})
 CODE = re.compile(r"`|\(\)|[A-Z]{2,}_[A-Z]|\w+\.\w+\(|--\w|/\w+/")
 PERSON = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+")
 
@@ -211,6 +213,19 @@ def _says(wanted: _Wanted, one: RankableStatement) -> list[float]:
             len(wanted.words & (words | above | before)) / size,
             len(wanted.words & before) / size,
         ),
+    ]
+
+
+def opens_with_definition(question: str, text: str) -> bool:
+    """Whether "What is a node?" meets "A node is …", and not "A lifecycle node is …"."""
+    subject = SUBJECT.match(question[:300])
+    if not subject:
+        return False
+    opening = DEFINES.split(text[:200], maxsplit=1)
+    named = WORD.findall(BRACKETED.sub(" ", opening[0]).lower())
+    wanted = WORD.findall(subject[1].lower())
+    return len(opening) > 1 and [word for word in named if word not in ARTICLES] == [
+        word for word in wanted if word not in ARTICLES
     ]
 
 

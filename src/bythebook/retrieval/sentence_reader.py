@@ -24,7 +24,14 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.index.lexical import words
 from bythebook.retrieval.forms import asks, fits, opens_asking, says_nothing
 from bythebook.retrieval.question import Shape, asked_about, asked_for
-from bythebook.retrieval.ranker import BEFORE_CHARACTERS, MARKUP_CHARACTERS, READ_CHARACTERS, RankableStatement, rank_statements
+from bythebook.retrieval.ranker import (
+    BEFORE_CHARACTERS,
+    MARKUP_CHARACTERS,
+    READ_CHARACTERS,
+    RankableStatement,
+    opens_with_definition,
+    rank_statements,
+)
 from bythebook.retrieval.ranker import ranks as ranks_in
 from bythebook.retrieval.ranker import weights as ranker_weights
 
@@ -59,6 +66,8 @@ RANK_UNIT = 0.27
 """The ranking's scores spread wider than the signs', and margins are measured in those."""
 SAYS_NOTHING = 2.0
 """What the ranking takes off where a statement only points or promises: few of those it was fitted by did."""
+DEFINES = 1.5
+"""What it adds where "What is a node?" is met by "A node is …"."""
 UNREAD, MOST_READ = -6.0, 8.0
 """What stands for the score of a statement that the reader could not read, and how far a score counts."""
 BEFORE, AFTER = 2, 1
@@ -109,7 +118,7 @@ class SentenceReader:
         if not by_signs and self._answers and self.ranks(language):
             candidates = await self._candidates(self._answers, question, chunks, rated, embedding)
             scores = rank_statements(question, [rankable(one, rank) for one, rank in candidates])
-            near = [_with_rank(one, score) for (one, _), score in zip(candidates, scores, strict=True)]
+            near = [_with_rank(question, one, score) for (one, _), score in zip(candidates, scores, strict=True)]
         else:
             looked_at = await self._with_cosines(question, embedding, rated[:LOOKED_AT])
             near = [replace(one, score=one.score + COSINE_WEIGHT * one.cosine) for one, _ in looked_at]
@@ -301,9 +310,10 @@ def _rate(asked: _Question, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:
             block = one.block
 
 
-def _with_rank(one: ReadStatement, score: float) -> ReadStatement:
+def _with_rank(question: str, one: ReadStatement, score: float) -> ReadStatement:
     raw = one.chunk.text[one.statement.start : one.statement.end]
     ranked = score - SAYS_NOTHING * (says_nothing(one.statement, raw) == 1.0)
+    ranked += DEFINES * opens_with_definition(question, one.statement.readable)
     return replace(one, ranked=ranked, score=RANK_UNIT * ranked)
 
 
