@@ -283,6 +283,9 @@ def print_report(report: IngestReport) -> None:
     table.add_row(f"{report.chunks_created:,}", f"{_many(report.chunks_created, 'chunk')} {verb}added, {removed}")
     embedded = f"{_many(report.chunks_embedded, 'text')} {verb}embedded"
     table.add_row(f"{report.chunks_embedded:,}", f"{embedded} [dim](the rest came from the cache)[/]")
+    if report.words_read:
+        share = f"{100 * report.words_exact / report.words_read:.1f} %"
+        table.add_row(share, f"of {report.words_read:,} words found again in the files, character for character")
     if not report.dry_run:
         table.add_row(
             f"{report.total_chunks:,}",
