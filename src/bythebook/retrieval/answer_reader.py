@@ -76,7 +76,8 @@ class AnswerReader:
         loop = asyncio.get_running_loop()
         keys = [(question, chunk.id, chunk.content_hash) for chunk in chunks]
         found = {key: self._known[key] for key in keys if key in self._known}
-        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in found}
+        unread = [(key, chunk) for key, chunk in zip(keys, chunks, strict=True) if key not in found]
+        missing = dict(sorted(unread, key=lambda one: -len(one[1].text)))  # the longest first, so that all cores end together
         work = [loop.run_in_executor(self._workers, self._read, question, chunk) for chunk in missing.values()]
         found.update(zip(missing, await asyncio.gather(*work), strict=True))
         self._remember(found)
