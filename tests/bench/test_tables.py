@@ -30,6 +30,7 @@ def workshop(tmp_path: Path) -> Workshop:
     return Workshop(folder=tmp_path, sizes=replace(QUICK, checked_lessons=12, edits=3))
 
 
+@pytest.mark.soak  # half a minute, for a table of bench
 def test_changes_counts_what_was_embedded(workshop: Workshop) -> None:
     table = changes(workshop)
     unchanged, edited = table.rows[1], table.rows[-1]
