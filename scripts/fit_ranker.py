@@ -31,7 +31,7 @@ from bythebook.followups.rewrite import make_standalone
 from bythebook.index.manifest import served_books
 from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.retrieval.ranker import features
-from bythebook.retrieval.sentence_reader import ReadStatement, rankable
+from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, rankable
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 
@@ -71,7 +71,7 @@ async def _row(library: Library, book_id: str, folder: Path, case: Case) -> Row:
     text = (await make_standalone(case.question, case.history, state.language, None)).text
     embedding = await library.embedder.embed_question(text)
     # What is being fitted has no ranking yet.
-    assessor = Assessor(search=library.search, index=library.index, reader=library.sentence_reader, ranks=False)
+    assessor = Assessor(search=library.search, index=library.index, reader=SentenceReader(library.embedder))
     look = await assessor.look(case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding)
     chunks = [hit.chunk for hit in look.found.hits[:POOL]]
     read = await library.sentence_reader.candidates(text, chunks, state.language, rarity=look.rarity, embedding=embedding)

@@ -9,13 +9,13 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bythebook.books.lesson import decode
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
+from tests.support.processes import runs
 
 
 @pytest.fixture
@@ -81,16 +81,9 @@ def test_the_child_ends_with_its_parent() -> None:
         child = int(parent.stdout.readline())
         parent.kill()
     until = time.monotonic() + 10
-    while _runs(child):
+    while runs(child):
         assert time.monotonic() < until, "the child outlives its parent"
         time.sleep(0.02)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_closing_does_not_wait_for_what_is_being_read() -> None:

@@ -10,6 +10,7 @@ import pytest
 from bythebook.drafting.openai_agents.judge_form import read_verdicts
 from bythebook.drafting.openai_agents.quoted_text import QuotedText
 from bythebook.drafting.openai_agents.unwrapper import Unwrapper
+from bythebook.followups.enumerations import with_item
 from bythebook.grounding.hard_facts import code_lines, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.quantities import quantities
@@ -22,7 +23,7 @@ SLOWEST = 40.0
 """Eight times the length may take this many times as long: a quadratic reading takes 64 times, a cubic one 512."""
 SHORTEST_SECONDS = 0.02
 """Below that a clock on a busy machine says nothing."""
-MARKS = ["_", "a_", "[1", "[1,", "[1]", "(1", "(1) ", " ", "`", "``a", "```\n", "~~~\n", "$a ", "> a\n", "\u3010"]
+MARKS = ["_", "a_", "[1", "[1,", "[1]", "(1", "(1) ", "a (", " ", "\n", "`", "``a", "```\n", "~~~\n", "$a ", "> a\n", "\u3010"]
 WORDS = ["1,", "1.", "two ", "three hundred ", "at least ", "/a", "not ", "word ", "1 yes: "]
 JSON = ["{", '{"a":', "[", '"', "\\", "<think>"]
 PIECES = [*MARKS, *WORDS, *JSON]
@@ -46,6 +47,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "verdicts": lambda text: read_verdicts(text, 3),
     "quotes": lambda text: find_quote(text, [SOURCE]),
     "stream": stream,
+    "the second one": lambda text: with_item("Why the second one?", text),
 }
 
 

@@ -14,6 +14,7 @@ from bythebook.errors import InvalidInput, NotFound, Rejected
 from bythebook.jobs import model
 from bythebook.jobs.git import GitLimits
 from bythebook.jobs.sources import Sources, repository_at, same_repository, shown, under_roots, without_password
+from tests.support.processes import runs
 from tests.support.repository import Repository
 from tests.support.small_book import BOOK_TOML, write
 
@@ -148,16 +149,9 @@ def test_what_git_started_ends_when_the_job_is_cancelled(tmp_path: Path) -> None
         patch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
         pid = asyncio.run(story())
     give_up_at = time.monotonic() + 10
-    while _runs(pid):
+    while runs(pid):
         assert time.monotonic() < give_up_at, "it goes on without anyone"
         time.sleep(0.02)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize(

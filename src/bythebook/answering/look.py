@@ -50,9 +50,8 @@ class Look:
 
 
 class Assessor:
-    def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader, ranks: bool = True) -> None:
-        """`ranks`: whether looks have a ranking too. Who fits relevance to a book has no use for it, and it costs embeddings."""
-        self._ranks = ranks
+    def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader) -> None:
+        """Looks have a ranking too where the `reader` has one."""
         self._search = search
         self._index = index
         self._reader = reader
@@ -74,7 +73,7 @@ class Assessor:
         )
         pool = [hit.chunk for hit in found.hits[:POOL]]
         reading = partial(self._reader.read, query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
-        ranks = self._ranks and self._reader.ranks(state.language)
+        ranks = self._reader.ranks(state.language)
         read, ranked = await asyncio.gather(reading(by_signs=True), reading() if ranks else _nothing())
         known = [stem for stem, idf in rarity.by_stem.items() if idf < rarity.most]
         wanted = names(query.text, state.language, known=known)

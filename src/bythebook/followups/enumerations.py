@@ -10,14 +10,15 @@ ORDINAL = re.compile(
     r"(?:one|step|option|way|type|kind|method|approach|rule|part|level|of\s+(?:them|these|those))\b(?!\s+of\b))",
     re.IGNORECASE,
 )
-MARKER = re.compile(r"\s*\[\d{1,2}\]")
-ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(.+)$", re.MULTILINE)
+BLANKS = re.compile(r"[^\S\n]+")
+MARKER = re.compile(r" ?\[\d{1,2}\]")
+ITEM = re.compile(r"^ ?(?:[-*•]|\d{1,2}[.)]) (.+)$", re.MULTILINE)
 COUNTED = re.compile(r"\b(first|second|third|fourth|fifth)(?:ly)?\b,?\s+(?:the\s+)?([^,;.]+)", re.IGNORECASE)
-JOINT = re.compile(r"\s*[,;]\s*(?:(?:and|or)\s+)?(?:then\s+)?|\s+(?:and|or)\s+", re.IGNORECASE)
+JOINT = re.compile(r" ?[,;] ?(?:(?:and|or) )?(?:then )?| (?:and|or) ", re.IGNORECASE)
 LEAD = re.compile(
     r"^(?:(?:yes|no|well|either|both|for example|e\.g\.|such as|like|with|by|in|on|as|to|the|an?)\b[\s,]*)+", re.IGNORECASE
 )
-BRACKETS = re.compile(r"\s*\([^)]*\)")
+BRACKETS = re.compile(r" ?\([^()]*\)")
 END = re.compile(r"[.!?](?:\s|$)")
 LONGEST_ITEM = 8
 """Words. What is longer is a sentence, not the name of a thing."""
@@ -33,7 +34,7 @@ def with_item(question: str, answer: str) -> str:
 
 
 def _item(answer: str, place: str) -> str:
-    plain = MARKER.sub("", answer)
+    plain = MARKER.sub("", BLANKS.sub(" ", answer))  # single blanks, so that no pattern looks at a run of them twice
     counted = {word.casefold(): _named(text) for word, text in COUNTED.findall(plain)}
     if len(counted) > 1 and place in counted:
         return counted[place]
@@ -45,8 +46,8 @@ def _item(answer: str, place: str) -> str:
 def _in_line(answer: str) -> list[str]:
     """Of the first sentence that names several things; after a colon, what follows it."""
     for sentence in END.split(answer):
-        told = BRACKETS.sub("", sentence.rpartition(":")[2])
-        found = [_named(part) for part in JOINT.split(LEAD.sub("", told.strip()))]
+        told = " ".join(BRACKETS.sub("", sentence.rpartition(":")[2]).split())
+        found = [_named(part) for part in JOINT.split(LEAD.sub("", told))]
         if len(found) > 1 and all(found) and all(len(one.split()) <= LONGEST_ITEM for one in found):
             return found
     return []
@@ -54,5 +55,5 @@ def _in_line(answer: str) -> list[str]:
 
 def _named(text: str) -> str:
     """Without what explains it: an item of a list often begins with its name."""
-    name = re.split(r"\s+[-–—]\s+|:\s", BRACKETS.sub("", text).strip(), maxsplit=1)[0]
+    name = re.split(r" [-–—] |:\s", BRACKETS.sub("", text).strip(), maxsplit=1)[0]
     return LEAD.sub("", name.strip(" *_`.,;"))

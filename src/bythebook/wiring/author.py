@@ -144,7 +144,7 @@ class Resources(Library):
         from bythebook.retrieval.sentence_reader import SentenceReader
 
         embedder = CachedEmbedder(self.embedder, EmbeddingCache(self.database))
-        assessor = Assessor(search=self.search, index=self.index, reader=SentenceReader(embedder), ranks=False)
+        assessor = Assessor(search=self.search, index=self.index, reader=SentenceReader(embedder))
         return Calibrator(index=self.index, embedder=embedder, assessor=assessor, catalog_lock=self.records.catalog_lock)
 
     @cached_property
