@@ -104,6 +104,22 @@ def test_code_and_display_maths_are_one_statement_each() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "```{math}\n:label: port\np = 7400 + 250 d\n```",
+        "~~~{math}\n---\nlabel: port\n---\np = 7400 + 250 d\n~~~",
+        "```{math} p = 7400 + 250 d\n```",
+        "```math\np = 7400 + 250 d\n```",
+        ":::{math}\np = 7400 + 250 d\n:::",
+        "````{note}\n```{math}\np = 7400 + 250 d\n```\n````",
+    ],
+)
+def test_a_fence_of_maths_is_a_formula_without_its_options(written: str) -> None:
+    found = kinds(f"The port is\n\n{written}\n\nwhere {{math}}`d^2` is the domain.")
+    assert found == [("sentence", "The port is"), ("maths", "p = 7400 + 250 d"), ("sentence", "where d² is the domain.")]
+
+
 def test_a_run_in_heading_is_read_with_its_sentence() -> None:
     assert kinds("**Reward hacking.** The robot stands still. It is paid for it.") == [
         ("sentence", "Reward hacking. The robot stands still."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,36 @@ def test_what_the_answer_was_made_from_is_in_the_json(ask: Asking) -> None:
     refused = ask(NEAR)["grounding_context"]
     assert (refused["should_refuse"], refused["has_context"], refused["formatted_text"]) == (True, False, "")
     assert refused["refusal_reason"]
+
+
+ENERGY = """# Energy of an arm
+
+An arm counts 2<sup>31</sup> ticks before its counter overflows.
+
+## Formula
+
+The formula for the kinetic energy of an arm is
+
+```{math}
+:label: kinetic
+E = \\frac{1}{2} m v^2
+```
+
+```{note} The brake
+The brake is closed before anybody enters the cell.
+```
+"""
+
+
+def test_exponents_formulas_and_boxes_are_answered_as_what_they_are(cli: Cli, folder: Path) -> None:
+    (folder / "energy").mkdir()
+    (folder / "energy" / "01-energy.md").write_text(ENERGY)
+    assert cli("ingest", folder / "energy").code == 0
+
+    def said(question: str) -> list[tuple[str, str]]:
+        answer = json.loads(cli("ask", question, "--no-gate", "--threshold", "0", "--json").out)
+        return [(one["kind"], one["text"]) for one in answer["sentences"]]
+
+    assert ("sentence", "An arm counts 2³¹ ticks before its counter overflows.") in said("How many ticks does an arm count?")
+    assert ("maths", "$$\nE = \\frac{1}{2} m v^2\n$$") in said("What is the formula for the kinetic energy of an arm?")
+    assert ("sentence", "The brake is closed before anybody enters the cell.") in said("When is the brake closed?")

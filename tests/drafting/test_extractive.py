@@ -103,8 +103,9 @@ def test_the_rest_of_a_split_fence_is_fenced_again() -> None:
     assert said.quotes[0].start == 0
 
 
-def test_a_formula_stands_between_its_introduction_and_what_explains_it() -> None:
-    text = "The port of a domain is\n\n$$\np = 7400 + 250 d\n$$\n\nwhere $d$ is the domain. Rain falls."
+@pytest.mark.parametrize("written", ["$$\np = 7400 + 250 d\n$$", "```{math}\n:label: port\np = 7400 + 250 d\n```"])
+def test_a_formula_stands_between_its_introduction_and_what_explains_it(written: str) -> None:
+    text = f"The port of a domain is\n\n{written}\n\nwhere $d$ is the domain. Rain falls."
     said = draft("What is the formula for the port of a domain?", text)
     assert [(one.kind, one.text) for one in said] == [
         ("sentence", "The port of a domain is"),

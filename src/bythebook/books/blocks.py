@@ -18,7 +18,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from bythebook.books.directives import CONTAINERS, FIGURES, closes, opened, options_end
+from bythebook.books.directives import CONTAINERS, FIGURES, FORMULAS, closes, opened, options_end
 from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
 
 Kind = Literal["heading", "paragraph", "fence", "table", "list", "item", "quote", "html"]
@@ -183,22 +183,28 @@ def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 def _directive(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """The line that opens a directive with its options, and later the one that ends it. What a container holds is parsed as the
-    Markdown it is; a figure is taken whole."""
+    Markdown it is; a figure and a formula are taken whole."""
     ends: dict[int, int] = state.env.setdefault("directive_ends", {})
     if first in ends:
         return True if silent else _take(state, "html_block", first, first + 1)
     directive = opened(state.src[_start(state, first) : state.eMarks[first]])
-    if directive is None or directive[1] not in CONTAINERS | FIGURES or directive[0] in state.env:
+    if directive is None or directive[1] not in CONTAINERS | FIGURES | FORMULAS or directive[0] in state.env:
         return False
-    lines = [state.src[state.bMarks[line] : state.eMarks[line]] for line in range(first + 1, last)]
-    end = next((first + 1 + number for number, line in enumerate(lines) if closes(line, directive[0])), None)
+    lines: list[str] = []
+    end = None
+    for number in range(first + 1, last):
+        line = state.src[state.bMarks[number] : state.eMarks[number]]
+        if closes(line, directive[0]):
+            end = number
+            break
+        lines.append(line)
     if end is None:
         state.env[directive[0]] = "none left"
         return False
     if silent:
         return True
-    if directive[1] in FIGURES:
-        return _take(state, "html_block", first, end + 1)
+    if directive[1] not in CONTAINERS:
+        return _take(state, "html_block" if directive[1] in FIGURES else "math_block", first, end + 1)
     ends[end] = first
     return _take(state, "html_block", first, first + 1 + options_end(lines, 0))
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bythebook.books.formulas import plain
+
 LONGEST_OPTIONS = 40
 WITH_TEXT = """admonition attention aside card caution corollary danger definition deprecated details dropdown epigraph error
     example exercise glossary grid grid-item grid-item-card hint important lemma margin note prf:definition prf:example prf:lemma
@@ -16,7 +18,10 @@ CONTAINERS = frozenset(WITH_TEXT.split())
 WITH_CAPTION = "figure image iframe include literalinclude toctree bibliography contents tableofcontents index raw video"
 FIGURES = frozenset(WITH_CAPTION.split())
 """Directives whose text, where there is one, is a caption."""
-OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*\{([A-Za-z][\w:-]*)\}[ \t]*(.*)$")
+FORMULAS = frozenset({"math"})
+"""Directives that hold a formula; GitHub writes the same without braces."""
+OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*(?:\{([A-Za-z][\w:-]*)\}[ \t]*(.*)|(math)[ \t]*)$")
+COLON_FORMULA = re.compile(r"[ \t]*(:{3,})[ \t]*\{(math)\}[ \t]*(.*)$")
 OPTION = re.compile(r"[ \t]*:[A-Za-z][\w-]*:(?:[ \t].*)?$")
 PATH = re.compile(r"[\w.:/~@-]+\.\w{1,5}|[\w.-]*/[\w./-]*|https?://\S+|\d+(?: \d+)*")
 BLOCK = re.compile(r"[ \t]*/{3,}[ \t]*(?:$|[A-Za-z][\w-]*[ \t]*(?:\|[ \t]*(.*))?$)")
@@ -37,8 +42,10 @@ TITLED = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
 
 def opened(line: str) -> tuple[str, str, str] | None:
     """The fence, the name and the argument of a directive that opens on this line."""
+    if match := COLON_FORMULA.match(line):
+        return match[1], match[2], match[3].strip()
     match = OPENING.match(line)
-    return (match[1], match[2], match[3].strip()) if match else None
+    return (match[1], match[2] or match[4], (match[3] or "").strip()) if match else None
 
 
 def closes(line: str, fence: str) -> bool:
@@ -70,6 +77,8 @@ def block_title(line: str) -> str | None:
 
 def role_text(role: str, content: str) -> str:
     """What a role shows: `text <target>` shows the text."""
+    if role in FORMULAS:
+        return plain(content)
     if SILENT.match(role.lower()):
         return ""
     titled = TITLED.match(content)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from bythebook.books.directives import (
     CONTAINERS,
     FIGURES,
+    FORMULAS,
     NO_TEXT,
     OPTION,
     block_title,
@@ -120,7 +121,7 @@ def _raw_lines(markdown: str) -> Iterator[tuple[bool, str]]:
         if number < after_options:
             continue
         fence = FENCE.match(line)
-        directive = opened(line) if fence and not mark else None
+        directive = opened(line) if not mark and (fence or COLONS.match(line)) else None
         if mark and closes(line, mark):
             mark = ""
         elif mark:
@@ -132,6 +133,9 @@ def _raw_lines(markdown: str) -> Iterator[tuple[bool, str]]:
             containers.append(directive[0])
             after_options = options_end(lines, number + 1)
             yield False, html.escape(title_of(directive[2]), quote=False)
+        elif directive and directive[1] in FORMULAS:
+            mark, after_options = directive[0], options_end(lines, number + 1)
+            yield True, directive[2]
         elif fence:
             mark = fence[1]
             title = TITLE.search(fence[2])

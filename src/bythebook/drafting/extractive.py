@@ -108,6 +108,8 @@ def _markdown(passage: Passage, one: Statement) -> str:
     block = dedent(indented + text[one.start : one.end])
     if passage.chunk.preface and one.start == 0 and one.kind in ("table", "code"):
         block = f"{passage.chunk.preface}\n{block}"
+    if one.kind == "maths" and not block.startswith("$$"):
+        return f"$$\n{one.readable}\n$$"
     if one.kind == "code":
         mark = block[: len(block) - len(block.lstrip("`~"))]
         block = block if not mark or (block.rstrip().endswith(mark) and "\n" in block) else f"{block}\n{mark}"

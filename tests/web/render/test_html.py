@@ -59,6 +59,11 @@ HOSTILE = [
     "<sub onclick=alert(1)>x</sub>",
     "x[^<b>]\n\n[^<b>]: <script>",
     "/// <script> | <script>",
+    "```{note} <script>\n<script>\n```",
+    "```{figure} javascript:alert(1)\n<script>\n```",
+    "```{math}\n\\href{javascript:alert(1)}{x}\n```",
+    "{ref}`<script>` {math}`\\text{<script>}`",
+    "```{<script>}\n<script>",
 ]
 LINKS = BookLinks(book_id="x", source_file="a/01.md", lessons={'b.md"onclick=alert(1)', "b.md"})
 
@@ -254,3 +259,53 @@ def test_a_sentence_of_the_book_looks_as_in_the_book() -> None:
     assert render_sentence(own).startswith("A <strong>node</strong> has a <code>name</code> of <math")
     other = Sentence(text="Nodes are <named>.", kind="sentence", citations=(cited(quote),))
     assert render_sentence(other) == "Nodes are &lt;named&gt;."
+
+
+MYST = """```{note} Take *care*
+:class: tip
+The **lamp** is {ref}`here <there>`.
+```
+
+```{math}
+:label: energy
+E = m c^2
+```
+
+```{figure} lamp.svg
+---
+name: lamp
+---
+The lamp from above.
+```
+
+```{code-cell} python
+:tags: [hide]
+print(1)
+```
+
+```{python}
+x = 2
+```
+"""
+
+
+def test_directives_of_myst_are_what_they_stand_for() -> None:
+    html = render_passage(MYST)
+    assert '<p class="label">Take *care*</p>\n<p>The <strong>lamp</strong> is here.</p>' in html
+    assert "<msup><mi>c</mi><mn>2</mn></msup>" in html
+    assert '<span class="picture">picture</span></p>\n<p>The lamp from above.</p>' in html
+    assert [name in html for name in ("energy", "tags", ":class:", "{", "```")] == [False] * 5
+    assert html.count("<figcaption>python</figcaption>") == 2
+
+
+def test_a_quoted_formula_of_myst_is_marked() -> None:
+    start = MYST.index("```{math}")
+    html = render_passage(MYST, quotes=[(start, MYST.index("```", start + 3) + 3)])
+    assert 'class="formula quoted"' in html
+    assert html.count("quoted") == 1
+    assert "<mark>" not in html
+
+
+def test_a_directive_cut_off_by_the_end_of_its_chunk_is_shown() -> None:
+    assert "<mi>x</mi>" in render_passage("```{math}\nx")
+    assert render_passage("```{note}\nWords.") == '<p class="label">note</p>\n<p>Words.</p>\n'

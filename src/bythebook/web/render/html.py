@@ -24,6 +24,7 @@ from bythebook.answering.answer import Sentence
 from bythebook.books.markdown import HEADING_ID, TITLE, readable
 from bythebook.web.render.book_links import BookLinks
 from bythebook.web.render.components import FOOTNOTES, admonition, read_components
+from bythebook.web.render.directives import read_directives
 from bythebook.web.render.mathml import render_formula
 from bythebook.web.render.quotes import mark, with_signs
 
@@ -63,6 +64,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=SafeRenderer).enable(["table", "strikethrough"])
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False)
     parser.use(read_components)
+    parser.use(read_directives)
     parser.use(admon_plugin, render=admonition)
     parser.use(footnote_plugin, inline=False)
     for name, rule in FOOTNOTES.items():

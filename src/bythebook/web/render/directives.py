@@ -1,0 +1,110 @@
+"""MyST on the page: the words of a box are words, a formula is a formula, a figure is its picture and its caption, and code keeps
+neither its options nor the braces around its name."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+from bythebook.books.directives import (
+    CONTAINERS,
+    FIGURES,
+    FORMULAS,
+    LONGEST_OPTIONS,
+    ROLE,
+    closes,
+    opened,
+    options_end,
+    role_text,
+    title_of,
+)
+from bythebook.web.render.quotes import SIGNS
+
+PICTURES = frozenset({"figure", "image"})
+CODE = frozenset({"code", "code-block", "code-cell", "sourcecode"})
+"""Directives that name their language behind the braces; in others it stands between them."""
+TICKS = re.compile(r"`+")
+
+
+def read_directives(parser: MarkdownIt) -> None:
+    """A plugin for markdown-it."""
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("component", "directive", _block, interrupts)
+    parser.inline.ruler.before("backticks", "role", _inline)
+
+
+def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    ends: set[int] = state.env.setdefault("directive_ends", set())
+    if first in ends:
+        state.line = first + 1
+        return True
+    directive = opened(SIGNS.sub("", state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]))
+    if directive is None:
+        return False
+    if silent:
+        return True
+    fence, name, argument = directive
+    raw = _inside(state, first, last, fence)
+    known = name in CONTAINERS | FIGURES | FORMULAS | CODE
+    options = options_end([SIGNS.sub("", line) for line in raw[:LONGEST_OPTIONS]], 0) if known else 0
+    if name in CONTAINERS:
+        state.line = first + 1 + options
+        ends.add(first + 1 + len(raw))
+        state.push("label", "", 0).content = title_of(argument) or name
+        return True
+    state.line = min(first + len(raw) + 2, last)
+    signs = "".join(sign for line in raw[:options] for sign in SIGNS.findall(line))
+    if name in FORMULAS:
+        state.push("math_block", "math", 0).content = "\n".join([argument, signs, *raw[options:]])
+    elif name in FIGURES:
+        _push_figure(state, name, argument, signs + " ".join(raw[options:]))
+    else:
+        token = state.push("fence", "code", 0)
+        token.info = argument.partition(" ")[0] if name in CODE else name
+        token.content = signs + state.getLines(first + 1 + options, first + 1 + len(raw), state.sCount[first], keepLastLF=True)
+    return True
+
+
+def _inside(state: StateBlock, first: int, last: int, fence: str) -> list[str]:
+    """The lines up to the one that ends the directive, or up to the last one where a chunk was cut within it."""
+    lines: list[str] = []
+    for number in range(first + 1, last if fence not in state.env else first + 1):
+        line = state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+        if closes(SIGNS.sub("", line), fence):
+            return lines
+        lines.append(line)
+    state.env[fence] = "none left"
+    return lines
+
+
+def _push_figure(state: StateBlock, name: str, path: str, caption: str) -> None:
+    """A picture with its caption; what is taken from another file is not here to be shown."""
+    if name not in PICTURES:
+        return
+    for content in (f"![]({path})", caption if name == "figure" else ""):
+        if content.strip():
+            state.push("paragraph_open", "p", 1)
+            token = state.push("inline", "", 0)
+            token.content, token.children = content, []
+            state.push("paragraph_close", "p", -1)
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    """A role and the text in backticks after it."""
+    mark = ROLE.match(state.src, state.pos)
+    ticks = TICKS.match(state.src, mark.end()) if mark else None
+    if not mark or not ticks or (mark[2] and state.pos and state.src[state.pos - 1].isalnum()):
+        return False
+    close = state.src.find(ticks[0], ticks.end(), state.posMax)
+    if close < 0:
+        return False
+    name, said = mark[1] or mark[2], state.src[ticks.end() : close]
+    if not silent:
+        kind = "math_inline" if name in FORMULAS else "text"
+        state.push(kind, "", 0).content = said if kind == "math_inline" else role_text(name, said)
+    state.pos = close + len(ticks[0])
+    return True
