@@ -12,6 +12,7 @@
     ├── Locked                    another process holds the index               (exit 1, HTTP 503)
     ├── StorageFailure            disk full, index damaged, database gone       (exit 1, HTTP 503)
     └── Unavailable               a remote server does not answer as it should  (exit 1, HTTP 503)
+        ├── Released              it holds the index no longer: another process may take it over
         ├── Rejected              it says no, and asking again will not help
         └── RateLimited           it says later; `retry_after_seconds` when it said when
 
@@ -76,6 +77,10 @@ class StorageFailure(BookError):
 
 class Unavailable(BookError):
     """A remote server does not answer as it should."""
+
+
+class Released(Unavailable):
+    """The process that held the index does so no longer."""
 
 
 class Rejected(Unavailable):

@@ -13,6 +13,7 @@ import pytest
 
 from bythebook.books.formats.readers import SUFFIXES
 from bythebook.database.engine import SCHEMA
+from bythebook.operations import runner
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.small_book import lesson, write
@@ -136,7 +137,8 @@ def test_another_model(shelf: Cli, book: Path, embedder: SmallEmbedder) -> None:
     still_searchable(shelf)
 
 
-def test_a_locked_index(shelf: Cli, book: Path, folder: Path) -> None:
+def test_a_locked_index(shelf: Cli, book: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "PATIENCE_SECONDS", 0.2)
     holder = "import asyncio, sys; from pathlib import Path; from bythebook.index.qdrant_edge.index import EdgeIndex\n"
     holder += "index = asyncio.run(EdgeIndex.open(Path(sys.argv[1]))); print('held', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", holder, str(folder / "data" / "index")]

@@ -16,9 +16,10 @@ import pytest
 
 from bythebook.errors import Locked, StorageFailure
 from bythebook.index.qdrant_edge.index import EdgeIndex
+from bythebook.operations import runner
 from bythebook.operations.address import SERVER_FILE, ServerAddress, announced, proof, read_address
-from bythebook.operations.client import ServerRunner, find_server
-from bythebook.operations.runner import InProcess, open_runner
+from bythebook.operations.client import find_server
+from bythebook.operations.runner import Guest, InProcess, open_runner
 from bythebook.plain import to_plain
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
@@ -76,8 +77,8 @@ def another_holds(index_folder: Path) -> Iterator[None]:
 
 
 async def runner_of(index_folder: Path) -> type:
-    async with open_runner(read_settings(data_dir=index_folder.parent), open_library) as runner:
-        return type(runner)
+    async with open_runner(read_settings(data_dir=index_folder.parent), open_library) as opened:
+        return type(opened)
 
 
 def test_it_stands_while_the_server_does_and_for_its_owner_alone(index_folder: Path) -> None:
@@ -133,13 +134,17 @@ def test_a_server_that_died_leaves_the_index_to_the_command(index_folder: Path, 
         assert asyncio.run(runner_of(index_folder)) is InProcess
 
 
-def test_a_stranger_on_the_port_is_told_nothing(index_folder: Path, listener: Listener) -> None:
+def test_a_stranger_on_the_port_is_told_nothing(index_folder: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "PATIENCE_SECONDS", 0.0)
     with announced(index_folder, host="127.0.0.1", port=listener.server_port):
         address = read_address(index_folder)
         assert address is not None
         assert asyncio.run(runner_of(index_folder)) is InProcess
         listener.address = replace(address, token="a guess")
-        with another_holds(index_folder), pytest.raises(Locked, match=r"is held by process \d+. Stop it, or set QDRANT_URL"):
+        with (
+            another_holds(index_folder),
+            pytest.raises(Locked, match=r"is held by process \d+. Wait for its end"),
+        ):
             asyncio.run(runner_of(index_folder))
         assert len(listener.heard) == 4
         assert address.token not in "".join(listener.heard)
@@ -148,7 +153,7 @@ def test_a_stranger_on_the_port_is_told_nothing(index_folder: Path, listener: Li
 def test_who_knows_the_token_is_the_server(index_folder: Path, listener: Listener) -> None:
     with announced(index_folder, host="127.0.0.1", port=listener.server_port):
         listener.address = read_address(index_folder)
-        assert asyncio.run(runner_of(index_folder)) is ServerRunner
+        assert asyncio.run(runner_of(index_folder)) is Guest
         assert listener.address is not None
         assert listener.address.token not in "".join(listener.heard)
 
@@ -166,13 +171,13 @@ def test_a_server_of_another_version_is_to_be_restarted(index_folder: Path, list
 def test_with_a_qdrant_server_nobody_is_asked(index_folder: Path, listener: Listener) -> None:
     here = read_settings(data_dir=index_folder.parent)
 
-    async def runner() -> type:
-        async with open_runner(replace(here, qdrant_url="http://127.0.0.1:9"), lambda _: open_library(here)) as runner:
-            return type(runner)
+    async def kind() -> type:
+        async with open_runner(replace(here, qdrant_url="http://127.0.0.1:9"), lambda _: open_library(here)) as opened:
+            return type(opened)
 
     with announced(index_folder, host="127.0.0.1", port=listener.server_port):
         listener.address = read_address(index_folder)
-        assert asyncio.run(runner()) is InProcess
+        assert asyncio.run(kind()) is InProcess
     assert listener.heard == []
 
 

@@ -1,4 +1,4 @@
-"""Who wants an index that a watching command holds waits a moment; who wants another's is told at once."""
+"""Who wants an index that another command holds waits a moment, and is then told who holds it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bythebook.errors import Locked
-from bythebook.operations.runner import InProcess, open_runner, watching
+from bythebook.operations import runner
+from bythebook.operations.runner import InProcess, open_runner
 from bythebook.settings import Settings, read_settings
 from bythebook.wiring.reader import Library, open_library
 
@@ -28,20 +29,16 @@ async def opened_after(refusals: int, data_dir: Path) -> int:
         async with open_library(settings) as library:
             yield library
 
-    async with open_runner(read_settings(data_dir=data_dir), opening) as runner:
-        assert isinstance(runner, InProcess)
+    async with open_runner(read_settings(data_dir=data_dir), opening) as opened:
+        assert isinstance(opened, InProcess)
     return tries
 
 
-def test_an_index_that_is_watched_is_waited_for(tmp_path: Path) -> None:
-    with watching(tmp_path / "index"):
-        assert asyncio.run(opened_after(2, tmp_path)) == 3
-        with watching(tmp_path / "index"):  # a second one watches too
-            assert asyncio.run(opened_after(1, tmp_path)) == 2
+def test_an_index_that_another_command_holds_is_waited_for(tmp_path: Path) -> None:
+    assert asyncio.run(opened_after(2, tmp_path)) == 3
 
 
-def test_an_index_that_somebody_else_holds_is_not(tmp_path: Path) -> None:
-    with watching(tmp_path / "index"):
-        pass
+def test_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "PATIENCE_SECONDS", 0.2)
     with pytest.raises(Locked):
-        asyncio.run(opened_after(1, tmp_path))
+        asyncio.run(opened_after(1_000, tmp_path))

@@ -13,6 +13,7 @@ import pytest
 
 from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
+from bythebook.operations.host import BROKEN_OFF
 from bythebook.wiring import reader
 from tests.support.lighthouse import TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.serving import Service, problem, running
@@ -113,7 +114,6 @@ def test_a_server_that_is_stopped_ends_turns_and_breaks_off_an_ingestion(stoppin
     with stopping.client(there.token) as client:
         given = {"root": str(folder / "book"), "book_id": None, "mode": "full", "dry_run": False}
         *_, last = operation(client, "publish", **given)
-        sentence = "The server is being stopped. What is done is kept: run the command again."
-        assert last == {"error": "Unavailable", "text": sentence}
+        assert last == {"error": "Released", "text": BROKEN_OFF}
         *_, last = operation(client, "answer", question={"text": WICK, "scope": {"book_id": "light"}})
         assert last == DONE

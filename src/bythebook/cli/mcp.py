@@ -31,7 +31,7 @@ async def _serve(settings: Settings, book: str | None) -> None:
 
     from bythebook.errors import InvalidInput
     from bythebook.mcp.tools import ToolCaller
-    from bythebook.operations.runner import open_runner, watching
+    from bythebook.operations.runner import open_runner
     from bythebook.wiring.adapters import open_embedder
     from bythebook.wiring.author import open_resources
 
@@ -50,8 +50,7 @@ async def _serve(settings: Settings, book: str | None) -> None:
             yield runner
 
     try:
-        with watching(settings.data_dir.expanduser() / "index"):
-            await serve_stdio(ToolCaller(library=library, book_id=book))
+        await serve_stdio(ToolCaller(library=library, book_id=book))
     finally:
         await asyncio.wait({loading})
         await embedder.close()

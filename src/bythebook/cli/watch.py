@@ -33,23 +33,21 @@ PAUSE_MILLISECONDS = 5_000
 async def watch(settings: Settings, folder: Path, *, book: str | None, consent: Consent) -> None:
     """Watches until it is stopped. What cannot be read now may be readable after the next change."""
     from bythebook.errors import BookError
-    from bythebook.operations.runner import watching
     from bythebook.wiring.adapters import open_embedder
 
     embedder = open_embedder(settings)
     fitting = DeferredFit(lambda report: _calibrate(settings, embedder, folder, report))
     try:
         typer.echo(f"Watching {folder}  (Ctrl-C stops it)")
-        with watching(settings.data_dir.expanduser() / "index"):
-            async for changed in _changes(folder):
-                try:
-                    if changed:
-                        await fitting.break_off()
-                        fitting.wanted = await _ingest(settings, embedder, folder, book, consent) or fitting.wanted
-                    else:
-                        fitting.go_on()
-                except BookError as error:
-                    typer.echo(f"bythebook: {printable(str(error))}", err=True)
+        async for changed in _changes(folder):
+            try:
+                if changed:
+                    await fitting.break_off()
+                    fitting.wanted = await _ingest(settings, embedder, folder, book, consent) or fitting.wanted
+                else:
+                    fitting.go_on()
+            except BookError as error:
+                typer.echo(f"bythebook: {printable(str(error))}", err=True)
     finally:
         await fitting.break_off()
         await embedder.close()

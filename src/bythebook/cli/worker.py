@@ -33,11 +33,12 @@ async def _work(settings: Settings, until_idle: bool) -> None:
     import signal
     from contextlib import suppress
 
+    from bythebook.operations.host import hosting
     from bythebook.wiring.author import open_resources
 
     asked_to_end = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end.set)
-    async with open_resources(settings, embeds=True) as resources:
+    async with open_resources(settings, embeds=True) as resources, hosting(resources):
         typer.echo("Waiting for jobs  (Ctrl-C stops it)")
         worker = resources.worker(_tell)
         working = asyncio.create_task(worker.work(until_idle=True) if until_idle else worker.work_on(_Complaint()))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, get_args, get_type_hints
 
 from bythebook import __version__, errors
-from bythebook.errors import BookError, Locked, Unavailable
+from bythebook.errors import BookError, Locked, Released, Unavailable
 from bythebook.operations.address import ServerAddress, proof, read_address
 from bythebook.plain import from_plain, to_plain
 from bythebook.settings import Settings
@@ -66,7 +66,7 @@ def _greets(address: ServerAddress) -> bool:
 
 
 class ServerRunner(Generic[L]):
-    """An `OperationRunner` that sends operations to the server."""
+    """Sends operations to the server. `Released` where it has gone, or is about to go and has broken off what would take long."""
 
     def __init__(self, address: ServerAddress, settings: Settings) -> None:
         self._address = address
@@ -87,7 +87,10 @@ class ServerRunner(Generic[L]):
     async def _values(self, name: str, kind: Any, given: dict[str, Any]) -> AsyncIterator[Any]:
         connection = HTTPConnection(self._address.host, self._address.port)
         try:
-            await asyncio.to_thread(connection.connect)
+            try:
+                await asyncio.to_thread(connection.connect)
+            except ConnectionRefusedError as error:
+                raise Released(f"The process that held the index ({self._address.pid}) has ended. Run it again.") from error
             opened = connection.sock  # the connection lets go of it once the answer begins
             try:
                 response = await asyncio.to_thread(self._send, connection, name, given)

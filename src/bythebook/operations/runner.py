@@ -1,4 +1,4 @@
-"""Decides who runs an operation: this process, which then opens the index, or the server that already has it open.
+"""Decides who runs an operation: this process, which then opens the index, or the one that already has it open.
 
 An operation is an async function whose first argument is the library and whose others, and result, are values. It is written
 once and does not know where it runs; nor does the command that sends it, which prints what comes back.
@@ -7,19 +7,18 @@ once and does not know where it runs; nor does the command that sends it, which 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-from bythebook.errors import Locked
+from bythebook.errors import Locked, Released
 from bythebook.operations.address import SERVER_FILE
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
+    from bythebook.operations.client import ServerRunner
     from bythebook.wiring.reader import Library
 
-WATCHED = "watched.lock"
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
 
@@ -64,54 +63,95 @@ class InProcess(Generic[L]):
         return operation(self._library, *given, **named)
 
 
+class Guest(Generic[L]):
+    """An `OperationRunner` in a process that does not hold the index: the one that does runs its operations. When that one ends,
+    this one opens the index itself, and begins again what was broken off."""
+
+    def __init__(self, holder: _IndexHolder[L], settings: Settings) -> None:
+        self._holder = holder
+        self._settings = settings
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    async def run(self, operation: Callable[Concatenate[L, P], Coroutine[Any, Any, T]], *given: P.args, **named: P.kwargs) -> T:
+        while True:
+            try:
+                return await (await self._holder.runner()).run(operation, *given, **named)
+            except Released:
+                self._holder.forget()
+
+    async def follow(
+        self, operation: Callable[Concatenate[L, P], AsyncIterator[T]], *given: P.args, **named: P.kwargs
+    ) -> AsyncIterator[T]:
+        while True:
+            try:
+                async for value in (await self._holder.runner()).follow(operation, *given, **named):
+                    yield value
+                return
+            except Released:
+                self._holder.forget()
+
+
+class _IndexHolder(Generic[L]):
+    """Who runs operations now: found when it is first needed, and again after it has gone."""
+
+    def __init__(
+        self, stack: AsyncExitStack, settings: Settings, opening: Callable[[Settings], AbstractAsyncContextManager[L]]
+    ) -> None:
+        self._stack = stack
+        self._settings = settings
+        self._opening = opening
+        self._runner: OperationRunner[L] | None = None
+
+    async def runner(self) -> OperationRunner[L]:
+        self._runner = self._runner or await self._find()
+        return self._runner
+
+    def forget(self) -> None:
+        self._runner = None
+
+    async def _find(self) -> OperationRunner[L]:
+        """A command such as `ask`, which holds the index for a moment and runs nothing for others, is waited for."""
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        while True:
+            if server := await self._server():
+                return server
+            try:
+                return InProcess(await self._open())
+            except Locked:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _server(self) -> ServerRunner[L] | None:
+        folder = self._settings.data_dir.expanduser() / "index"
+        if self._settings.qdrant_url or not (folder / SERVER_FILE).exists():
+            return None
+        from bythebook.operations.client import ServerRunner, find_server
+
+        address = await asyncio.to_thread(find_server, folder)
+        return ServerRunner[L](address, self._settings) if address else None
+
+    async def _open(self) -> L:
+        """The index, and with the database beside it what lets others use it, too."""
+        from bythebook.wiring.author import Resources
+
+        library = await self._stack.enter_async_context(self._opening(self._settings))
+        if isinstance(library, Resources):
+            from bythebook.operations.host import hosting
+
+            await self._stack.enter_async_context(hosting(library))
+        return library
+
+
 @asynccontextmanager
 async def open_runner(
     settings: Settings, opening: Callable[[Settings], AbstractAsyncContextManager[L]]
 ) -> AsyncIterator[OperationRunner[L]]:
-    """Opens a runner: the server that holds this index, if one answers; otherwise this process, with what `opening` opens."""
-    folder = settings.data_dir.expanduser() / "index"
-    if not settings.qdrant_url and (folder / SERVER_FILE).exists():
-        from bythebook.operations.client import ServerRunner, find_server
-
-        if address := await asyncio.to_thread(find_server, folder):
-            yield ServerRunner[L](address, settings)
-            return
+    """Opens a runner: the process that holds this index, if one answers; otherwise this one, with what `opening` opens."""
     async with AsyncExitStack() as stack:
-        yield InProcess(await _enter(stack, opening, settings, folder))
-
-
-async def _enter(
-    stack: AsyncExitStack, opening: Callable[[Settings], AbstractAsyncContextManager[L]], settings: Settings, folder: Path
-) -> L:
-    """Opens the index. `ingest --watch` releases it after each change, so other commands wait a moment for it, and so does
-    `--watch` itself."""
-    deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
-    while True:
-        try:
-            return await stack.enter_async_context(opening(settings))
-        except Locked:
-            if asyncio.get_running_loop().time() > deadline or not _is_watched(folder):
-                raise
-        await asyncio.sleep(POLL_SECONDS)
-
-
-@contextmanager
-def watching(folder: Path) -> Iterator[None]:
-    """While this is held, commands know that the holder of the index in `folder` will release it. It ends with the process."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with suppress(Timeout), FileLock(folder / WATCHED, timeout=0):
-        yield
-        return
-    yield  # another watches here too
-
-
-def _is_watched(folder: Path) -> bool:
-    from filelock import FileLock, Timeout
-
-    try:
-        FileLock(folder / WATCHED, timeout=0).acquire().lock.release()
-    except Timeout:
-        return True
-    return False
+        holder = _IndexHolder(stack, settings, opening)
+        runner = await holder.runner()
+        yield runner if isinstance(runner, InProcess) else Guest(holder, settings)

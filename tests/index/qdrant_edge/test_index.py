@@ -90,7 +90,7 @@ async def reopened(folder: Path) -> dict[str, list[str]]:
 
 async def test_a_second_process_is_told_who_holds_the_index(folder: Path) -> None:
     with child(folder, "hold") as process:
-        with pytest.raises(Locked, match=f"{folder} is held by process {process.pid}. Stop it, or set QDRANT_URL"):
+        with pytest.raises(Locked, match=f"{folder} is held by process {process.pid}. Wait for its end"):
             await EdgeIndex.open(folder)
         process.kill()
         process.wait()

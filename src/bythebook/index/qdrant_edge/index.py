@@ -236,4 +236,5 @@ def _held(folder: Path) -> str:
         owner = f"process {int((folder / OWNER).read_text(encoding='ascii'))}"
     except (OSError, ValueError):
         owner = "another process"
-    return f"The index in {folder} is held by {owner}. Stop it, or set QDRANT_URL so that several can share a Qdrant server."
+    remedy = "Wait for its end or stop it, or set QDRANT_URL so that several can share a Qdrant server."
+    return f"The index in {folder} is held by {owner}. {remedy}"
