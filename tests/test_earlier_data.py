@@ -2,7 +2,8 @@
 
 `earlier_data` holds what the commit before the folders were rearranged wrote: a data folder with a book about a lighthouse, a
 thread with an answer and a refusal, a thread with a model's answer, a job, a key and a fit; and the same rows as JSON. The other
-archives hold what the last commit of each schema and chunker wrote of the same book, where it could: a thread, a job and a key.
+archives hold what the last commit of each schema and chunker wrote of the same book, where it could: a thread, a job and a key, a
+rating and a shared link. The cache of embeddings is left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import pytest
 from bythebook.answering.answer import Answer, Answered
 from bythebook.answering.trace import Trace
 from bythebook.cli import main
+from bythebook.database import engine
 from bythebook.database.engine import SCHEMA
 from bythebook.drafting.draft import ToolCall
 from bythebook.errors import Mismatch
@@ -31,6 +33,7 @@ from bythebook.jobs.model import source_to_plain
 from bythebook.operations.author import list_outdated
 from bythebook.plain import STORED_NAMES, from_plain, to_plain, type_name
 from bythebook.settings import read_settings
+from bythebook.threads.reactions import Reactions
 from bythebook.threads.store import ANY_KEY
 from bythebook.web.keys import Keys
 from bythebook.wiring import reader
@@ -44,6 +47,8 @@ EARLIER = Path(__file__).parent / "earlier_data"
 TURNS = ("answered", "refused", "model")
 ANSWERED = "11111111-1111-4111-8111-111111111111"
 BY_A_MODEL = "22222222-2222-4222-8222-222222222222"
+SHARED = {"0007": "F1asxa818Q_yhG5X1HbOulZfYj6iw4Jp", "0008": "jmyyH5olr7KMMtnOrBH-B1h3aOkWbyOD"}
+"""The links to a turn that were given out then."""
 
 
 def stored(name: str) -> Any:
@@ -96,12 +101,12 @@ def test_names_of_unstored_types_are_their_classes() -> None:
     assert type_name(Path) == "path"
 
 
-def test_a_data_folder_of_before_opens_with_everything_in_it(tmp_path: Path) -> None:
+def test_a_data_folder_of_before_opens_with_everything_in_it(folder: Path) -> None:
     with tarfile.open(EARLIER / "2026-11-16.tar.xz") as packed:
-        packed.extractall(tmp_path, filter="data")
+        packed.extractall(folder, filter="data")
 
     async def story() -> None:
-        async with open_resources(read_settings(data_dir=tmp_path / "data"), embeds=True) as resources:
+        async with open_resources(read_settings(data_dir=folder / "data"), embeds=True) as resources:
             threads = {thread.thread_id: thread for thread in await resources.threads.list(None, book_id="light")}
             assert {name: thread.turn_count for name, thread in threads.items()} == {ANSWERED: 2, BY_A_MODEL: 1}
             (job,) = await resources.jobs.list()
@@ -142,10 +147,13 @@ def unpacked(name: str, folder: Path) -> Path:
         ("0003", (1, 1, 1)),
         ("0004", (1, 1, 1)),
         ("0005", (1, 1, 1)),
+        ("0006", (1, 1, 1)),
+        ("0007", (1, 1, 1)),
+        ("0008", (1, 1, 1)),
     ],
 )
-def test_the_data_of_every_schema_opens_by_itself(tmp_path: Path, name: str, holds: tuple[int, int, int]) -> None:
-    data = unpacked(name, tmp_path)
+def test_the_data_of_every_schema_opens_by_itself(folder: Path, name: str, holds: tuple[int, int, int]) -> None:
+    data = unpacked(name, folder)
 
     async def story() -> None:
         async with open_resources(read_settings(data_dir=data)) as resources:
@@ -156,6 +164,14 @@ def test_the_data_of_every_schema_opens_by_itself(tmp_path: Path, name: str, hol
             for thread in threads:
                 (turn,) = await resources.threads.turns(thread.thread_id)
                 assert "every four hours" in turn.answer.answer
+            if name in SHARED:
+                reactions = Reactions(resources.database)
+                assert (await reactions.shared(SHARED[name])).thread_id == threads[0].thread_id
+                (wrong,) = await reactions.rated("light", right=False)
+                assert wrong.rating.reason == "it says how often, not when"
+            assert [thread.metadata for thread in threads] == (
+                [{"user_id": "keeper-7"}] if name >= "0006" else [{}] * len(threads)
+            )
             outdated = await list_outdated(resources)
             assert [book.remakable for book in outdated] == ([True] if "chunker" in name else [])
 
@@ -164,11 +180,16 @@ def test_the_data_of_every_schema_opens_by_itself(tmp_path: Path, name: str, hol
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(SCHEMA,)]
 
 
+def test_every_schema_has_data_that_it_wrote() -> None:
+    migrations = {file.name[:4] for file in Path(engine.__file__).with_name("migrations").glob("versions/0*.py")}
+    assert {file.name.removeprefix("schema-")[:4] for file in EARLIER.glob("schema-*")} == migrations
+
+
 def test_upgrade_indexes_again_what_an_earlier_version_indexed_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The small embedder under the real one's name: what matters is the index."""
-    data, book = unpacked("0001-chunker-1", tmp_path), tmp_path / "book"
+    data, book = unpacked("0001-chunker-1", folder), folder / "book"
     monkeypatch.setattr(reader, "open_embedder", lambda _: SmallEmbedder("granite-embedding-30m-english@6a1cc247", dimension=384))
 
     def run(*arguments: str) -> tuple[int, str]:
@@ -192,8 +213,8 @@ def test_upgrade_indexes_again_what_an_earlier_version_indexed_otherwise(
     ("change", "told"),
     [({"chunker_version": 99}, "indexed by a newer version"), ({"compression": "zstd"}, "a newer one made it. Upgrade")],
 )
-def test_an_index_of_a_newer_version_is_left_alone(tmp_path: Path, change: dict[str, Any], told: str) -> None:
-    data = unpacked("0005", tmp_path)
+def test_an_index_of_a_newer_version_is_left_alone(folder: Path, change: dict[str, Any], told: str) -> None:
+    data = unpacked("0005", folder)
     manifest = data / "index" / "textbook_chunks" / "manifest.json"
     written = json.dumps({**json.loads(manifest.read_text("utf-8")), **change})
     manifest.write_text(written, "utf-8")

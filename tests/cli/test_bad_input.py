@@ -201,10 +201,11 @@ def test_a_database_that_is_none(cli: Cli, book: Path, folder: Path) -> None:
 def test_a_database_of_a_later_version(shelf: Cli, book: Path, folder: Path) -> None:
     path = folder / "data" / "bythebook.db"
     _write_schema(path, "9999")
-    for arguments in (("ingest", book), ("check",), ("books",)):
+    for arguments in (("ingest", book), ("check",), ("books",), ("upgrade",), ("serve",), ("backup", folder / "backup")):
         outcome = shelf(*arguments)
         assert outcome.code == 1
         assert "has schema '9999', which this version of By the Book does not know" in outcome.sentence()
+    assert not (folder / "backup").exists()
     _write_schema(path, SCHEMA)
     still_searchable(shelf)
 
