@@ -139,8 +139,9 @@ def test_a_checkout_is_the_same_wherever_the_data_folder_lies(folder: Path) -> N
     async def story(library: Library) -> None:
         one = write_small_book(folder / "here" / "checkouts" / "0123456789abcdef")
         other = Path(shutil.copytree(one, folder / "there" / "checkouts" / "0123456789abcdef"))
-        await library.ingest(one)
-        await library.ingest(other)
+        of_a_folder = Path(shutil.copytree(one, folder / "there" / "checkouts" / "0123456789abcdef-76543210"))
+        for root in (one, other, of_a_folder, one):
+            await library.ingest(root)
         with pytest.raises(InvalidInput, match="comes from"):
             await library.ingest(write_small_book(folder / "here" / "checkouts" / "fedcba9876543210"))
 

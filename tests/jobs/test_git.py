@@ -144,7 +144,7 @@ def test_a_repository_that_would_become_too_much_is_refused(tmp_path: Path) -> N
     for repository, limits in ((many, HERE), (large, GitLimits(private=True, bytes=2_000_000))):
         with pytest.raises(Rejected, match=r"larger than .* or 200,000 files"):
             fetch(tmp_path, repository.url, limits)
-        assert list((tmp_path / "checkouts").iterdir()) == []
+        assert checkouts(tmp_path / "checkouts") == []
 
 
 def test_what_many_fetches_have_left_counts_until_it_is_too_much_and_then_goes(tmp_path: Path) -> None:
@@ -180,10 +180,16 @@ def test_the_checkouts_of_books_that_are_gone_go(tmp_path: Path) -> None:
     async def story() -> None:
         async with open_library(tmp_path / "data") as library:
             jobs = Jobs(library.database)
-            root = await sources.fetch(model.Repository(url=kept.url, branch="main"))
+            wanted = model.Repository(url=kept.url, branch="main", folder="module-1-arms")
+            root = await sources.fetch(wanted)
             await sources.fetch(model.Repository(url=gone.url, branch="main"))
-            await jobs.queue(model.Order(book_id="kept", source=model.Repository(url=kept.url, branch="main", folder="docs")))
+            await jobs.queue(model.Order(book_id="kept", source=wanted))
             sources.sweep(await jobs.sources())
-            assert list(sources.checkouts.iterdir()) == [root]
+            assert checkouts(sources.checkouts) == [root.parent]
+            assert len(list(sources.checkouts.iterdir())) == 2  # with its lock
 
     asyncio.run(story())
+
+
+def checkouts(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_dir()]

@@ -66,6 +66,29 @@ def test_a_book_in_a_folder_of_its_repository(tmp_path: Path) -> None:
             fetch(tmp_path, repository.url, subfolder=odd)
 
 
+def test_what_one_book_of_a_repository_fetches_changes_nothing_under_another(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "origin")
+    for name in ("one", "two"):
+        repository.edit(f"{name}/page.md", "# Before\n")
+    whole, one = fetch(tmp_path, repository.url), fetch(tmp_path, repository.url, subfolder="one")
+    for name in ("one", "two"):
+        repository.edit(f"{name}/page.md", "# After\n")
+    assert (fetch(tmp_path, repository.url, subfolder="two") / "page.md").read_text() == "# After\n"
+    assert (whole / "one" / "page.md").read_text() == (one / "page.md").read_text() == "# Before\n"
+
+
+def test_many_who_fetch_the_same_at_once_all_have_it(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "origin")
+    sources = Sources(checkouts=tmp_path / "checkouts", limits=HERE)
+    source = model.Repository(url=repository.url, branch="main")
+
+    async def story() -> None:
+        for root in await asyncio.gather(*(sources.fetch(source) for _ in range(4))):
+            assert files(root) == files(repository.work)
+
+    asyncio.run(story())
+
+
 def test_branches_are_kept_apart(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "origin")
     main = fetch(tmp_path, repository.url)

@@ -19,8 +19,9 @@ from bythebook.index.state import Consent, IngestionRecord, IngestionState
 from bythebook.ingestion.plan import PlannedLesson
 from bythebook.ingestion.records import Records
 
-CHECKOUT = re.compile(r".*/checkouts/(?=[0-9a-f]{16}(?:/|$))")
-"""A repository is checked out below the data folder, which may move, and may be another on each machine."""
+CHECKOUT = re.compile(r".*/checkouts/([0-9a-f]{16})(?:-[0-9a-f]{8})?(?=/|$)")
+"""A repository is checked out below the data folder, which may move, and may be another on each machine. The name begins with
+the repository and its branch; one folder's checkout has that folder after it, which the rest of the path tells too."""
 LARGEST_SHARE = 1 / 3
 
 
@@ -83,7 +84,7 @@ def check_removal(
 
 
 def _same(one: str, other: str) -> bool:
-    return CHECKOUT.sub("", one) == CHECKOUT.sub("", other)
+    return CHECKOUT.sub(r"\1", one) == CHECKOUT.sub(r"\1", other)
 
 
 async def _earlier_id(root: Path, book: Book, ids: list[str]) -> str:

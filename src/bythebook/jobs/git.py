@@ -28,6 +28,8 @@ LAST_WORDS_SECONDS = 5.0
 MOST_FILES = 200_000
 LONGEST_ENTRY = 100_000
 LONGEST_COMPLAINT = 10_000
+LOCK = ".lock"
+"""How the name of the file ends by which a checkout is locked, beside it."""
 QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "true",
@@ -87,6 +89,13 @@ class Checkout:
     async def bring_up_to_date(self) -> None:
         """Fetched by itself and then switched to, whatever happened to the branch meanwhile: it may have been force-pushed."""
         reached_by = await self._checked_address()
+        from filelock import AsyncFileLock
+
+        await asyncio.to_thread(self.folder.parent.mkdir, parents=True, exist_ok=True)
+        async with AsyncFileLock(f"{self.folder}{LOCK}", poll_interval=0.05):  # one git at a time, of all processes
+            await self._update(reached_by)
+
+    async def _update(self, reached_by: tuple[str, ...]) -> None:
         if (self.folder / ".git" / "HEAD").exists():
             with suppress(_TooLarge):  # of many fetches: begun anew
                 await self._fetch(reached_by)

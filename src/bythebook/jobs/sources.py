@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.jobs.git import Checkout, GitLimits
+from bythebook.jobs.git import LOCK, Checkout, GitLimits
 from bythebook.jobs.model import Folder, Repository, Source
 
 ADDRESS = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
@@ -37,8 +37,9 @@ class Sources:
         if isinstance(source, Folder):
             return source.path
         url = without_password(source.url)
+        folder = self.checkouts / _folder_name(source)
         checkout = Checkout(
-            folder=self.checkouts / _folder_name(source),
+            folder=folder,
             url=url,
             branch=source.branch,
             shown=shown(url),
@@ -46,18 +47,22 @@ class Sources:
             limits=self.limits,
         )
         await checkout.bring_up_to_date()
-        root = checkout.folder / source.folder
-        if not await asyncio.to_thread(_is_inside, root, checkout.folder):
+        root = folder / source.folder
+        if not await asyncio.to_thread(_is_inside, root, folder):
             where = f" on branch {source.branch}" if source.branch else ""
             raise NotFound(f"The repository {shown(url)} has no folder '{source.folder}'{where}.")
         return root
 
     def sweep(self, wanted: Iterable[Source]) -> None:
-        """Removes the checkouts that none of these sources has."""
-        kept = {_folder_name(source) for source in wanted if isinstance(source, Repository)}
-        for folder in self.checkouts.iterdir() if self.checkouts.is_dir() else ():
-            if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        """Removes the checkouts that none of these sources has. That of a whole repository may be what a book of one of its
+        folders was read from by an earlier version."""
+        repositories = [source for source in wanted if isinstance(source, Repository)]
+        kept = {name(source) for source in repositories for name in (_folder_name, _shared_name)}
+        for path in self.checkouts.iterdir() if self.checkouts.is_dir() else ():
+            if path.suffix == LOCK and path.stem not in kept:
+                path.unlink(missing_ok=True)
+            elif path.suffix != LOCK and path.name not in kept:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _credentials(self, source: Repository) -> dict[str, str]:
         """Name and password for git, by its environment: what stands in a command is for all users of the machine to read."""
@@ -84,6 +89,13 @@ def repository_at(address: str) -> Repository | None:
 
 
 def _folder_name(source: Repository) -> str:
+    """Each folder of a repository has a checkout of its own: a job that fetches what is new must not change the files that
+    another book's job is reading."""
+    shared = _shared_name(source)
+    return f"{shared}-{sha256(source.folder.encode()).hexdigest()[:8]}" if source.folder else shared
+
+
+def _shared_name(source: Repository) -> str:
     return sha256(f"{without_password(source.url)}\0{source.branch}".encode()).hexdigest()[:16]
 
 
