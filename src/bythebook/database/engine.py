@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from sqlite3 import OperationalError as OperationalFailure
+from sqlite3 import connect
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
@@ -63,14 +64,15 @@ class Database:
     async def open(cls, url: str, *, wait_seconds: float = WAIT_SECONDS) -> Database:
         try:
             parsed = make_url(url)
-            engine = create_engine(parsed, **_options(parsed))
+            read_only = _is_read_only(parsed)
+            engine = create_engine(parsed, **_options(parsed), **_reading(parsed) if read_only else {})
         except ModuleNotFoundError as error:
             raise missing_extra("DATABASE_URL", "PostgreSQL's driver psycopg", "postgres") from error
         except (ArgumentError, NoSuchModuleError, ValueError) as error:  # ValueError: a port that is no number
             raise InvalidSettings(
                 "DATABASE_URL cannot be read. It should look like postgresql://user:password@host/name"
             ) from error
-        if engine.dialect.name == "sqlite":
+        if engine.dialect.name == "sqlite" and not read_only:
             _make_private(parsed.database)
             event.listen(engine, "connect", _prepare_sqlite)
         database = cls(engine, wait_seconds=wait_seconds)
@@ -253,6 +255,24 @@ class Database:
         """Turns a driver's error into ours. A server that cannot be reached now may be reached later, so callers that can wait
         do."""
         return self._engine.dialect.name == "postgresql" and isinstance(error, OperationalError | InterfaceError)
+
+
+def _is_read_only(url: URL) -> bool:
+    """Whether it is a file of SQLite that can be read and not written, on a read-only volume for example."""
+    file = Path(url.database or "")
+    return (
+        url.get_backend_name() == "sqlite"
+        and file.is_file()
+        and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+    )
+
+
+def _reading(url: URL) -> dict[str, Any]:
+    """SQLite reads such a file if it need not look for what others write; it must look where a log of theirs is there."""
+    file = Path(url.database or "").absolute()
+    immutable = "" if file.with_name(f"{file.name}-wal").exists() else "&immutable=1"
+    address = f"{file.as_uri()}?mode=ro{immutable}"
+    return {"creator": lambda: connect(address, uri=True, check_same_thread=False)}
 
 
 def _make_private(file: str | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
@@ -98,14 +99,15 @@ def _line(plain: dict[str, Any]) -> bytes:
 @asynccontextmanager
 async def hosting(resources: Resources) -> AsyncIterator[None]:
     """While this is held, other commands that need this index come here."""
-    if resources.settings.qdrant_url:  # which everyone can reach
+    folder = resources.data_dir / "index"
+    if resources.settings.qdrant_url or not os.access(folder, os.W_OK):  # everyone can reach the one, and copy the other
         yield
         return
     host = _Host(resources)
     server = await asyncio.start_server(host.answer, "127.0.0.1", 0)
     try:
-        with announced(resources.data_dir / "index", host="127.0.0.1", port=server.sockets[0].getsockname()[1]):
-            host.address = read_address(resources.data_dir / "index")
+        with announced(folder, host="127.0.0.1", port=server.sockets[0].getsockname()[1]):
+            host.address = read_address(folder)
             yield
     finally:
         host.stopping.set()

@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import numpy as np
@@ -18,6 +19,7 @@ from bythebook.errors import InvalidInput, Locked, NotFound, StorageFailure
 from bythebook.index.manifest import Manifest
 from bythebook.index.qdrant_edge.cache import ReadCache
 from bythebook.index.qdrant_edge.shard import MANIFEST, EdgeShard, read_manifest
+from bythebook.index.qdrant_edge.snapshot import is_read_only, take_snapshot
 from bythebook.index.qdrant_edge.values import storage
 from bythebook.index.swap import check_name, pages
 from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
@@ -31,8 +33,10 @@ Stamps = tuple[int, tuple[tuple[str, int, int], ...]]
 class EdgeIndex:
     """A `VectorIndex`. Open it with `EdgeIndex.open`, and close it: others wait for the folder."""
 
-    def __init__(self, folder: Path, lock: FileLock) -> None:
+    def __init__(self, folder: Path, lock: FileLock, snapshot: TemporaryDirectory[str] | None = None) -> None:
+        """`snapshot` is what `folder` is in where the index itself cannot be written; it goes when the index is closed."""
         self._folder = folder
+        self._snapshot = snapshot
         self._lock = lock
         self._shards: dict[str, EdgeShard] = {}
         self._opening = threading.Lock()
@@ -45,6 +49,11 @@ class EdgeIndex:
 
     @classmethod
     def _open(cls, folder: Path) -> EdgeIndex:
+        snapshot = None
+        if is_read_only(folder):
+            with storage(folder):
+                snapshot = take_snapshot(folder, LOCK, DROPPED)
+            folder = Path(snapshot.name)
         lock = FileLock(folder / LOCK, thread_local=False)
         with storage(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +64,7 @@ class EdgeIndex:
             (folder / OWNER).write_text(str(os.getpid()), encoding="ascii")
             for leftover in folder.glob(f"{DROPPED}*"):
                 shutil.rmtree(leftover)
-        return cls(folder, lock)
+        return cls(folder, lock, snapshot)
 
     async def collections(self) -> Mapping[str, Manifest]:
         """Read again when a file has changed: every question asks for them."""
@@ -221,6 +230,8 @@ class EdgeIndex:
             while self._shards:
                 self._shards.popitem()[1].close()
             self._lock.release()
+            if self._snapshot:
+                self._snapshot.cleanup()
 
 
 def _stamp(manifest: str) -> tuple[int, int]:
