@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,7 +44,7 @@ def run(data_dir: Path, *arguments: str) -> Outcome:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder is made read-only as Linux does it")
 def test_a_library_that_cannot_be_written_can_be_asked(read_only: Path) -> None:
-    before = sorted(os.listdir(read_only / "index"))
+    before = sorted((read_only / "index").iterdir())
     asked = run(read_only, "ask", "What is a node?")
     assert (asked.code, asked.err) == (0, "")
     assert "A node is a named participant in a ROS 2 system" in " ".join(asked.out.split())
@@ -53,4 +52,4 @@ def test_a_library_that_cannot_be_written_can_be_asked(read_only: Path) -> None:
     chat = run(read_only, "chat", "-q", "What is a node?")
     assert chat.code == 1
     assert "cannot be written" in chat.sentence()
-    assert sorted(os.listdir(read_only / "index")) == before
+    assert sorted((read_only / "index").iterdir()) == before
