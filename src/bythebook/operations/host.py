@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from http import HTTPStatus
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import parse_qs, urlsplit
 
 from bythebook.errors import BookError, Released
+from bythebook.index.qdrant_edge.snapshot import is_read_only
 from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
 from bythebook.plain import from_plain, to_plain
@@ -100,7 +100,7 @@ def _line(plain: dict[str, Any]) -> bytes:
 async def hosting(resources: Resources) -> AsyncIterator[None]:
     """While this is held, other commands that need this index come here."""
     folder = resources.data_dir / "index"
-    if resources.settings.qdrant_url or not os.access(folder, os.W_OK):  # everyone can reach the one, and copy the other
+    if resources.settings.qdrant_url or is_read_only(folder):  # everyone can reach the one, and copy the other
         yield
         return
     host = _Host(resources)
