@@ -25,6 +25,7 @@ Plain = Any
 TYPE = "type"
 STORED_NAMES = {
     "Answer": "answer",
+    "BookAssessment": "book_assessment",
     "Citation": "citation",
     "ConfidenceMetrics": "confidence_metrics",
     "Considered": "considered",

@@ -135,7 +135,7 @@ def test_a_message_creates_or_updates_the_thread_of_its_session(folder: Path) ->
         session = "550e8400-e29b-41d4-a716-446655440000"
         for turn in (1, 2):
             (opened, *_) = await room.ask(WICK, session)
-            assert opened == Opened(thread_id=session, turn=turn)
+            assert opened == Opened(thread_id=session, book_id="light", turn=turn)
         with pytest.raises(InvalidInput, match="UUID of version 4"):
             await room.ask(WICK, "550e8400-e29b-11d4-a716-446655440000")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 from base64 import b64encode
@@ -12,14 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from scripts.screenshots import launch
-from tests.cli.conftest import run_process
-from tests.support.hostile_book import BOOK_ID, write_hostile_book
+from tests.support.hostile_book import BOOK_ID, shelf
 from tests.support.library import fast_folder
-from tests.support.sample_library import SHARED_FOLDER, sample_library
 from tests.support.serving import Service, running, silent
 
 WIDE = {"width": 1280, "height": 860}
@@ -42,16 +38,8 @@ def foreign_site() -> Iterator[ForeignSite]:
 
 @pytest.fixture(scope="package")
 def prepared() -> Path:
-    """The sample book and the hostile one in one library: made once for all processes that the tests run in."""
-    folder = Path(os.environ[SHARED_FOLDER]) / "page"
-    done = folder / "done"
-    with FileLock(f"{folder}.lock"):
-        if not done.exists():
-            data_dir = sample_library(folder)
-            ingested = run_process("ingest", write_hostile_book(folder / BOOK_ID), data_dir=data_dir)
-            assert ingested.code == 0, ingested.err
-            done.touch()
-    return folder
+    """The sample book and the hostile one in one library."""
+    return shelf()
 
 
 @pytest.fixture(scope="package")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from filelock import FileLock
+
+from tests.cli.conftest import run_process
+from tests.support.sample_library import SHARED_FOLDER, sample_library
 
 BOOK_ID = "zoo-levers"
 """Last on the shelf, so that the sample book is the one that opens."""
@@ -53,4 +59,18 @@ def write_hostile_book(folder: Path) -> Path:
     (folder / "book.toml").write_text(f'book_id = "{BOOK_ID}"\ntitle = "Levers & <b>brakes</b>"\n', "utf-8")
     (folder / "01-levers.md").write_text(LESSON, "utf-8")
     (folder / "02-right-to-left.md").write_text(RIGHT_TO_LEFT_LESSON, "utf-8")
+    return folder
+
+
+def shelf() -> Path:
+    """A folder with the library of the sample book and this one (`data`), and this one's lessons (its id): made once for all
+    processes that the tests run in."""
+    folder = Path(os.environ[SHARED_FOLDER]) / "shelf"
+    done = folder / "done"
+    with FileLock(f"{folder}.lock"):
+        if not done.exists():
+            data_dir = sample_library(folder)
+            ingested = run_process("ingest", write_hostile_book(folder / BOOK_ID), data_dir=data_dir)
+            assert ingested.code == 0, ingested.err
+            done.touch()
     return folder

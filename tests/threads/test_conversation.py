@@ -94,7 +94,7 @@ def test_a_follow_up_leans_on_what_is_stored(tale: Tell) -> None:
     async def story(room: Room) -> None:
         thread_id = await room.begun("What is a wick?")
         opened, searching, *_, ended = await room.ask("How often is it trimmed?", thread_id)
-        assert opened == Opened(thread_id=thread_id, turn=2)
+        assert opened == Opened(thread_id=thread_id, book_id="light", turn=2)
         assert searching == SearchBegun(asked="How often is it trimmed?", question="How often is the wick trimmed?")
         assert isinstance(ended, Answered)
         assert TRIMMED in ended.answer.answer
@@ -224,7 +224,7 @@ def test_a_turn_waits_for_the_one_before_it(tale: Tell) -> None:
         pausing.may_go_on.set()
         await running
         opened, searching, *_ = await second
-        assert opened == Opened(thread_id=thread_id, turn=2)
+        assert opened == Opened(thread_id=thread_id, book_id="light", turn=2)
         assert searching == SearchBegun(asked="How often is it trimmed?", question="How often is the wick trimmed?")
 
     tale(story)
@@ -275,7 +275,7 @@ def test_a_drafter_that_fails_leaves_no_half_turn(tale: Tell) -> None:
         with pytest.raises(Unavailable, match="does not answer"):
             async for _ in room.conversation(Failing()).turn(asked(WICK, thread_id)):
                 pass
-        assert (await room.ask(WICK, thread_id))[0] == Opened(thread_id=thread_id, turn=2)
+        assert (await room.ask(WICK, thread_id))[0] == Opened(thread_id=thread_id, book_id="light", turn=2)
 
     tale(story)
 
@@ -305,7 +305,7 @@ def test_a_thread_that_is_full_offers_a_new_one(tale: Tell) -> None:
         with pytest.raises(InvalidInput, match=r"This thread has had its 2 questions\. Begin a new one\."):
             await anext(room.conversation(max_turns=2).turn(asked(WICK, thread_id)))
         assert (await room.threads.get(thread_id, None)).turn_count == 2
-        assert (await room.ask(WICK, thread_id))[0] == Opened(thread_id=thread_id, turn=3)
+        assert (await room.ask(WICK, thread_id))[0] == Opened(thread_id=thread_id, book_id="light", turn=3)
 
     tale(story)
 

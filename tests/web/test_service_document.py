@@ -18,7 +18,7 @@ SHOWN_THREAD = "550e8400-e29b-41d4-a716-446655440000"
 
 
 def test_there_are_examples() -> None:
-    assert len(COMMANDS) == 10
+    assert len(COMMANDS) == 11
 
 
 @pytest.mark.parametrize("command", COMMANDS)

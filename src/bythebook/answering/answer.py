@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bythebook.answering.assessment import BookAssessment
 from bythebook.answering.trace import Trace
 from bythebook.drafting.draft import ToolCall
 from bythebook.drafting.prompts import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
@@ -121,6 +122,8 @@ class Answer:
     retrieval_time_ms: float
     generation_time_ms: float
     created_at: datetime
+    books: tuple[BookAssessment, ...] = ()
+    """Where several books were asked: how each stood, the one of this answer first."""
 
     @property
     def total_time_ms(self) -> float:

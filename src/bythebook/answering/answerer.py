@@ -29,6 +29,7 @@ from bythebook.answering.answer import (
     TurnEvent,
     joined,
 )
+from bythebook.answering.assessment import BookAssessment
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.answering.look import Assessor, Look, confidence, relevances
 from bythebook.answering.question import Question, about
@@ -44,7 +45,7 @@ from bythebook.followups.rewrite import make_standalone
 from bythebook.grounding.answerability import Answerability, RankedScale
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
 from bythebook.grounding.citations import Checker, Supported, Unsupported
-from bythebook.grounding.confidence import ConfidenceLevel, together
+from bythebook.grounding.confidence import together
 from bythebook.grounding.judgement import Judge
 from bythebook.grounding.verdict import Answerable, Unanswerable, decide, left_to_model
 from bythebook.index.manifest import Manifest
@@ -164,11 +165,28 @@ class Answerer:
             turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
 
-    async def confidence_level(self, question: Question) -> ConfidenceLevel:
+    async def assess(self, question: Question) -> BookAssessment:
         """How surely the book answers this, by a look at it alone: nothing is drafted, no model is called."""
         state, manifest = await self._search.served(question.scope.book_id)
+        scale = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
         look = await self._look(question.scope.search(_searchable(question.text)), state)
-        return confidence(look, relevances(look, relevance_scale(manifest, state))).confidence_level
+        levels = relevances(look, scale)
+        metrics = confidence(look, levels)
+        verdict = decide(
+            metrics,
+            score_threshold=question.score_threshold,
+            shown=sum(level >= question.similarity_threshold for level in levels),
+            similarity_threshold=question.similarity_threshold,
+            gate=question.gate,
+        )
+        return BookAssessment(
+            book_id=state.book_id,
+            title=state.title,
+            answers=isinstance(verdict, Answerable),
+            confidence_level=metrics.confidence_level,
+            relevance=metrics.average_similarity,
+            score=look.signals.top_cosine,
+        )
 
     async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
         """`embedding`: the question's, where an earlier look knows it."""

@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from bythebook.answering.assessment import BookAssessment
 from bythebook.drafting.draft import Exchange
 from bythebook.errors import InvalidInput
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
@@ -33,6 +34,8 @@ class Question:
     history: tuple[Exchange, ...] = ()
     selection: str = ""
     """Words of the book that the question is about: the reader has them before their eyes."""
+    books: tuple[BookAssessment, ...] = ()
+    """Where several books were asked: how each stood, the one that answers first."""
 
     def __post_init__(self) -> None:
         check_question(self.text)

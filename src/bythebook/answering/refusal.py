@@ -74,7 +74,9 @@ def _refusal_text(reason: RefusalReason, turn: Turn, sections: tuple[Section, ..
             text = f"{NO_CONFIDENCE} Nothing that was drafted from the passages that were found is backed by them."
         case "outside_filters":
             text = f"{REFUSAL_NO_CONTEXT} That is what your filters leave: the book does cover it beyond your filters."
-    searched = f"The book was searched ({turn.state.total_chunks:,} chunks)"
+    asked = len(turn.question.books)
+    which = f"{asked} books were searched, and “{turn.state.title}” comes nearest" if asked > 1 else "The book was searched"
+    searched = f"{which} ({turn.state.total_chunks:,} chunks)"
     language = f"; it is written in {_language(turn.state.language)}" if _foreign(turn) else ""
     pointer = "; the nearest sections are below." if sections else "."
     return f"{text} {searched}{language}{pointer}"

@@ -140,6 +140,7 @@ def unended_answer(turn: Turn, model: str) -> Answer:
         retrieval_time_ms=1000 * (turn.retrieved_at - turn.asked_at),
         generation_time_ms=1000 * (now - turn.retrieved_at),
         created_at=datetime.now(UTC),
+        books=turn.question.books,
     )
 
 

@@ -34,7 +34,8 @@ def list_books(context: typer.Context, json: AsJson = False, data_dir: DataDir =
         from bythebook.ingestion.records import Records
 
         records = Records(database)
-        return [(book, len(await records.records(book.book_id, book.collection_name))) for book in await records.books()]
+        lessons = await records.lesson_counts()
+        return [(book, lessons.get(book.book_id, 0)) for book in await records.books()]
 
     shelf = run_with_database(read, data_dir=data_dir)
     if json:

@@ -82,8 +82,8 @@ class StudyQuestions:
     async def _answered(self, state: IngestionState, asked: Sequence[StudyQuestion], count: int) -> tuple[StudyQuestion, ...]:
         kept: list[StudyQuestion] = []
         for one in asked:
-            level = await self._answerer.confidence_level(Question(text=one.question, scope=Scope(book_id=state.book_id)))
-            kept += [one] if level in SURE else []
+            assessed = await self._answerer.assess(Question(text=one.question, scope=Scope(book_id=state.book_id)))
+            kept += [one] if assessed.confidence_level in SURE else []
             if len(kept) == count:
                 break
         return tuple(kept)

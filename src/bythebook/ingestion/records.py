@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, delete, func, insert, select, update
 
 from bythebook.books.model import BookOptions, BookWarning, Place
 from bythebook.database.engine import Database
@@ -43,6 +43,16 @@ class Records:
         wanted = select(ingestion_records).where(_here(ingestion_records, book_id, collection))
         rows = await self._database.run(lambda connection: connection.execute(wanted).all())
         return {row.source_file: _record(row) for row in rows}
+
+    async def lesson_counts(self) -> dict[str, int]:
+        """How many lessons each book has in the collection that serves it."""
+        served = ingestion_records.join(
+            books,
+            (ingestion_records.c.book_id == books.c.book_id) & (ingestion_records.c.collection_name == books.c.collection_name),
+        )
+        wanted = select(books.c.book_id, func.count()).select_from(served).group_by(books.c.book_id)
+        rows = await self._database.run(lambda connection: connection.execute(wanted).all())
+        return {book_id: count for book_id, count in rows}
 
     async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
         """Other collections that may hold some of this book: a run that did not finish."""

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from bythebook.answering.answer import Answered, Found, FoundAgain, Refused, Sentence, TurnEvent, without_disclaimer
 from bythebook.answering.answerer import Answerer
+from bythebook.answering.assessment import BookAssessment
 from bythebook.answering.question import Question, ScoreScale
 from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.turn import told
@@ -62,6 +63,8 @@ class Asked:
     history: tuple[Exchange, ...] | None = None
     selection: str = ""
     """Words of the book that the question is about."""
+    books: tuple[BookAssessment, ...] = ()
+    """Where several books were asked: how each stood, the one that answers first."""
 
     def question(self, history: tuple[Exchange, ...] = ()) -> Question:
         """Raises InvalidInput for what cannot be asked."""
@@ -74,14 +77,16 @@ class Asked:
             score_scale=self.score_scale,
             history=history,
             selection=self.selection,
+            books=self.books,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The first event: the turn's thread and number."""
+    """The first event: the turn's thread and number, and the book that is asked."""
 
     thread_id: str
+    book_id: str
     turn: int
 
 
@@ -135,7 +140,7 @@ class Conversation:
                 raise Busy("This conversation was continued by another request at the same moment. Ask again.")
             history = lease.history or (asked.history or ())[-MAX_HISTORY_TURNS:]
             steps.attributes |= {"thread_id": thread_id, "turn": lease.turn_count + 1}
-            yield Opened(thread_id=thread_id, turn=lease.turn_count + 1)
+            yield Opened(thread_id=thread_id, book_id=asked.scope.book_id, turn=lease.turn_count + 1)
             found: list[tuple[SearchResult, ...]] = []
             events = cast(AsyncGenerator[TurnEvent, None], self._answerer.answer(asked.question(history), steps))
             async with aclosing(events):

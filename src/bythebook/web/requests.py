@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Annotated, Any, Literal
 
-from pydantic import UUID4, UUID5, AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    UUID4,
+    UUID5,
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
+from bythebook.answering.assessment import MOST_BOOKS
 from bythebook.answering.question import MAX_QUESTION, UNREADABLE
 from bythebook.books.model import Layer, Proficiency
 from bythebook.errors import InvalidInput
@@ -16,6 +29,8 @@ from bythebook.threads.conversation import Asked
 from bythebook.threads.model import MAX_TITLE, check_metadata
 
 MAX_SELECTION = 2000
+BOOK_ID = re.compile(r"^[a-z0-9][a-z0-9._-]{0,99}$")
+ALL_BOOKS = "*"
 LARGEST_NUMBER = 1_000_000
 """Of a chapter or lesson that can be asked for."""
 
@@ -26,11 +41,18 @@ def _readable(text: str) -> str:
     return text
 
 
+def _book_name(name: str) -> str:
+    if name != ALL_BOOKS and not BOOK_ID.fullmatch(name):
+        raise ValueError('must be the id of a book, such as my-book, or "*" for all')
+    return name
+
+
 def _stripped(text: object) -> object:
     return text.strip() if isinstance(text, str) else text
 
 
-BookId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
+BookId = Annotated[str, StringConstraints(pattern=BOOK_ID)]
+BookName = Annotated[str, AfterValidator(_book_name)]
 Readable = Annotated[str, AfterValidator(_readable)]
 Name = Annotated[Readable, StringConstraints(min_length=1, max_length=200)]
 Number = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
@@ -103,6 +125,21 @@ class ChatRequest(_Request):
         None, description="The page of the book the reader is on."
     )
     selection: Selection | None = Field(None, description="Words of the book that the question is about; they must stand there.")
+    books: tuple[BookName, ...] | None = Field(
+        None,
+        min_length=1,
+        max_length=MOST_BOOKS,
+        description='In place of `book_id`: ask these books, or all ("*"). The best grounded one answers, in a new thread.',
+    )
+
+    @field_validator("books")
+    @classmethod
+    def _alone(cls, books: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        """A thread and a selection belong to one book."""
+        for name in ("book_id", "session_id", "selection"):
+            if books is not None and info.data.get(name) is not None:
+                raise ValueError(f"cannot be sent with {name}; leave out one of the two")
+        return books
 
     def asked(self, book_id: str, key_id: str | None, settings: Settings) -> Asked:
         return Asked(

@@ -33,6 +33,7 @@ class BookSummary:
     book_id: str
     title: str
     language: str
+    lessons: int
     total_chunks: int
     last_full_ingest: datetime | None
     last_incremental_update: datetime | None
@@ -128,7 +129,8 @@ class RecordList(BookSummary):
 @router.get("", response_model=BookList, summary="List the books that this key opens")
 async def list_books(who: Reader, current: Current) -> Response:
     states = [state for state in await current.resources.records.books() if who.book_id in (None, state.book_id)]
-    listed = BookList(books=tuple(BookSummary(**_summary(state, who)) for state in states))
+    lessons = await current.resources.records.lesson_counts()
+    listed = BookList(books=tuple(BookSummary(**_summary(state, who, lessons.get(state.book_id, 0))) for state in states))
     return json_response(listed)
 
 
@@ -141,7 +143,7 @@ async def read_book(book_id: Wanted, who: Reader, current: Current) -> Response:
     chunks = {one.chunk.source_file: one.chunk for one in held}
     manifest = (await current.resources.index.collections())[state.collection_name]
     view = BookView(
-        **_summary(state, who),
+        **_summary(state, who, len(records)),
         modules=_modules(list(records), chunks, author=who.may("ingest")),
         filters=_filters(list(records)),
         index=IndexView(
@@ -160,7 +162,7 @@ async def list_records(book_id: Wanted, who: Author, current: Current) -> Respon
     state = await _state(book_id, who, current)
     found = await current.resources.records.records(book_id, state.collection_name)
     records = tuple(RecordView(**record_to_plain(found[path])) for path in sorted(found))
-    return json_response(RecordList(records=records, **_summary(state, who)))
+    return json_response(RecordList(records=records, **_summary(state, who, len(records))))
 
 
 @router.get(
@@ -208,10 +210,11 @@ async def _state(book_id: str, who: Principal, current: State) -> IngestionState
     return state
 
 
-def _summary(state: IngestionState, who: Principal) -> dict[str, Any]:
+def _summary(state: IngestionState, who: Principal, lessons: int) -> dict[str, Any]:
     names = "book_id title language total_chunks last_full_ingest last_incremental_update"
     return {
         **{name: getattr(state, name) for name in names.split()},
+        "lessons": lessons,
         "collection_name": state.collection_name if who.may("ingest") else None,
         "source_root": state.source_root if who.may("ingest") else None,
     }

@@ -10,7 +10,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from bythebook.answering.answer import Answer, Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
+from bythebook.answering.assessment import rank_books
 from bythebook.answering.retrieval_views import assembled_context, grounding_context, retrieval_context, retrieval_result
+from bythebook.errors import NotFound
+from bythebook.index.manifest import served_books
 from bythebook.retrieval.context import check_selection
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
@@ -18,7 +21,7 @@ from bythebook.web.access import Asker, Principal, choose_book
 from bythebook.web.logs import log
 from bythebook.web.problems import ERRORS
 from bythebook.web.quotas import turn_ended
-from bythebook.web.requests import ChatRequest, Included
+from bythebook.web.requests import ALL_BOOKS, ChatRequest, Included
 from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
 from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
@@ -70,6 +73,8 @@ async def stream(body: ChatRequest, request: Request, who: Asker, current: Curre
 
 
 async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
+    if body.books is not None:
+        return await _turn_of_several(body, who, current)
     book_id = await choose_book(current, who, str(body.book_id) if body.book_id else None)
     if current.settings.log_questions:
         log.info("asked", book_id=book_id, message=body.message)
@@ -78,6 +83,21 @@ async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
         await check_selection(current.resources.index, state, body.selection.source_file, body.selection.text)
     asked = body.asked(book_id, who.key_id, current.settings)
     return ChatTurn(current, asked, whole=who.may("ingest"), render=body.render, include=frozenset(body.include))
+
+
+async def _turn_of_several(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
+    """A turn of the book that is grounded best, among those of the request that this key opens."""
+    there = served_books(await current.resources.index.collections())
+    named = [who.book(book_id) for book_id in body.books or () if book_id != ALL_BOOKS]
+    if missing := [book_id for book_id in named if book_id not in there]:
+        raise NotFound(f"There is no book '{missing[0]}' for this key.")
+    wanted = [book_id for book_id in sorted(there) if who.opens(book_id)] if ALL_BOOKS in (body.books or ()) else named
+    if current.settings.log_questions:
+        log.info("asked", book_ids=wanted, message=body.message)
+    asked = body.asked(wanted[0] if wanted else "", who.key_id, current.settings)
+    assessed = await rank_books(current.resources.answerer, asked.question(), wanted)
+    best = replace(asked, scope=replace(asked.scope, book_id=assessed[0].book_id), books=assessed)
+    return ChatTurn(current, best, whole=who.may("ingest"), render=body.render, include=frozenset(body.include))
 
 
 class ChatTurn:

@@ -148,7 +148,7 @@ async def replay(
     thread = await current.threads.get(str(thread_id), who.key_id)
     stored = await current.threads.turn(thread.thread_id, number)
     texts = found_texts(await current.threads.messages(thread.thread_id, archived=True, turn=number))
-    opened = Opened(thread_id=thread.thread_id, turn=number)
+    opened = Opened(thread_id=thread.thread_id, book_id=thread.book_id, turn=number)
     events = _replayed(stored, opened, texts, whole=who.may("ingest"), render=render, seen=_seen(last_event_id, opened))
     return await begin(request.receive, events)
 

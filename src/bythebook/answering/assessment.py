@@ -1,0 +1,51 @@
+"""Which of several books answers a question. Each is looked at by itself, on its own scale and with the same thresholds; the one
+that is grounded best answers, and the others are named with how they stood."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bythebook.errors import BookError, InvalidInput, NotFound
+from bythebook.grounding.confidence import ConfidenceLevel
+
+if TYPE_CHECKING:
+    from bythebook.answering.answerer import Answerer
+    from bythebook.answering.question import Question
+
+MOST_BOOKS = 20
+"""Each one is read closely, which takes as long as the search of one question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookAssessment:
+    """How surely one of several books answers the question, by a look at it alone. `relevance` is the average of its best
+    passages, on the book's own scale; `score` is the best cosine, which is one scale for all books."""
+
+    book_id: str
+    title: str
+    answers: bool
+    confidence_level: ConfidenceLevel
+    relevance: float
+    score: float
+
+
+async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[str]) -> tuple[BookAssessment, ...]:
+    """The best grounded first: of those that answer, the one that is closest to the question. A book that cannot be searched now
+    is left out, unless that is so for all."""
+    wanted = tuple(dict.fromkeys(book_ids))
+    if not wanted:
+        raise NotFound("There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+    if len(wanted) > MOST_BOOKS:
+        raise InvalidInput(f"At most {MOST_BOOKS} books can be asked at once, and these are {len(wanted)}: name fewer.")
+    looks = (answerer.assess(replace(question, scope=replace(question.scope, book_id=book_id))) for book_id in wanted)
+    seen = await asyncio.gather(*looks, return_exceptions=True)
+    for one in seen:
+        if isinstance(one, BaseException) and not isinstance(one, BookError):
+            raise one
+    assessed = [one for one in seen if isinstance(one, BookAssessment)]
+    if not assessed:
+        raise next(one for one in seen if isinstance(one, BookError))
+    return tuple(sorted(assessed, key=lambda one: (one.answers, one.score), reverse=True))
