@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bythebook.grounding.citations import Checker, Supported, Unsupported
-from bythebook.grounding.quantities import equal, quantities, reciprocal
+from bythebook.grounding.number_words import ONES, TENS
+from bythebook.grounding.quantities import quantities
+from bythebook.grounding.units import equal, reciprocal
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import Draft
 from tests.support.made_chunks import chunk
@@ -38,6 +40,28 @@ def is_released(source: str, said: str, basis: str = "") -> bool:
         ("Python 3.10", [("3.10", "")]),
         ("version 0.99.0", [("0.99.0", "")]),
         ("−4 °C", [("-4", "°C")]),
+        ("minus 4 degrees Celsius", [("-4", "°C")]),
+        ("10%-50%", [("10", "%"), ("50", "%")]),
+        ("5 to 10 kg", [("5", "kg"), ("10", "kg")]),
+        ("between five and ten minutes", [("5", "min"), ("10", "min")]),
+        ("two and a half hours", [("2.5", "h")]),
+        ("two thirds of it", [("2/3", "")]),
+        ("1/4 of it", [("0.25", "")]),
+        ("15 per cent", [("15", "%")]),
+        ("5 metres per second", [("5", "m/s")]),
+        ("5x10^-8", [("0.00000005", "")]),
+        ("5 × 10⁻⁸", [("0.00000005", "")]),
+        ("1e6 steps", [("1000000", "")]),
+        ("a 10x20 grid", [("10", ""), ("20", "")]),
+        ("$5M", [("5000000", "$")]),
+        ("at least a second", [("1", "s")]),
+        ("twice as fast", [("2", "")]),
+        ("v1.2.3", [("1.2.3", "")]),
+        ("2026-11-16", [("2026-11-16", "")]),
+        ("16 November 2026", [("2026-11-16", "")]),
+        ("November 16th, 2026", [("2026-11-16", "")]),
+        ("Nov 2026", [("2026-11", "")]),
+        ("you may 3 times", [("3", "")]),
     ],
 )
 def test_a_number_is_known_by_its_value_and_unit(text: str, found: list[tuple[str, str]]) -> None:
@@ -53,6 +77,12 @@ def test_a_number_is_known_by_its_value_and_unit(text: str, found: list[tuple[st
         ("2 hours", "120 seconds", False),
         ("1 GB", "1,000 MB", True),
         ("3 kg", "3 g", False),
+        ("18 km/h", "5 m/s", True),
+        ("half of it", "50 %", True),
+        ("a share of 0.03", "3 percent", True),
+        ("one third of it", "33 %", True),
+        ("one third of it", "30 %", False),
+        ("two thirds of it", "one third of it", False),
     ],
 )
 def test_quantities_convert(one: str, other: str, same: bool) -> None:
@@ -117,6 +147,105 @@ def test_a_unit_without_a_number_is_held_too() -> None:
     source = "The clock counts the seconds since the start.\n"
     assert is_released(source, "The clock tells how many seconds have passed since the start.")
     assert not is_released(source, "The clock tells how many milliseconds have passed since the start.")
+
+
+RELEASE = """\
+The release of 16 November 2026 needs Python 3.10 or newer and version 1.2.3 of the driver. It keeps 5-10 copies for at least a
+second, and takes 12% to 15% of the memory. Fewer than 400 lines have changed, so the third step is twice as fast.
+
+| cells | volts |
+|---|---|
+| 6 | 22.2 |
+"""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It came out on 2026-11-16.",
+        "It came out in November 2026.",
+        "It is a release of 2026.",
+        "You need at least 3.10 of Python.",
+        "The driver must be v1.2.3.",
+        "Five to ten copies are kept.",
+        "They are kept for one second or more.",
+        "Between 12 and 15 percent of the memory are taken.",
+        "It is two times as fast.",
+        "Step 3 has become faster.",
+        "Six cells have 22.2 V.",
+        "No more than 400 lines were changed.",
+    ],
+)
+def test_no_true_date_version_range_or_share_falls(said: str) -> None:
+    assert is_released(RELEASE, said, RELEASE.rstrip("\n"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It came out on 2026-11-17.",
+        "It came out in October 2026.",
+        "It is a release of 2025.",
+        "You need at least 3.1 of Python.",
+        "The driver must be v1.2.4.",
+        "Five to twelve copies are kept.",
+        "They are kept for one minute or more.",
+        "Between 12 and 18 percent of the memory are taken.",
+        "It is three times as fast.",
+        "It is half as fast: its third step takes 50 % of the time.",
+        "Six cells have 24.2 V.",
+        "More than 400 lines were changed.",
+    ],
+)
+def test_no_wrong_date_version_range_or_share_passes(said: str) -> None:
+    assert not is_released(RELEASE, said, RELEASE.rstrip("\n"))
+
+
+def test_a_bound_is_turned_round_by_a_not() -> None:
+    source = "If a single file exceeds 100MB, you will not be able to push it.\n"
+    assert is_released(source, "A single file may not exceed 100 MB.", source)
+    assert is_released("Files may have up to 100 MB.\n", "Files have 100 MB or less.", "up to 100 MB")
+    assert not is_released("Files may have up to 100 MB.\n", "Files must have more than 100 MB.", "up to 100 MB")
+
+
+WRITTEN = st.tuples(
+    st.integers(2, 99),
+    st.sampled_from(
+        [("ms", "milliseconds"), ("s", "seconds"), ("kg", "kilograms"), ("m", "metres"), ("Hz", "hertz"), ("%", "percent")]
+    ),
+)
+
+
+@given(WRITTEN)
+def test_a_quantity_is_the_same_however_it_is_written(drawn: tuple[int, tuple[str, str]]) -> None:
+    number, (sign, name) = drawn
+    source = f"The limit is {number} {sign} for every part.\n"
+    for form in (f"{number}{sign}", f"{number}.0 {name}", f"{in_words(number)} {name}"):
+        assert is_released(source, f"Each part has a limit of {form}."), form
+        assert is_released(f"The limit is {form} for every part.\n", f"Each part has a limit of {number} {sign}."), form
+
+
+@given(WRITTEN, st.integers(2, 99), st.booleans())
+def test_another_number_never_passes(drawn: tuple[int, tuple[str, str]], other: int, spoken: bool) -> None:
+    number, (sign, name) = drawn
+    assume(number != other)
+    said = f"{in_words(other)} {name}" if spoken else f"{other} {sign}"
+    assert not is_released(f"The limit is {number} {sign} for every part.\n", f"Each part has a limit of {said}.")
+
+
+@given(WRITTEN, st.sampled_from(["hundred", "thousand", "million", "dozen"]))
+def test_a_scale_is_never_overlooked(drawn: tuple[int, tuple[str, str]], scale: str) -> None:
+    number, (sign, name) = drawn
+    source = f"The limit is {number} {sign} for every part.\n"
+    assert not is_released(source, f"Each part has a limit of {number} {scale} {name}.")
+    assert not is_released(source, f"Each part has a limit of {in_words(number)} {scale} {name}.")
+
+
+def in_words(number: int) -> str:
+    tens, ones = divmod(number, 10)
+    if number < 20:
+        return ONES[number - 1]
+    return f"{TENS[tens - 2]}-{ONES[ones - 1]}" if ones else TENS[tens - 2]
 
 
 @given(st.integers(1, 999_999))

@@ -8,8 +8,9 @@ from difflib import Match, SequenceMatcher
 from functools import lru_cache
 
 from bythebook.grounding.facts import NEGATORS, is_light, stem
-from bythebook.grounding.quantities import NUMBER_WORDS, UNITS, value_of
+from bythebook.grounding.number_words import NUMBER_WORDS
 from bythebook.grounding.synonyms import alike
+from bythebook.grounding.units import UNITS, value_of
 
 Tokens = tuple[str, ...]
 
@@ -23,6 +24,8 @@ POINTERS = frozenset({"it", "they", "them", "this", "that", "these", "those", "h
 LEFT_OUT = 3
 """Words that a denial left out may take along; a longer stretch that a draft skips may hold denials of its own."""
 SHORT_GAP = 2
+FEWEST = 4
+"""Words that must be alike before a "not" among them is a change."""
 ARTICLES = frozenset({"the", "a", "an"})
 
 
@@ -46,10 +49,10 @@ def denied(text: str, windows: Sequence[str], language: str) -> str | None:
     ours = tokens(text, language)
     for window in windows:
         theirs = tokens(window, language)
-        if ours.count(NOT) == theirs.count(NOT) or len({*ours} & {*theirs}) < NEAR * len({*ours}):
+        if (ours.count(NOT) - theirs.count(NOT)) % 2 == 0 or len({*ours} & {*theirs}) < NEAR * len({*ours}):
             continue
         matching = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
-        if sum(block.size for block in matching) < NEAR * len(ours):
+        if sum(block.size for block in matching) < max(FEWEST, NEAR * len(ours)):
             continue
         for said, written in _gaps(ours, theirs, matching, language):
             if reason := _denial(said, written, ours, theirs):
@@ -101,6 +104,8 @@ def _token(found: str, language: str) -> str:
         return value_of(found)
     if word in NUMBER_WORDS:
         return NUMBER_WORDS[word]
+    if word == "nor":  # the "not" has been said: "neither" or "not" stands before it
+        return "or"
     if word in NEGATORS or word.endswith("n't"):
         return NOT
     return UNITS.get(found) or UNITS.get(word) or stem(word, language) if len(found) > 1 else found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bythebook.grounding.facts import ReadText, stem
-from bythebook.grounding.quantities import Quantity, equal, reciprocal
+from bythebook.grounding.dates import says_date
+from bythebook.grounding.facts import ReadText, is_light, stem
+from bythebook.grounding.quantities import Quantity
 from bythebook.grounding.support import CheckedSource, CheckedStatement
-from bythebook.grounding.units import KIND_OF, UNITS
+from bythebook.grounding.units import KIND_OF, UNITS, equal, reciprocal, value_of
 
 DERIVED = 12
 """A count of this many or fewer, written as a word, may be the drafter's own: "three things: A, B and C"."""
@@ -19,29 +20,46 @@ MEASURES = re.compile(
     r"|(?:kilo|mega|giga|tera)?bytes)\b|\bper (?:second|minute|hour|day|week|month|year)\b",
     re.IGNORECASE,
 )
+LONG_NUMBER = 3
 JOINED = re.compile(r"[,;]|\band\b|\bor\b", re.IGNORECASE)
 
 
-def number_objection(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText) -> str | None:
-    """Why a number of the sentence is not the sources' number; None where each of them is."""
+def number_objection(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText, rests: Sequence[ReadText]) -> str | None:
+    """Why a number of the sentence is not the sources' number; None where each of them is. A number of the words that the
+    sentence `rests` on is theirs."""
     return (
         _unknown(claim, sources, asked)
         or _bounded(claim, sources)
         or _another_unit(claim, sources)
-        or _another_count(claim, sources)
+        or _another_count(claim, sources, rests)
     )
 
 
-def has_number(statement: CheckedStatement | ReadText, number: tuple[str, str]) -> bool:
-    """Whether a statement has this quantity, in whatever unit of its kind."""
-    reading = statement.reading if isinstance(statement, CheckedStatement) else statement
-    value, unit = number
+def has_number(reading: ReadText, one: Quantity) -> bool:
+    """Whether a text has this quantity, in whatever unit of its kind; a date also where it is told more exactly."""
+    counted = bool(one.counts) and not is_light(stem(one.counts[0], "en"), "en")
     for known in reading.quantities:
-        if equal(number, known.pair) or (not unit and value == known.value):
+        if known.ordinal and not one.ordinal and (one.spoken or counted):  # the third is not three of them
+            continue
+        if equal(one.pair, known.pair) or says_date(known.value, one.value):
             return True
-        if value == known.value and not known.unit and unit in reading.units:
+        if not one.unit and one.value == known.value and not (counted and known.unit):
+            return True
+        if one.value == known.value and not known.unit and (one.unit in reading.units or _is_row(reading)):
+            return True
+        if one.pair != known.pair and not one.unit and not known.unit and _is_version(one) and one.digits == known.digits:
             return True
     return False
+
+
+def _is_version(one: Quantity) -> bool:
+    """Written as 3.10, wherever it stands, and not multiplied by a word behind it."""
+    return one.digits.count(".") == 1 and value_of(one.digits) == value_of(one.value)
+
+
+def _is_row(reading: ReadText) -> bool:
+    """A row of a table, whose units stand in its head, or nowhere."""
+    return " | " in reading.text and not reading.units
 
 
 def stated(sources: Sequence[CheckedSource]) -> Iterator[CheckedStatement]:
@@ -51,7 +69,7 @@ def stated(sources: Sequence[CheckedSource]) -> Iterator[CheckedStatement]:
 
 def _unknown(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText) -> str | None:
     for one in claim.quantities:
-        if has_number(asked, one.pair):
+        if has_number(asked, one):
             continue
         if one.asked and not _known(one, sources) and not _derived(one, claim, sources):
             return f"says {one.written}, which its sources do not say"
@@ -59,11 +77,18 @@ def _unknown(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText)
 
 
 def _known(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
-    if any(has_number(statement, one.pair) for statement in stated(sources)):
+    if any(has_number(statement.reading, one) for statement in stated(sources)):
         return True
-    if any(has_number(source.around, one.pair) for source in sources):
+    if any(has_number(source.around, one) for source in sources):
         return True
-    return _in_paragraph(one, sources) or _related(one, sources)
+    return _in_paragraph(one, sources) or _related(one, sources) or _in_a_name(one, sources)
+
+
+def _in_a_name(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
+    """A number of three figures or more that a key or an address has: "Polyak.1964"."""
+    if one.unit or len(one.digits) < LONG_NUMBER or not one.digits.isdigit():
+        return False
+    return any(re.search(rf"(?<!\d){one.digits}(?!\d)", source.without_planted) for source in sources)
 
 
 def _in_paragraph(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
@@ -104,19 +129,25 @@ def _derived(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -
 
 
 def _bounded(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """ "At most two" where the book says "at least two", and "0.02 per hour" where it says "per minute"."""
+    """ "At most two" where the book says "at least two", and "0.02 per hour" where it says "per minute". A "not" turns a bound
+    round: where only the book or only the sentence has one, nothing can be said."""
     for one in claim.quantities:
         same = [
-            known
+            (known, _denies(claim, one) != _denies(statement.reading, known))
             for statement in stated(sources)
             for known in statement.reading.quantities
             if equal(one.pair, known.pair) or (one.value == known.value and not (one.unit and known.unit))
         ]
-        if one.bound and same and all(known.bound and known.bound != one.bound for known in same):
+        if one.bound and same and all(known.bound and known.bound != one.bound and not turned for known, turned in same):
             return f"says at {one.bound} {one.written} where its sources say the contrary"
-        if one.per and same and all(known.per and known.per != one.per for known in same):
+        if one.per and same and all(known.per and known.per != one.per for known, _ in same):
             return f"says {one.written} per {one.per}, which its sources do not say"
     return None
+
+
+def _denies(reading: ReadText, one: Quantity) -> bool:
+    """Whether a text has a "not" besides the one that belongs to the bound of this number."""
+    return sum(denial.plain for denial in reading.denials) > one.turned
 
 
 def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
@@ -124,7 +155,10 @@ def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
     known = frozenset[str]().union(
         *(source.around.units for source in sources), *(statement.reading.units for statement in stated(sources))
     )
+    counted = {place for one in claim.quantities if one.asked for place in range(one.start, one.end)}
     for match in MEASURES.finditer(claim.text):
+        if match.start() in counted:
+            continue
         unit = UNITS[match[0].casefold().removeprefix("per ")]
         kind = KIND_OF.get(unit)
         if unit not in known and kind and any(KIND_OF.get(other) == kind for other in known):
@@ -132,13 +166,13 @@ def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
     return None
 
 
-def _another_count(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+def _another_count(claim: ReadText, sources: Sequence[CheckedSource], rests: Sequence[ReadText]) -> str | None:
     """ "Ten matrix multiplications" where the sources have one of them, and ten of something else."""
     language = sources[0].language
     every = [known for statement in stated(sources) for known in statement.reading.quantities if not known.unit]
     for one in claim.quantities:
         counted = {stem(word, language) for word in one.counts}
-        if one.unit or not one.asked or len(counted) < 2:
+        if one.unit or not one.asked or len(counted) < 2 or any(has_number(reading, one) for reading in rests):
             continue
         same = [known for known in every if counted <= {stem(word, language) for word in known.counts}]
         theirs = [
@@ -154,7 +188,7 @@ def quoted_otherwise(claim: ReadText, quoted: Sequence[ReadText]) -> str | None:
     theirs = [known for reading in quoted for known in reading.quantities if known.asked]
     spare = [known for known in theirs if not any(equal(known.pair, one.pair) for one in claim.quantities)]
     for one in claim.quantities:
-        if not one.asked or any(equal(one.pair, known.pair) or one.value == known.value for known in theirs):
+        if not one.asked or any(has_number(reading, one) for reading in quoted):
             continue
         rival = next((known for known in spare if _alike(one, known)), None)
         if rival:

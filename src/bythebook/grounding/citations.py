@@ -10,7 +10,7 @@ from urllib.parse import quote as quote_url
 from bythebook.books.links import UNRESERVED
 from bythebook.books.model import LINE_END, Chunk, Span
 from bythebook.books.source_places import SourcePlace, where
-from bythebook.grounding.amounts import quoted_otherwise
+from bythebook.grounding.amounts import has_number, quoted_otherwise
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import ReadText, read
 from bythebook.grounding.form import unsafe
@@ -152,32 +152,34 @@ class Checker:
         same = _same(text, cited, read_of)
         said = prose(text)
         claim = read(said, self._language)
-        reason = unsafe(text, every) if same else hard_objection(text, claim, every, asked)
+        basis = sentence.basis or " \u2026 ".join(code_lines(text))
+        found = () if same else find_quote(basis, every) or find_quote(basis, self._others(every))
+        rests = [_read_quote(one, self._language) for one in found]
+        if same:
+            reason = unsafe(text, every)
+        else:
+            reason = hard_objection(text, claim, every, asked, rests) or quoted_otherwise(claim, rests)
         if reason:
             return Unsupported(text=text, reason=reason)
         if same:
             return Supported(text=text, kind=sentence.kind, citations=(same,))
         if not claim.content:
-            return self._only_code(text, sentence, every)
+            return self._bare(text, sentence, claim, every, found, rests)
         windows, share = best_windows(claim, every, most=max(2, len(cited)))
         reason = objection(said, claim, every, windows, share)
-        return self._rested(text, sentence, claim, every, windows, share, reason)
+        return self._rested(text, sentence, every, found, windows, share, reason)
 
     def _rested(
         self,
         text: str,
         sentence: CheckedSentence,
-        claim: ReadText,
         sources: Sequence[CheckedSource],
+        found: Sequence[FoundQuote],
         windows: Sequence[Window],
         share: float,
         reason: str | None,
     ) -> Unsupported | Doubtful:
         """The sentence with the words of the book that it rests on: those it names, or else those nearest to it."""
-        basis = sentence.basis or " \u2026 ".join(code_lines(text))
-        found = find_quote(basis, sources) or find_quote(basis, self._others(sources))
-        if found and (otherwise := quoted_otherwise(claim, [_read_quote(one, self._language) for one in found])):
-            return Unsupported(text=text, reason=otherwise)
         near = bool(windows) and (not reason or (share >= NEAR and not sentence.basis))
         if not found and not near:
             missing = "rests on words that its sources do not have" if sentence.basis else reason or "rests on nothing"
@@ -188,11 +190,30 @@ class Checker:
         order = [source.chunk.id for source in sources]
         places = {one.source.chunk.id: order.index(one.source.chunk.id) for one in quoted if one.source.chunk.id in order}
         quoted = sorted(quoted, key=lambda one: places.get(one.source.chunk.id, len(order)))
+        return self._doubtful(text, sentence, quoted, reason)
+
+    def _doubtful(self, text: str, sentence: CheckedSentence, quoted: Sequence[FoundQuote], reason: str | None) -> Doubtful:
         citations = self._citations(quoted)
         supported = Supported(text=text, kind=sentence.kind, citations=citations)
         passages = tuple(dict.fromkeys(_shown(self._evidence[one.label], self._language) for one in citations))
         by_words = Unsupported(text=text, reason=reason) if reason else supported
         return Doubtful(text=text, passages=passages, by_words=by_words, supported=supported)
+
+    def _bare(
+        self,
+        text: str,
+        sentence: CheckedSentence,
+        claim: ReadText,
+        sources: Sequence[CheckedSource],
+        found: Sequence[FoundQuote],
+        rests: Sequence[ReadText],
+    ) -> Supported | Unsupported | Doubtful:
+        """Nothing but a number ("60 m."), or code."""
+        if not claim.quantities:
+            return self._only_code(text, sentence, sources)
+        if found and all(any(has_number(reading, one) for reading in rests) for one in claim.quantities):
+            return self._doubtful(text, sentence, found, None)
+        return Unsupported(text=text, reason="says nothing that its sources say")
 
     def _only_code(self, text: str, sentence: CheckedSentence, sources: Sequence[CheckedSource]) -> Supported | Unsupported:
         """A code block whose lines all stand in the sources, though not as a block of theirs."""

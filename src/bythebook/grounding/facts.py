@@ -13,7 +13,8 @@ from functools import cache, lru_cache
 
 from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import readable
-from bythebook.grounding.quantities import UNITS, Quantity, quantities
+from bythebook.grounding.quantities import Quantity, quantities
+from bythebook.grounding.units import UNITS
 from bythebook.index.lexical import STOP_WORDS, words
 
 LATEX = re.compile(r"\\(?:text|mathrm|operatorname|unit|si)\s*\{([^{}]*)\}")
@@ -23,6 +24,8 @@ IDENTIFIER = re.compile(
     r"(?<![\w/~.-])(?:~?/[\w~./-]*\w|--?[A-Za-z][\w-]*(?==|\b)|\w+(?:::\w+)+|\w*[^\W\d_]\w*(?:\.\w+)+(?:\(\))?"
     r"|\w+_\w*|_\w{2,}|[A-Za-z]+\(\)|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*|[^\W\d_]+\d\w*)"
 )
+VERSION = re.compile(r"v\d++(?:\.\d++)*+")
+"""A number to the check, like 1.2 without its v."""
 NO_IDENTIFIERS = frozenset({"e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "ph.d"})
 ENUMERATOR = re.compile(r"\s*(?:>\s*)*(?:[-*+\u2022]|\d{1,9}[.)])[ \t]+")
 NEGATORS = frozenset({
@@ -31,7 +34,9 @@ NEGATORS = frozenset({
 ALSO_DENIES = frozenset({
     "lack", "lacks", "lacking", "unable", "impossible", "fail", "fails", "failed", "failing", "instead", "rather", "prevent",
     "prevents", "avoid", "avoids", "forbid", "forbids", "refuse", "refuses", "wrong", "false", "hardly", "rarely", "unless",
-    "missing", "absent", "except",
+    "missing", "absent", "except", "exception", "unaware", "regardless", "independent", "independently", "unlike", "exclude",
+    "excludes", "excluding", "ignore", "ignores", "ignored", "skip", "skips", "omit", "omits", "disable", "disables",
+    "disabled",
 })  # fmt: skip
 """Words that may stand for a negation in a draft or in the book, though nobody is asked to repeat them."""
 NO_NEGATION = re.compile(
@@ -116,8 +121,10 @@ def read(markdown: str, language: str) -> ReadText:
         numbers=frozenset(one.pair for one in counted if one.asked),
         quantities=counted,
         units=frozenset(units),
-        names=_names(text, language),
-        identifiers=frozenset(found for found in IDENTIFIER.findall(text) if found.casefold() not in NO_IDENTIFIERS),
+        names=_names(text, language, taken),
+        identifiers=frozenset(
+            found for found in IDENTIFIER.findall(text) if found.casefold() not in NO_IDENTIFIERS and not VERSION.fullmatch(found)
+        ),
         denials=_denials(text, content) if english else (),
         clauses=_clauses(text, content),
         opening=content[0][1] if content and not text[: content[0][0]].strip("\"'“‘(«*_ ") else "",
@@ -156,8 +163,8 @@ def stem(word: str, language: str) -> str:
     return found[0][2] if found else word.casefold()
 
 
-def _names(text: str, language: str) -> frozenset[str]:
-    """Capitalised words inside a sentence, and acronyms anywhere."""
+def _names(text: str, language: str, taken: set[int]) -> frozenset[str]:
+    """Capitalised words inside a sentence, and acronyms anywhere; not the months of dates, which are numbers (`taken`)."""
     capitals_are_names = not language.casefold().startswith("de")
     found = set()
     for match in NAME.finditer(text):
@@ -165,7 +172,7 @@ def _names(text: str, language: str) -> frozenset[str]:
         acronym = sum(map(str.isupper, word)) >= 2
         before = text[max(0, match.start() - 8) : match.start()].rstrip(" \"'“‘(«[*_")
         inside = bool(before) and before[-1] not in ".!?:;…|•–—"
-        if word in UNITS:
+        if word in UNITS or match.start() in taken:
             continue
         if acronym or (capitals_are_names and word[0].isupper() and inside and len(word) > 1):
             found.add(re.sub(r"['’]s\Z", "", word))

@@ -21,14 +21,15 @@ CHATTER = re.compile(
     | \bi(?:'m|\s+am)\s+(?:sorry|happy|glad|here|an?\b|not\s+able|unable)
     | \bi\s+(?:cannot|can't|can|could|will|would|don't|do\s+not|have\s+(?:been|no)|was|think|believe
       |recommend|suggest|must|found)\b
-    | \bmy\s+(?:instructions|rules|training|knowledge|system)\b | \bsystem\s+prompt\b | \b(?:previous|prior)\s+instructions\b
+    | \bmy\s+(?:instructions|rules|training|knowledge|system)\b
+    | (?P<topic>\bsystem\s+prompt|\b(?:previous|prior)\s+instructions\b)
     | \A\W*(?:sure|certainly|of\s+course|absolutely|good\s+question|hello|hi|hey|thanks|thank\s+you|you're\s+welcome)\b
     | \bif\s+you\s+have\s+(?:any\s+)?(?:more|other|further|questions)\b
     | \bhere(?:'s|\s+is|\s+are)\s+(?:the|a|an|your|what|some)\b.*:\Z
     | \A\W*(?:in\s+(?:summary|conclusion)|to\s+summari[sz]e|according\s+to\s+the\s+(?:text)?book)\W*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""The drafter talking about itself or to the reader."""
+"""The drafter talking about itself or to the reader; of its `topic` a book may speak too."""
 
 
 SIGNS = {"√": ("sqrt", "root"), "∑": ("sum", "Σ"), "∏": ("prod",), "∫": ("int",), "∞": ("infin",)}
@@ -49,7 +50,10 @@ def asks(text: str) -> str | None:
 
 
 def chatter(text: str, sources: Sequence[CheckedSource]) -> str | None:
-    if CHATTER.search(text) and not any(source.says(text) for source in sources):
+    found = CHATTER.search(text)
+    if found and found["topic"] and any(found["topic"].casefold() in source.without_planted.casefold() for source in sources):
+        return None
+    if found and not any(source.says(text) for source in sources):
         return "talks about the answer instead of the subject"
     return None
 

@@ -25,17 +25,19 @@ PROMPT = re.compile(r"(?:\$|>>>|\.\.\.|#)[ \t]+")
 CALLED = re.compile(r"\(\)\Z")
 
 
-def hard_objection(text: str, claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText) -> str | None:
+def hard_objection(
+    text: str, claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText, rests: Sequence[ReadText]
+) -> str | None:
     """Why the sentence must not be shown, whatever it means; None where the program knows nothing against it. A number of the
-    question as `asked` may be repeated."""
+    question as `asked` may be repeated, and one of the words that the sentence `rests` on is nobody else's."""
     return (
         unsafe(text, sources)
         or asks(text)
         or chatter(text, sources)
         or changed_code(text, sources)
         or misquotes(prose(text), sources)
-        or number_objection(claim, sources, asked)
-        or _another_number(claim, sources)
+        or number_objection(claim, sources, asked, rests)
+        or _another_number(claim, sources, rests)
         or _unknown_name(claim, sources)
         or _denial(claim, sources)
     )
@@ -79,13 +81,15 @@ def is_swap(
     return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
 
 
-def _another_number(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+def _another_number(claim: ReadText, sources: Sequence[CheckedSource], rests: Sequence[ReadText]) -> str | None:
     words = frozenset(claim.content)
-    for number in sorted(one for one in claim.numbers if one[0] not in SEEN_EVERYWHERE):
-        same_unit = [one for one in placed(sources) if any(unit == number[1] for _, unit in one[0].reading.numbers)]
-        own = [one for one in placed(sources) if has_number(one[0], number)]
-        if is_swap(words, own, [one for one in same_unit if not has_number(one[0], number)]):
-            return f"says {' '.join(number).strip()} of something else than its sources do"
+    for one in claim.quantities:
+        if not one.asked or one.value in SEEN_EVERYWHERE or any(has_number(reading, one) for reading in rests):
+            continue
+        same_unit = [known for known in placed(sources) if any(unit == one.unit for _, unit in known[0].reading.numbers)]
+        own = [known for known in placed(sources) if has_number(known[0].reading, one)]
+        if is_swap(words, own, [known for known in same_unit if not has_number(known[0].reading, one)]):
+            return f"says {one.written} of something else than its sources do"
     return None
 
 
@@ -98,7 +102,10 @@ def _unknown_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
 
 
 def _has_stem(source: CheckedSource, name: str) -> bool:
-    return name.isalpha() and stem(name, source.language) in source.stems
+    parts = name.split("-")
+    if len(parts) > 1:  # JSON-encoded
+        return all(source.names(part) or _has_stem(source, part) for part in parts if part)
+    return (name.isalpha() and stem(name, source.language) in source.stems) or source.spells(name)
 
 
 def _denial(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:

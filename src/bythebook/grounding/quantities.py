@@ -1,4 +1,5 @@
-"""Numbers as quantities, however they are written: "4,096", "0.50 m", "three thousand kilograms", "half a metre", "15 %".
+"""Numbers as quantities, however they are written: "4,096", "0.50 m", "three thousand kilograms", "half a metre", "5x10^-8",
+"3-5", "16 November 2026", "v1.2".
 
 Every pattern here looks at a bounded stretch around a number, so that reading a text is linear in its length.
 """
@@ -7,40 +8,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
-from bythebook.grounding.units import KIND_OF, UNITS, canonical_unit
-
-__all__ = ["NUMBER_WORDS", "UNITS", "Bound", "Quantity", "equal", "quantities", "reciprocal", "value_of"]
+from bythebook.grounding.dates import dates
+from bythebook.grounding.number_words import SCALES, NumberWords, number_words
+from bythebook.grounding.units import KIND_OF, LARGEST_EXPONENT, UNITS, in_figures, number_of, value_of
 
 Bound = Literal["", "least", "most"]
 
-ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-SMALL = {word: number for number, word in enumerate(ONES, start=1)} | {word: 10 * at for at, word in enumerate(TENS, start=2)}
-SCALES = {"hundred": 100, "dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-NUMBER_WORDS = {word: str(number) for word, number in SMALL.items() if word != "one"}
-"""Words that are a number by themselves. "One" seldom is."""
-FRACTIONS = {"half": "0.5", "quarter": "0.25"}
 SUFFIXES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
 """Letters right behind a number that has no unit: 20M parameters."""
 NEAR = 40
 """Characters before and after a number that may say what it bounds and what it is a rate of."""
 NUMBER = re.compile(
-    r"(?P<sign>(?<![\w)\]}.])[-\u2212](?=\d))?(?<![\w.])"
+    r"(?P<sign>(?<![\w)\]}.%°])[-\u2212](?=\d)|\bminus )?(?:(?<![\w.])v?|(?<=\d[x\u00d7]))"
     r"(?P<value>\d{1,3}(?:[,\u00a0\u202f]\d{3})++(?!\d)(?:\.\d++)?|\d++(?:\.\d++)*+(?:[eE][-+\u2212]?\d++)?)"
-    r"(?P<decade>s(?!\w))?(?:(?P<gap>[ \u00a0\u202f]?-?)(?P<unit>[%°][CF]?|[A-Za-zµμ]++(?:[/·][A-Za-z]++)?(?:²|\^2|2(?!\w))?))?"
+    r"(?P<power>(?: ?[x\u00d7\u00b7*] ?10)?(?:\^\{?[-\u2212]?\d{1,3}\}?|[\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,4}))?"
+    r"(?P<decade>s(?!\w))?(?:(?P<gap>[ \u00a0\u202f]?-?)"
+    r"(?P<unit>[%°][CF]?|per cent\b|[A-Za-zµμ]++(?:[/·][A-Za-z]++)?(?:²|\^2|2(?!\w))?))?"
 )
+RAISED = str.maketrans("\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u2212", "-0123456789-")
+POWER = re.compile(r"(?P<times> ?[x\u00d7\u00b7*] ?10)?(?P<exponent>.*)", re.DOTALL)
+RATIO = re.compile(r"(?<![\w./-])(\d{1,2})/(\d{1,3})(?![\w/])")
+RANGE = re.compile(r" ?(?:[-\u2013\u2014]|to|and|or) ?\Z")
 SCALE = re.compile(
     r"[ \u00a0\u202f-]?(hundred|thousand|million|billion|trillion|dozen)\b(?:[ \u00a0\u202f-]+([A-Za-zµμ]+))?", re.I
 )
-WORD = re.compile(r"[A-Za-z]++")
-JOINT = re.compile(r"[ \u00a0-]{1,2}\Z")
 UNIT_AFTER = re.compile(r"[ \u00a0-](?:of )?(?:an? )?([A-Za-zµμ%°]{2,20})")
+PER_TIME = re.compile(r" per (second|minute|hour)\b", re.I)
+DEGREES = re.compile(r" (Celsius|Fahrenheit)\b", re.I)
+ONE_OF = re.compile(r"\b(?:an?|every|each|per) ([A-Za-z]{3,12})\b", re.I)
 VERSIONED = re.compile(r"(?:\bv|\b[Vv]ersions?|\b[A-Z][\w+-]*|[=<>~^`]=?)[ \u00a0]?\Z")
 """What stands before a number that is a version: there 3.10 is not 3.1."""
 LEAST = re.compile(
@@ -67,7 +66,8 @@ COUNTED = re.compile(r" ([A-Za-z]{3,30})(?: ([A-Za-z]{3,30}))?")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
     """One number of a text. `spoken`: written as a word; `asked`: a draft that has it must find it in the book ("one" need not);
-    `counts` are the words behind it, of which one may be what is counted."""
+    `counts` are the words behind it, of which one may be what is counted; `digits` is how it is written, where in figures;
+    `turned`: its bound has a "not" of its own ("not more than"); `ordinal`: "third"."""
 
     value: str
     unit: str
@@ -78,6 +78,9 @@ class Quantity:
     spoken: bool = False
     asked: bool = True
     counts: tuple[str, ...] = ()
+    digits: str = ""
+    turned: bool = False
+    ordinal: bool = False
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -90,10 +93,51 @@ class Quantity:
 
 def quantities(text: str, *, english: bool = True) -> tuple[Quantity, ...]:
     """All numbers of a text, in figures and, in English, in words."""
-    figures = list(_figures(text))
-    taken = {place for one in figures for place in range(one.start, one.end)}
-    spoken = [one for one in _spoken(text) if one.start not in taken] if english else []
-    return tuple(sorted((*figures, *spoken), key=lambda one: one.start))
+    found = [Quantity(value=one.value, unit="", start=one.start, end=one.end) for one in dates(text)]
+    taken = _places(found)
+    found += [one for one in (*_ratios(text), *_figures(text)) if one.start not in taken]
+    taken = _places(found)
+    if english:
+        found += [one for one in (*_spoken(text), *_single(text)) if one.start not in taken]
+    return tuple(_shared(text, _apart(found)))
+
+
+def _apart(found: list[Quantity]) -> list[Quantity]:
+    """In the order of the text, none within another."""
+    apart: list[Quantity] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not apart or one.start >= apart[-1].end:
+            apart.append(one)
+    return apart
+
+
+def _places(found: list[Quantity]) -> set[int]:
+    return {place for one in found for place in range(one.start, one.end)}
+
+
+def _shared(text: str, found: list[Quantity]) -> Iterator[Quantity]:
+    """The first number of a range has the unit of the second: 5-10 kg."""
+    for place, one in enumerate(found):
+        following = found[place + 1] if place + 1 < len(found) else None
+        if following and following.unit and not one.unit and RANGE.match(text[one.end : following.start]):
+            yield replace(one, unit=following.unit) if _opens_range(text, one, following) else one
+        else:
+            yield one
+
+
+def _opens_range(text: str, one: Quantity, following: Quantity) -> bool:
+    between = text[one.end : following.start].strip()
+    return between not in ("and", "or") or text[max(0, one.start - NEAR) : one.start].endswith(
+        ("between ", "Between ", "from ", "either ")
+    )
+
+
+def _ratios(text: str) -> Iterator[Quantity]:
+    """ "1/3", where it is a part of something."""
+    for match in RATIO.finditer(text):
+        part, whole = int(match[1]), int(match[2])
+        if 0 < part < whole:
+            yield _quantity(text, match.start(), match.end(), in_figures(Fraction(part, whole)), "", digits=match[0])
 
 
 def _figures(text: str) -> Iterator[Quantity]:
@@ -102,42 +146,60 @@ def _figures(text: str) -> Iterator[Quantity]:
         sign = "-" if match["sign"] else ""
         before = text[max(0, start - NEAR) : start]
         if match["decade"] and len(match["value"]) == 4:
-            yield Quantity(value=f"{match['value']}s", unit="", start=start, end=match.end("decade"))
+            yield Quantity(value=f"{match['value']}s", unit="", start=start, end=match.end("decade"), digits=match["value"])
             continue
         if match["decade"]:  # 5s: seconds, right behind the number
-            yield _quantity(text, start, match.end("decade"), sign + value_of(match["value"]), "s")
+            yield _quantity(text, start, match.end("decade"), sign + value_of(match["value"]), "s", digits=match["value"])
             continue
         billions = token == "B" and not match["gap"]  # 7B parameters are seldom bytes
-        unit = "" if billions else _unit(token) or UNITS.get(before[-1:], "")
+        unit = "" if billions else _unit(token)
+        last = match.end() if unit else match.end("power") if match["power"] else end
         scale = SCALE.match(text, end)
         factor = SCALES[scale[1].casefold()] if scale else SUFFIXES.get(token, 1) if not match["gap"] and not unit else 1
-        value = _scaled(match["value"], factor) if factor > 1 else value_of(match["value"])
+        value = _scaled(match["value"], factor) if factor > 1 else _raised(match["value"], match["power"] or "")
         if not unit and VERSIONED.search(before) and match["value"].count(".") == 1:
             value = match["value"]
         if scale:
-            unit = unit or _unit(scale[2] or "")
-        yield _quantity(text, start, scale.end(1) if scale else match.end() if unit and _unit(token) else end, sign + value, unit)
+            unit, last = unit or _unit(scale[2] or ""), scale.end(1)
+        unit, last = _compound(text, unit or UNITS.get(before[-1:], ""), last)
+        yield _quantity(text, start, last, sign + value, unit, digits=match["value"])
+
+
+def _compound(text: str, unit: str, end: int) -> tuple[str, int]:
+    """Metres per second as m/s, degrees Celsius as °C."""
+    if unit == "°" and (degrees := DEGREES.match(text, end)):
+        return f"°{degrees[1][0].upper()}", degrees.end()
+    per = PER_TIME.match(text, end)
+    joined = f"{unit}/{_unit_of_time(per[1])}" if per else ""
+    return (joined, per.end()) if per and joined in UNITS else (unit, end)
 
 
 def _unit(token: str) -> str:
+    if token.casefold() == "per cent":
+        return "%"
     known = UNITS.get(token) or (UNITS.get(token.casefold()) if len(token) > 3 else None)
     return known or (token if "/" in token else "")
 
 
-def _quantity(text: str, start: int, end: int, value: str, unit: str, *, spoken: bool = False, asked: bool = True) -> Quantity:
+def _quantity(
+    text: str, start: int, end: int, value: str, unit: str, *, spoken: bool = False, asked: bool = True, digits: str = ""
+) -> Quantity:
     after = text[end : end + NEAR]
     per = PER.match(after)
     counts = COUNTED.match(after)
+    bound, turned = _bound(text[max(0, start - NEAR) : start], after)
     return Quantity(
         value=value,
         unit=unit,
         start=start,
         end=end,
-        bound=_bound(text[max(0, start - NEAR) : start], after),
+        bound=bound,
+        turned=turned,
         per=_unit_of_time(per[1]) if per and KIND_OF.get(unit) != "time" else "",
         spoken=spoken,
         asked=asked,
         counts=tuple(word.casefold() for word in counts.groups() if word) if counts else (),
+        digits=digits,
     )
 
 
@@ -145,100 +207,56 @@ def _unit_of_time(word: str) -> str:
     return UNITS.get(word) or UNITS.get(word.casefold(), word)
 
 
-def _bound(before: str, after: str) -> Bound:
+def _bound(before: str, after: str) -> tuple[Bound, bool]:
     least, most = LEAST.search(before), MOST.search(before)
     if least or most:
         opening = before[: (least or most).start()]  # type: ignore[union-attr]
         turned = TURNED.search(opening) is not None
-        return "most" if bool(most) != turned else "least"
-    return "least" if OR_MORE.match(after) else "most" if OR_LESS.match(after) else ""
+        return "most" if bool(most) != turned else "least", turned
+    return "least" if OR_MORE.match(after) else "most" if OR_LESS.match(after) else "", False
 
 
 def _spoken(text: str) -> Iterator[Quantity]:
-    """ "Three thousand kilograms" as 3000 kg; "half a metre" as 0.5 m. Each run of number words is one number."""
-    words = [(match.start(), match.end(), match[0].casefold()) for match in WORD.finditer(text)]
-    at = 0
-    while at < len(words):
-        start, end, word = words[at]
-        if word in FRACTIONS:
-            yield _with_unit(text, start, end, FRACTIONS[word], asked=UNIT_AFTER.match(text, end) is not None)
-        number, length = _run(text, words, at)
-        if length:
-            alone = length == 1 and word in ("one", *SCALES)
-            asked = not alone or (word in SCALES and at > 0 and words[at - 1][2] in ("a", "one"))
-            yield _with_unit(text, start, words[at + length - 1][1], str(number), asked=asked)
-        at += max(1, length)
+    for one in number_words(text):
+        after = UNIT_AFTER.match(text, one.end)
+        unit = _unit(after[1]) if after and one.kind in ("count", "alone", "part") else ""
+        end = one.end
+        if after and unit:
+            unit, end = _compound(text, unit, after.end(1))
+        asked = bool(unit) or _is_asked(text, one, after)
+        found = _quantity(text, one.start, end, in_figures(one.value), unit, spoken=True, asked=asked)
+        yield replace(found, ordinal=one.kind == "ordinal")
 
 
-def _run(text: str, words: list[tuple[int, int, str]], at: int) -> tuple[int, int]:
-    """The number that the words from `at` on are, and how many words that takes; 0 where they are none."""
-    total = current = length = 0
-    last = ""
-    for place in range(at, min(at + 12, len(words))):
-        start, _, word = words[place]
-        if place > at and not JOINT.fullmatch(text[words[place - 1][1] : start]):
-            break
-        if word in SMALL and (not length or last in SCALES or last == "and" or (last in TENS and SMALL[word] < 10)):
-            current += SMALL[word]
-        elif word in SCALES and (length or place == at):
-            current, total = (max(1, current) * SCALES[word], total) if SCALES[word] < 1000 else (
-                0, total + max(1, current) * SCALES[word])  # fmt: skip
-        elif word == "and" and last in SCALES and place + 1 < len(words) and words[place + 1][2] in SMALL:
-            last = word
-            continue
-        else:
-            break
-        last, length = word, place - at + 1
-    return total + current, length
+def _is_asked(text: str, one: NumberWords, after: re.Match[str] | None) -> bool:
+    """Whether a number in words, without a unit, is more than a manner of speaking."""
+    if one.kind == "part":
+        return one.value.numerator > 1 or one.value.denominator not in (2, 4)
+    if one.kind == "ordinal":  # "Third, …" orders the answer itself
+        return after is not None and bool(text[max(0, one.start - 3) : one.start].strip())
+    return one.kind in ("count", "multiple")
 
 
-def _with_unit(text: str, start: int, end: int, value: str, *, asked: bool) -> Quantity:
-    after = UNIT_AFTER.match(text, end)
-    unit = _unit(after[1]) if after else ""
-    fraction = value in FRACTIONS.values()
-    return _quantity(text, start, end, value, unit, spoken=True, asked=bool(unit) if fraction else asked or bool(unit))
-
-
-def value_of(written: str) -> str:
-    """A number in figures by its value: no grouping, no zeros that say nothing."""
-    digits = re.sub(r"[,\u00a0\u202f]", "", written).replace("\u2212", "-").casefold()
-    if digits.count(".") == 1 and "e" not in digits:
-        digits = digits.rstrip("0").rstrip(".")
-    return digits.lstrip("0") or "0" if digits.isdigit() else digits
+def _single(text: str) -> Iterator[Quantity]:
+    """ "At least a second", "every hour": one of a unit, which no draft need find."""
+    for match in ONE_OF.finditer(text):
+        unit = _unit(match[1])
+        if unit in KIND_OF:
+            yield _quantity(text, match.start(), match.end(), "1", unit, spoken=True, asked=False)
 
 
 def _scaled(written: str, factor: int) -> str:
-    number = _decimal(value_of(written))
-    return value_of(format((number * factor).normalize(), "f")) if number is not None else value_of(written)
+    number = number_of(value_of(written))
+    return in_figures(number * factor) if number is not None else value_of(written)
 
 
-@lru_cache(maxsize=4096)
-def _decimal(value: str) -> Decimal | None:
-    try:
-        return Decimal(value) if len(value) <= NEAR else None
-    except InvalidOperation:
-        return None
-
-
-@lru_cache(maxsize=4096)
-def canonical(value: str, unit: str) -> tuple[str, str]:
-    """The same quantity in the first unit of its kind: 500 ms is 0.5 s."""
-    base, factor = canonical_unit(unit)
-    number = _decimal(value)
-    if number is None or factor is None:
-        return value, unit
-    return value_of(format((number * factor).normalize(), "f")), base
-
-
-def equal(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two numbers with units are the same quantity."""
-    return one == other or canonical(*one) == canonical(*other)
-
-
-def reciprocal(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether one is the rate and the other the period of the same: 30 Hz and 0.033 s."""
-    (value, unit), (others, theirs) = canonical(*one), canonical(*other)
-    first, second = _decimal(value), _decimal(others)
-    if {unit, theirs} != {"Hz", "s"} or not first or not second:
-        return False
-    return abs(first * second - 1) <= Decimal("0.02")
+def _raised(written: str, power: str) -> str:
+    """ "5x10^-8" and "10^6" by their value."""
+    found = POWER.fullmatch(power)
+    number = number_of(value_of(written))
+    exponent = found["exponent"].strip("^{}").translate(RAISED) if found else ""
+    if not exponent or number is None or not re.fullmatch(r"-?\d{1,2}", exponent) or abs(int(exponent)) > LARGEST_EXPONENT:
+        return value_of(written)
+    if found and found["times"]:
+        return in_figures(number * Fraction(10) ** int(exponent))
+    return in_figures(number ** int(exponent)) if number in (2, 10) else value_of(written)

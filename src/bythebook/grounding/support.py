@@ -23,17 +23,21 @@ LEANING = re.compile(
     re.IGNORECASE,
 )
 PLANTED = re.compile(
-    r"""\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous)\b | \bsystem\s+prompt\b
+    r"""\b(?:ignore|disregard|forget\s+(?:all|any|your|the|everything))\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous)\b
+    | \b(?:your|(?:reveal|print|show|repeat|output|tell|send)\W+(?:\w+\W+){0,3}the)\s+system\s+prompt\b
     | ^\W*(?:system|assistant)\s*:                       | \byou\s+are\s+(?:now|an?\s+(?:ai|assistant|chatbot))\b
-    | \b(?:tell|convince|inform)\s+the\s+(?:reader|user)s?\s+(?:that|to)\b
+    | (?<!can\s)(?<!to\s)(?<!will\s)(?<!should\s)\b(?:tell|convince|inform)\s+the\s+(?:reader|user)s?\s+(?:that|to)\b
     | \b(?:answer|reply|respond|output|print|say)\s+(?:(?:only|exactly)\s*(?:with|[:"'\u201c\u2018`])|every\s+question\s+with)
     | \bas\s+an\s+ai\b | \b(?:ai|language)\s+(?:assistants?|models?)\s+reading\b | \b(?:note|message|instructions?)\s+(?:to|for)
-      \s+(?:the\s+)?(?:ai|assistant|chatbot|(?:language\s+)?models?)\b""",
+      \s+(?:(?:the\s+)?(?:ai|assistant|chatbot|(?:language\s+)?model)|the\s+(?:language\s+)?models)\b""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 """Words that speak to a model instead of a reader. What stands in such a paragraph carries no drafted sentence."""
 FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
+GREEK = re.compile("[\u0391-\u03c9]")
+SPELLED = str.maketrans({"\u2113": "l", "_": "", "^": "", "{": "", "}": ""})
+SHORTEST_INITIALS = 3
 INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
 
 
@@ -122,6 +126,18 @@ class CheckedSource:
         words = folded(words)
         return bool(words) and (words in self.raw or words in self.shown)
 
+    @cached_property
+    def _spelled(self) -> str:
+        return spelled_out(f"{self.shown} {self.around.text}")
+
+    def spells(self, name: str) -> bool:
+        """Whether a name stands there as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
+        if re.search(rf"(?<!\w){re.escape(spelled_out(name))}(?!\w)", self._spelled):
+            return True
+        initials = r"[\w-]*\s".join(map(re.escape, name.casefold()))
+        long_enough = len(name) >= SHORTEST_INITIALS and name.isalpha() and name.isupper()
+        return long_enough and re.search(rf"(?<!\w){initials}\w", self._spelled) is not None
+
     def names(self, name: str) -> bool:
         where = f"{self.raw} {self.shown} {self.around.text}"
         opening = "" if name.startswith("/") else r"(?<!\w)"  # a path may stand at the end of an address
@@ -131,6 +147,11 @@ class CheckedSource:
 @lru_cache(maxsize=1024)
 def read_source(chunk: Chunk, language: str) -> CheckedSource:
     return CheckedSource(chunk, language)
+
+
+def spelled_out(text: str) -> str:
+    """Letters of other alphabets by their names, as a formula is read aloud, and no marks of an index: β_1 is beta1."""
+    return GREEK.sub(lambda found: unicodedata.name(found[0]).split()[-1], text).casefold().translate(SPELLED)
 
 
 def folded(text: str) -> str:
