@@ -50,9 +50,9 @@ class Records:
             books,
             (ingestion_records.c.book_id == books.c.book_id) & (ingestion_records.c.collection_name == books.c.collection_name),
         )
-        wanted = select(books.c.book_id, func.count()).select_from(served).group_by(books.c.book_id)
+        wanted = select(books.c.book_id, func.count().label("lessons")).select_from(served).group_by(books.c.book_id)
         rows = await self._database.run(lambda connection: connection.execute(wanted).all())
-        return {book_id: count for book_id, count in rows}
+        return {row.book_id: row.lessons for row in rows}
 
     async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
         """Other collections that may hold some of this book: a run that did not finish."""
