@@ -198,17 +198,15 @@ def _print_book(state: IngestionState, records: list[IngestionRecord]) -> None:
     from rich.markup import escape
 
     from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import counted, plain_table, when
+    from bythebook.cli.output.tables import counted, when
 
     console = Console(highlight=False)
     console.print(f"\n[bold]{escape(state.title)}[/]  [dim]{state.book_id}[/]")
     console.print(f"[dim]from {escape(state.source_root)}, last ingested {_last_ingested(state)}[/]", soft_wrap=True)
     console.print(f"[dim]{counted(len(records), 'lesson')}, {counted(state.total_chunks, 'chunk')}, {state.language}[/]\n")
-    table = plain_table("file", "title", "chunks", "hash", "ingested", "status", whole="file")
     for record in records:
-        cells = (escape(record.source_file), escape(record.title or ""), f"{record.chunk_count:,}", record.file_hash[:12])
-        table.add_row(*cells, when(record.ingested_at), record.status)
-    console.print(table)
+        facts = f"{counted(record.chunk_count, 'chunk')} · {record.file_hash[:12]} · {record.status} {when(record.ingested_at)}"
+        console.print(f"{escape(record.title or '')}\n  [dim]{escape(record.source_file)}\n  {facts}[/]", soft_wrap=True)
 
 
 def _last_ingested(state: IngestionState) -> str:
