@@ -57,6 +57,17 @@ _GIT_SOURCE = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSource:
+    """A site that a book may be brought in from."""
+
+    book_id: str
+    url: str
+
+
+_SITE_SOURCE = re.compile(r"(?P<book_id>[a-z0-9][a-z0-9._-]*)=(?P<url>https?://[^\s@#]+)")
+
+
 def _text(pattern: str = r"\S", says: str = "a text that is not blank") -> Reading:
     def read(given: Any) -> str:
         if not isinstance(given, str) or not re.search(pattern, given):
@@ -153,6 +164,14 @@ def _git_sources(given: Any) -> tuple[GitSource, ...]:
     return tuple(GitSource(**{name: value or "" for name, value in one.groupdict().items()}) for one in found if one)
 
 
+def _site_sources(given: Any) -> tuple[SiteSource, ...]:
+    parts = given.split() if isinstance(given, str) else given
+    found = [_SITE_SOURCE.fullmatch(part) for part in parts if isinstance(part, str)] if isinstance(parts, list) else [None]
+    if not all(found):
+        raise ValueError("sites like my-book=https://example.org/book/, separated by spaces")
+    return tuple(SiteSource(**one.groupdict()) for one in found if one)
+
+
 def _setting(default: T, reading: Reading, *, variable: str | None = None, secret: bool = False, empty: bool = False) -> T:
     """A field. Without a `variable` it is one of ours. `empty`: an empty variable is what was given, and not unset."""
     return field(default=default, metadata={"reading": reading, "variable": variable, "secret": secret, "empty": empty})
@@ -213,6 +232,7 @@ class Settings:
 
     source_roots: tuple[Path, ...] = _setting((), _folders)
     git_sources: tuple[GitSource, ...] = _setting((), _git_sources)
+    site_sources: tuple[SiteSource, ...] = _setting((), _site_sources)
     git_max_bytes: int = _setting(2_000_000_000, _number(int, 1_000_000, 1_000_000_000_000))
     git_private: bool = _setting(False, _yes_or_no)
     github_webhook_secret: Secret | None = _setting(None, _secret, variable="GITHUB_WEBHOOK_SECRET", secret=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.books.formats.test_notebook import cell, notebook
 from tests.cli.conftest import Cli
-from tests.ingestion.test_website import serving
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.made_pdf import MadePdf, column
 from tests.support.readings import epub
+from tests.support.site_server import serving_site
 
 ELBOW = "An elbow bends in one plane and carries the forearm."
 QUESTION = "How does an elbow bend in one plane and carry the forearm?"
@@ -83,7 +83,7 @@ def test_a_pdf_is_cited_by_its_printed_page_and_linked_by_its_number(cli: Cli, f
 
 
 def test_a_site_is_fetched_ingested_and_linked_by_its_own_addresses(cli: Cli) -> None:
-    with serving() as site:
+    with serving_site() as site:
         site.page("/book/", "The arm bends.", "/book/elbow")
         site.pages["/book/elbow"] = f"<html><body><h1>Elbow</h1><p>{ELBOW}</p></body></html>".encode()
         done = cli("ingest", f"{site.url}/book/")

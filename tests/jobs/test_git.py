@@ -28,7 +28,7 @@ HERE = GitLimits(private=True)
 
 def fetch(folder: Path, url: str, limits: GitLimits = HERE, subfolder: str = "") -> Path:
     source = model.Repository(url=url, branch="main", folder=subfolder)
-    return asyncio.run(Sources(checkouts=folder / "checkouts", limits=limits).fetch(source))
+    return asyncio.run(Sources(folder=folder, limits=limits).fetch(source)).root
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ def test_links_lead_nowhere_outside(tmp_path: Path) -> None:
 
 def test_the_checkouts_of_books_that_are_gone_go(tmp_path: Path) -> None:
     kept, gone = Repository(tmp_path / "kept"), Repository(tmp_path / "gone")
-    sources = Sources(checkouts=tmp_path / "checkouts", limits=HERE)
+    sources = Sources(folder=tmp_path, limits=HERE)
 
     async def story() -> None:
         async with open_library(tmp_path / "data") as library:
             jobs = Jobs(library.database)
             wanted = model.Repository(url=kept.url, branch="main", folder="module-1-arms")
-            root = await sources.fetch(wanted)
+            root = (await sources.fetch(wanted)).root
             await sources.fetch(model.Repository(url=gone.url, branch="main"))
             await jobs.queue(model.Order(book_id="kept", source=wanted))
             sources.sweep(await jobs.sources())

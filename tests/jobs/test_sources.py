@@ -16,6 +16,7 @@ from bythebook.jobs.git import GitLimits
 from bythebook.jobs.sources import Sources, repository_at, same_repository, shown, under_roots, without_password
 from tests.support.processes import runs
 from tests.support.repository import Repository
+from tests.support.site_server import serving_site
 from tests.support.small_book import BOOK_TOML, write
 
 HERE = GitLimits(private=True)
@@ -24,7 +25,7 @@ HERE = GitLimits(private=True)
 
 def fetch(folder: Path, url: str, branch: str = "main", subfolder: str = "", limits: GitLimits = HERE) -> Path:
     source = model.Repository(url=url, branch=branch, folder=subfolder)
-    return asyncio.run(Sources(checkouts=folder / "checkouts", limits=limits).fetch(source))
+    return asyncio.run(Sources(folder=folder, limits=limits).fetch(source)).root
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -33,7 +34,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def test_a_folder_is_read_where_it_is(tmp_path: Path) -> None:
-    assert asyncio.run(Sources(checkouts=tmp_path).fetch(model.Folder(path=tmp_path))) == tmp_path
+    assert asyncio.run(Sources(folder=tmp_path).fetch(model.Folder(path=tmp_path))).root == tmp_path
 
 
 def test_a_repository_is_fetched_and_followed_through_edits_and_force_pushes(tmp_path: Path) -> None:
@@ -79,12 +80,12 @@ def test_what_one_book_of_a_repository_fetches_changes_nothing_under_another(tmp
 
 def test_many_who_fetch_the_same_at_once_all_have_it(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "origin")
-    sources = Sources(checkouts=tmp_path / "checkouts", limits=HERE)
+    sources = Sources(folder=tmp_path, limits=HERE)
     source = model.Repository(url=repository.url, branch="main")
 
     async def story() -> None:
-        for root in await asyncio.gather(*(sources.fetch(source) for _ in range(4))):
-            assert files(root) == files(repository.work)
+        for fetched in await asyncio.gather(*(sources.fetch(source) for _ in range(4))):
+            assert files(fetched.root) == files(repository.work)
 
     asyncio.run(story())
 
@@ -144,7 +145,7 @@ def test_git_gets_a_password_by_its_environment_and_no_command_shows_it(tmp_path
     fake.chmod(0o755)
     source = model.Repository(url="https://host.example/me/book", branch="main")
     addresses = ("https://me:s%40cret@host.example/me/book",)
-    sources = Sources(checkouts=tmp_path / "checkouts", addresses=addresses, limits=HERE)
+    sources = Sources(folder=tmp_path, addresses=addresses, limits=HERE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
         asyncio.run(sources.fetch(source))
@@ -162,7 +163,7 @@ def test_what_git_started_ends_when_the_job_is_cancelled(tmp_path: Path) -> None
 
     async def story() -> int:
         source = model.Repository(url="https://host.example/x", branch="main")
-        fetching = asyncio.create_task(Sources(checkouts=tmp_path / "checkouts", limits=HERE).fetch(source))
+        fetching = asyncio.create_task(Sources(folder=tmp_path, limits=HERE).fetch(source))
         pid = int(await asyncio.to_thread(pipe.read_text))
         fetching.cancel()
         await asyncio.wait({fetching})
@@ -204,3 +205,41 @@ def test_an_address_as_a_browser_shows_it(address: str, url: str, branch: str, f
 @pytest.mark.parametrize("path", ["docs", "./a:b", "/tmp/x@y", "C:\\books", "tree/main"])
 def test_a_path_is_no_address(path: str) -> None:
     assert repository_at(path) is None
+
+
+def test_a_site_inside_a_private_network_is_not_fetched_by_a_job(tmp_path: Path) -> None:
+    with serving_site() as site:
+        with pytest.raises(InvalidInput, match="BYTHEBOOK_GIT_PRIVATE=true"):
+            asyncio.run(Sources(folder=tmp_path).fetch(model.Website(url=f"{site.url}/book/")))
+        assert site.asked == []
+
+
+def test_a_cancelled_job_asks_a_busy_site_for_nothing_more(tmp_path: Path) -> None:
+    with serving_site() as site:
+        site.pages["/robots.txt"] = (429, {"Retry-After": "60"})
+
+        async def story() -> None:
+            fetching = asyncio.create_task(Sources(folder=tmp_path, limits=HERE).fetch(model.Website(url=f"{site.url}/book/")))
+            assert await asyncio.to_thread(site.was_asked.wait, 20)
+            fetching.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await fetching
+
+        asyncio.run(story())  # ends when the thread has ended
+        assert site.asked == ["/robots.txt"]
+
+
+def test_the_pages_of_a_site_go_when_no_book_comes_from_them(tmp_path: Path) -> None:
+    sources = Sources(folder=tmp_path, limits=HERE)
+    with serving_site() as site:
+        for book in ("one", "two", "three"):
+            site.page(f"/{book}/", "The arm bends.")
+            asyncio.run(sources.fetch(model.Website(url=f"{site.url}/{book}/")))
+    (one, three, two) = sorted(sources.sites.iterdir())
+    wanted: list[model.Source] = [model.Website(url=f"{site.url}/one/"), model.Folder(path=two)]
+    sources.sweep(wanted)
+    assert sorted(sources.sites.iterdir()) == [one, three, two]
+    for folder in (one, three, two):
+        os.utime(folder, (0, 0))
+    sources.sweep(wanted)
+    assert sorted(sources.sites.iterdir()) == [one, two]

@@ -58,7 +58,7 @@ def runner_of(library: Library, *, attended: bool = False, sleep: Callable[[floa
     return JobRunner(
         jobs=Jobs(library.database),
         publisher=Lighthouse(library=library).publisher,
-        sources=Sources(checkouts=Path("/nonexistent")),
+        sources=Sources(folder=Path("/nonexistent")),
         review=Review(library.database),
         attended=attended,
         sleep=sleep,

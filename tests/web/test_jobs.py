@@ -24,6 +24,7 @@ from tests.support.hall import write_listings
 from tests.support.library import fast_folder
 from tests.support.repository import Repository
 from tests.support.serving import Service, events, problem, running
+from tests.support.site_server import Site, serving_site
 from tests.support.small_book import write
 
 SECRET = "a secret that GitHub knows too"
@@ -40,6 +41,7 @@ class Forge:
     service: Service
     roots: Path
     repository: Repository
+    site: Site
     client: httpx.Client
 
     def ended(self, job: dict[str, Any]) -> dict[str, Any]:
@@ -74,9 +76,31 @@ def forge() -> Iterator[Forge]:
         "git_private": "true",
         "github_webhook_secret": SECRET,
     }
-    with running(folder / "data", loopback=False, **given) as service, service.client(service.key("ingest", "chat")) as client:
-        yield Forge(service=service, roots=folder / "roots", repository=repository, client=client)
+    with (
+        serving_site() as site,
+        running(folder / "data", loopback=False, site_sources=f"paged-book={site.url}/book/", **given) as service,
+        service.client(service.key("ingest", "chat")) as client,
+    ):
+        yield Forge(service=service, roots=folder / "roots", repository=repository, site=site, client=client)
     shutil.rmtree(folder)
+
+
+def test_a_sites_pages_become_searchable_and_only_a_changed_one_is_read_again(forge: Forge) -> None:
+    forge.site.page("/book/", "The winch lifts nine tons.", "/book/arms/", "/book/gone/")
+    forge.site.page("/book/arms/", "An elbow bends in one plane.")
+    order = {"source": {"site": f"{forge.site.url}/book"}}
+    job = forge.ended(forge.client.post("/books/paged-book/jobs", json=order).json())
+    assert (job["status"], job["files_processed"], job["source"]) == ("completed", 2, {"site": f"{forge.site.url}/book/"})
+    assert [one["message"] for one in job["report"]["warnings"] if one["field"] == "site"] == [
+        f"{forge.site.url}/book/gone/ answers 404; it was not read."
+    ]
+    (found, *_) = forge.client.post("/search", json={"book_id": "paged-book", "text": "what does the winch lift"}).json()[
+        "results"
+    ]
+    assert found["source_url"] == f"{forge.site.url}/book/"
+    forge.site.page("/book/arms/", "An elbow bends in two planes.")
+    again = forge.ended(forge.client.post("/books/paged-book/jobs", json={}).json())
+    assert (again["status"], again["files_processed"], again["files_skipped"]) == ("completed", 1, 1)
 
 
 def test_a_job_is_ordered_done_by_the_services_own_worker_and_told_with_ds_fields(forge: Forge) -> None:
@@ -144,6 +168,8 @@ def test_jobs_are_listed_page_by_page(forge: Forge) -> None:
         ({"source": {"folder": "../data"}}, "BYTHEBOOK_SOURCE_ROOTS"),
         ({"source": {"folder": "/etc"}}, "BYTHEBOOK_SOURCE_ROOTS"),
         ({"source": {"git": "https://elsewhere.example/book"}}, "BYTHEBOOK_GIT_SOURCES"),
+        ({"source": {"site": "https://elsewhere.example/book/"}}, "BYTHEBOOK_SITE_SOURCES"),
+        ({"source": {"site": "http://169.254.169.254/latest/"}}, "BYTHEBOOK_SITE_SOURCES"),
         ({}, "Say where"),
         ({"mode": "partial"}, "mode"),
     ],

@@ -13,6 +13,7 @@ import json
 import re
 import socket
 import ssl
+import threading
 import time
 import zlib
 from collections import deque
@@ -72,26 +73,47 @@ def is_site(text: str) -> bool:
     return here and parts.path.lower().endswith(("/", ".xml", ".xml.gz", ".html", ".htm"))
 
 
-def fetch_site(address: str, folder: Path, tell: Told = lambda done, total: None) -> FetchReport:
-    """Brings the pages below `address`, or of the sitemap there, into a folder below `folder`."""
-    return _Visit(address, folder, tell).run()
+def fetch_site(
+    address: str,
+    folder: Path,
+    tell: Told = lambda done, total: None,
+    *,
+    over: threading.Event | None = None,
+    private: bool = True,
+) -> FetchReport:
+    """Brings the pages below `address`, or of the sitemap there, into a folder below `folder`. `over`: nobody waits for them any
+    more. `private`: the site itself may be inside a private network."""
+    return _Visit(address, folder, tell, over or threading.Event(), private).run()
+
+
+def folder_name(address: str) -> str:
+    """Of the folder that holds the pages of this site."""
+    parts = urlsplit(address)
+    return slug(f"{parts.hostname}-{_below(parts.path or '/').strip('/')}") or "site"
+
+
+def _below(path: str) -> str:
+    return path[: path.rindex("/") + 1] if path.endswith((".xml", ".xml.gz", ".html", ".htm")) else path.rstrip("/") + "/"
+
+
+class VisitOver(Exception):
+    """Nobody waits for the pages any more."""
 
 
 class _Visit:
     """One visit to one site."""
 
-    def __init__(self, address: str, folder: Path, tell: Told) -> None:
+    def __init__(self, address: str, folder: Path, tell: Told, over: threading.Event, private: bool) -> None:
         parts = urlsplit(address)
         if not parts.hostname or parts.username:
             raise InvalidInput(f"'{address}' is no address of a site; it should look like https://example.org/book/.")
         self.start = address
         self.scheme, self.host, self.port = parts.scheme.lower(), parts.hostname, parts.port
-        path = parts.path or "/"
-        self.below = (
-            path[: path.rindex("/") + 1] if path.endswith((".xml", ".xml.gz", ".html", ".htm")) else path.rstrip("/") + "/"
-        )
-        self.root = folder / (slug(f"{self.host}-{self.below.strip('/')}") or "site")
+        self.below = _below(parts.path or "/")
+        self.root = folder / folder_name(address)
         self.tell = tell
+        self.over = over
+        self.private = private
         self.private_allowed = False
         self.deadline = time.monotonic() + MOST_SECONDS
         self.left = LARGEST_SITE
@@ -100,6 +122,9 @@ class _Visit:
 
     def run(self) -> FetchReport:
         self.private_allowed = not self._is_public(self._resolve(self.host))
+        if self.private_allowed and not self.private:
+            meant = "If that is meant, set BYTHEBOOK_GIT_PRIVATE=true."
+            raise InvalidInput(f"The site {self.start} is at a private address. {meant}")
         robots = self._robots()
         pages = self._listed(robots)
         allowed = [url for url in pages if robots.can_fetch(AGENT, url)]
@@ -250,6 +275,8 @@ class _Visit:
 
     def _attempts(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None]:
         for attempt in range(TRIES):
+            if self.over.is_set():
+                raise VisitOver
             if time.monotonic() > self.deadline:
                 raise Unavailable(f"{self.host} takes longer than {MOST_SECONDS / 60:.0f} minutes; run it again to go on.")
             try:
@@ -258,7 +285,7 @@ class _Visit:
                 raise Unavailable(f"{url} cannot be fetched ({error}); check the address and the network.") from error
             if answer.status not in (429, 503) or attempt == TRIES - 1:
                 return answer, target
-            time.sleep(min(wait if wait is not None else 2.0**attempt, LONGEST_WAIT_SECONDS))
+            self.over.wait(min(wait if wait is not None else 2.0**attempt, LONGEST_WAIT_SECONDS))
         raise AssertionError("the last attempt returns")
 
     def _request(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None, float | None]:

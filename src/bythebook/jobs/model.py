@@ -34,7 +34,14 @@ class Repository:
     folder: str = ""
 
 
-Source = Folder | Repository
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Website:
+    """A book on a site: the pages below `url`, or those of the sitemap there."""
+
+    url: str
+
+
+Source = Folder | Repository | Website
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +149,8 @@ def source_to_plain(source: Source) -> dict[str, str]:
     """What is stored, and what a reader of the API sees; the same source always gives the same."""
     if isinstance(source, Folder):
         return {"folder": str(source.path)}
+    if isinstance(source, Website):
+        return {"site": source.url}
     return {"git": source.url, "branch": source.branch, "folder": source.folder}
 
 
@@ -161,6 +170,8 @@ def options_from_plain(plain: Mapping[str, Any]) -> BookOptions:
 
 
 def source_from_plain(plain: Mapping[str, str], host: str | None) -> Source:
+    if "site" in plain:
+        return Website(url=plain["site"])
     if "git" in plain:
         return Repository(url=plain["git"], branch=plain["branch"], folder=plain["folder"])
     return Folder(path=Path(plain["folder"]), host=host)

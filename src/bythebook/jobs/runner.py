@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from uuid import uuid4
 
-from bythebook.books.model import NO_OPTIONS, BookOptions
+from bythebook.books.model import NO_OPTIONS, BookOptions, BookWarning
 from bythebook.errors import BookError, RateLimited, Rejected, Unavailable
 from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.ingestion.identity import identify
@@ -167,11 +167,11 @@ class JobRunner:
 
     async def _once(self, job: Job, progress: JobProgress, calibrate: bool, tell: TellJob) -> IngestReport:
         progress.enter("fetching")
-        root = await self.sources.fetch(job.source)
+        source = await self.sources.fetch(job.source)
         progress.enter("reading")
         coming = partial(self._another, job)
         report = await self.publisher.run(
-            root,
+            source.root,
             book_id=job.book_id,
             mode=job.mode,
             calibrate=calibrate,
@@ -180,7 +180,8 @@ class JobRunner:
             coming=coming,
             tell=tell,
         )
-        return await self._with_impact(job, report)
+        unread = tuple(BookWarning(source_file="", line=0, field="site", message=problem) for problem in source.problems)
+        return await self._with_impact(job, replace(report, warnings=(*report.warnings, *unread)))
 
     async def _another(self, job: Job) -> None:
         """Until another job of the book waits for this one's end."""
@@ -245,7 +246,7 @@ class ForegroundJob:
     ) -> IngestReport:
         """A rehearsal is no job. `repository`: where the book comes from, if not from the folder `root`."""
         if repository:
-            root = await self.runner.sources.fetch(repository)
+            root = (await self.runner.sources.fetch(repository)).root
         if dry_run:
             return await self.runner.publisher.run(
                 root, book_id=book_id, mode=mode, dry_run=True, consent=consent, options=options, tell=tell

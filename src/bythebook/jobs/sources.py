@@ -1,10 +1,12 @@
-"""Where a job's book comes from: a folder on this machine, or the newest commit of a git branch. Reads no book."""
+"""Where a job's book comes from: a folder on this machine, the newest commit of a git branch, the pages of a site."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import shutil
+import threading
+import time
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +15,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from bythebook.errors import InvalidInput, NotFound
+from bythebook.ingestion.website import fetch_site, folder_name
 from bythebook.jobs.git import LOCK, Checkout, GitLimits
-from bythebook.jobs.model import Folder, Repository, Source
+from bythebook.jobs.model import Folder, Repository, Source, Website
 
 ADDRESS = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 PAGE = re.compile(
@@ -22,20 +25,40 @@ PAGE = re.compile(
 )
 """A folder of a branch on GitHub, GitLab or Forgejo."""
 
+MOST_PROBLEMS = 100
+NEW_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedSource:
+    """The folder to read the book from, and what of it could not be had."""
+
+    root: Path
+    problems: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """`checkouts`: where repositories are kept between jobs, so that the next fetch brings only what is new. `addresses`: those
-    of the settings, with the names and passwords that no job keeps."""
+    """`folder`: where repositories and pages are kept between jobs, so that the next fetch brings only what is new. `addresses`:
+    those of the settings, with the names and passwords that no job keeps."""
 
-    checkouts: Path
+    folder: Path
     addresses: tuple[str, ...] = ()
     limits: GitLimits = field(default_factory=GitLimits)
 
-    async def fetch(self, source: Source) -> Path:
-        """The folder to read the book from."""
+    @property
+    def checkouts(self) -> Path:
+        return self.folder / "checkouts"
+
+    @property
+    def sites(self) -> Path:
+        return self.folder / "sites"
+
+    async def fetch(self, source: Source) -> FetchedSource:
         if isinstance(source, Folder):
-            return source.path
+            return FetchedSource(root=source.path)
+        if isinstance(source, Website):
+            return await self._pages(source)
         url = without_password(source.url)
         folder = self.checkouts / _folder_name(source)
         checkout = Checkout(
@@ -51,17 +74,34 @@ class Sources:
         if not await asyncio.to_thread(_is_inside, root, folder):
             where = f" on branch {source.branch}" if source.branch else ""
             raise NotFound(f"The repository {shown(url)} has no folder '{source.folder}'{where}.")
-        return root
+        return FetchedSource(root=root)
+
+    async def _pages(self, source: Website) -> FetchedSource:
+        """In a thread, which ends soon after the job does."""
+        over = threading.Event()
+        try:
+            private = self.limits.private
+            found = await asyncio.to_thread(fetch_site, source.url, self.sites, over=over, private=private)
+        finally:
+            over.set()
+        return FetchedSource(root=found.root, problems=tuple(dict.fromkeys(found.problems))[:MOST_PROBLEMS])
 
     def sweep(self, wanted: Iterable[Source]) -> None:
-        """Removes the checkouts that none of these sources has. That of a whole repository may be what a book of one of its
-        folders was read from by an earlier version."""
+        """Removes the checkouts and the pages that none of these sources has. The checkout of a whole repository may be what a
+        book of one of its folders was read from by an earlier version; pages that a command fetches are there before the job that
+        reads them, so new ones stay."""
+        wanted = list(wanted)
         repositories = [source for source in wanted if isinstance(source, Repository)]
         kept = {name(source) for source in repositories for name in (_folder_name, _shared_name)}
-        for path in self.checkouts.iterdir() if self.checkouts.is_dir() else ():
+        for path in _inside(self.checkouts):
             if path.suffix == LOCK and path.stem not in kept:
                 path.unlink(missing_ok=True)
             elif path.suffix != LOCK and path.name not in kept:
+                shutil.rmtree(path, ignore_errors=True)
+        sites = {self.sites / folder_name(source.url) for source in wanted if isinstance(source, Website)}
+        sites |= {source.path for source in wanted if isinstance(source, Folder)}
+        for path in _inside(self.sites):
+            if path not in sites and path.stat().st_mtime < time.time() - NEW_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _credentials(self, source: Repository) -> dict[str, str]:
@@ -86,6 +126,10 @@ def repository_at(address: str) -> Repository | None:
     if page is None:
         return Repository(url=address, branch="")
     return Repository(url=page["repository"], branch=unquote(page["branch"]), folder=unquote(page["folder"] or "").strip("/"))
+
+
+def _inside(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def _folder_name(source: Repository) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from bythebook.jobs.model import Folder, Job, Progress, Repository, Source, source_to_plain
+from bythebook.jobs.model import Folder, Job, Progress, Repository, Source, Website, source_to_plain
 from bythebook.jobs.sources import shown
 
 D_FIELDS = (
@@ -33,6 +33,8 @@ def job_to_plain(job: Job) -> dict[str, Any]:
 def source_shown(source: Source) -> str:
     if isinstance(source, Folder):
         return str(source.path)
+    if isinstance(source, Website):
+        return source.url
     return f"{shown(source.url)}#{source.branch}" + (f":{source.folder}" if source.folder else "")
 
 

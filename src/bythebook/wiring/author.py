@@ -172,7 +172,7 @@ class Resources(Library):
         from bythebook.jobs.sources import Sources
 
         return Sources(
-            checkouts=self.data_dir / "checkouts",
+            folder=self.data_dir,
             addresses=tuple(one.url for one in self.settings.git_sources),
             limits=GitLimits(bytes=self.settings.git_max_bytes, private=self.settings.git_private),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import Consent, Failure, Mode
-from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source
+from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source, Website
 from bythebook.jobs.sources import same_repository, under_roots, without_password
 from bythebook.jobs.view import job_to_plain
-from bythebook.settings import GitSource
+from bythebook.settings import GitSource, SiteSource
 from bythebook.web.access import Author, Principal
 from bythebook.web.problems import ERRORS, ShuttingDown
 from bythebook.web.requests import BookId
@@ -38,12 +38,13 @@ JobId = Annotated[int, InPath(ge=1, le=LARGEST_ID, description="The job's number
 
 
 class SourceRequest(BaseModel):
-    """`folder`: under one of the service's source roots. `git`: a repository that is configured for the book."""
+    """`folder`: under one of the service's source roots. `git`, `site`: a repository or site that is configured for the book."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     folder: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]+$")] | None = None
     git: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     branch: Annotated[str, Field(min_length=1, max_length=250)] | None = None
+    site: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
 
 
 class JobRequest(BaseModel):
@@ -160,32 +161,52 @@ async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
 
 
 async def _source(book_id: str, asked: SourceRequest | None, current: State, who: Principal) -> Source:
-    """What a request may name: folders under the roots, and the book's own repositories. A key for this book alone opens only
-    the book's own folders: the one it came from, or one of its name in a root. Where only this machine can ask, a book comes
-    from where this machine brought it in."""
+    """What a request may name: folders under the roots, and the book's own repositories and sites. Where only this machine can
+    ask, a book comes from where this machine brought it in."""
     settings = current.settings
-    own = [one for one in settings.git_sources if one.book_id == book_id]
     if asked and asked.folder:
-        roots = settings.source_roots
-        if who.book_id is not None:
-            state = await current.resources.records.book(book_id)
-            own_folders = [root / book_id for root in roots] + ([Path(state.source_root)] if state else [])
-            return Folder(path=await asyncio.to_thread(under_roots, asked.folder, roots, own_folders))
-        return Folder(path=await asyncio.to_thread(under_roots, asked.folder, roots))
+        return await _folder(book_id, asked.folder, current, who)
     if asked and asked.git:
-        own = [one for one in own if same_repository(one.url, asked.git) and asked.branch in (None, one.branch)]
-        if not own:
-            raise InvalidInput(
-                f"This repository and branch are not configured for '{book_id}'. Add them to BYTHEBOOK_GIT_SOURCES."
-            )
-    if own:
-        return repository_of(own[0])
+        return _repository(book_id, asked.git, asked.branch, settings.git_sources)
+    if asked and asked.site:
+        return _site(book_id, asked.site, settings.site_sources)
+    configured: list[Source] = [repository_of(one) for one in settings.git_sources if one.book_id == book_id]
+    configured += [Website(url=one.url) for one in settings.site_sources if one.book_id == book_id]
+    if configured:
+        return configured[0]
     state = await current.resources.records.book(book_id)
     if state is None:
-        raise InvalidInput(f"Say where '{book_id}' comes from: source.folder, or a repository in BYTHEBOOK_GIT_SOURCES.")
+        raise InvalidInput(
+            f"Say where '{book_id}' comes from: source.folder, a repository in BYTHEBOOK_GIT_SOURCES, or a site in "
+            "BYTHEBOOK_SITE_SOURCES."
+        )
     if current.loopback and who.key_id is None and await asyncio.to_thread(Path(state.source_root).is_dir):
         return Folder(path=Path(state.source_root))
     return Folder(path=await asyncio.to_thread(under_roots, state.source_root, settings.source_roots))
+
+
+async def _folder(book_id: str, asked: str, current: State, who: Principal) -> Folder:
+    """A key for this book alone opens only the book's own folders: the one it came from, or one of its name in a root."""
+    roots = current.settings.source_roots
+    if who.book_id is None:
+        return Folder(path=await asyncio.to_thread(under_roots, asked, roots))
+    state = await current.resources.records.book(book_id)
+    own = [root / book_id for root in roots] + ([Path(state.source_root)] if state else [])
+    return Folder(path=await asyncio.to_thread(under_roots, asked, roots, own))
+
+
+def _repository(book_id: str, asked: str, branch: str | None, configured: Sequence[GitSource]) -> Repository:
+    for one in configured:
+        if one.book_id == book_id and same_repository(one.url, asked) and branch in (None, one.branch):
+            return repository_of(one)
+    raise InvalidInput(f"This repository and branch are not configured for '{book_id}'. Add them to BYTHEBOOK_GIT_SOURCES.")
+
+
+def _site(book_id: str, asked: str, configured: Sequence[SiteSource]) -> Website:
+    for one in configured:
+        if one.book_id == book_id and one.url.rstrip("/") == asked.rstrip("/"):
+            return Website(url=one.url)
+    raise InvalidInput(f"This site is not configured for '{book_id}'. Add it to BYTHEBOOK_SITE_SOURCES.")
 
 
 async def _job(job_id: int, who: Principal, current: State) -> Job:
