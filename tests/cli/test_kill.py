@@ -20,7 +20,7 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from tests.cli.conftest import environment, run_process
 from tests.support.library import fast_folder, open_library
-from tests.support.small_book import BOOK_TOML, lesson, write, write_small_book
+from tests.support.small_book import BOOK_TOML, SUBJECTS, lesson, write, write_small_book
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +88,17 @@ def test_killed_at_50_random_moments_it_converges(folder: Path) -> None:
 
 
 class Trial:
-    """A book that was ingested and has changed since, and what an undisturbed run makes of that."""
+    """A book that was ingested and has changed since, and what an undisturbed run makes of that.
+
+    Without `lessons` beside its own it is too short to be calibrated, which would take most of the time.
+    """
 
     def __init__(self, folder: Path, *, lessons: int = 0) -> None:
         self.folder = folder
         self.book = write_small_book(folder / "book")
         self.old = folder / "old"
+        for path, subject in () if lessons else SUBJECTS.items():
+            write(self.book, path, f"# Lesson\n\n{subject}\n")
         for number in range(lessons):
             write(self.book, f"more/{number:02}-more.md", lesson(f"More {number}", f"There is more to say, number {number}."))
         assert run_process("ingest", self.book, data_dir=self.old).code == 0
@@ -111,7 +116,7 @@ class Trial:
         (joints / "02-wrists.md").rename(joints / "01-wrists.md")
         (self.book / "glossary.md").unlink()
         write(self.book, "book.toml", BOOK_TOML.replace("small.example", "moved.example"))
-        write(self.book, "module-2-legs/chapter-3-walking/03-running.md", lesson("Running", "Both feet leave the ground."))
+        write(self.book, "module-2-legs/chapter-3-walking/03-running.md", "# Running\n\nBoth feet leave the ground.\n")
 
     def start(self, data_dir: Path) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -13,15 +13,15 @@ from typing import Any
 import httpx
 
 from tests.cli.conftest import run_process
-from tests.support.small_book import write_small_book
+from tests.support.hall import write_listings
 from tests.web.test_serve import client, served
 
 READERS = 2
-QUESTION = {"book_id": "small", "text": "Which joint bends in one plane?"}
+QUESTION = {"book_id": "small", "text": "turn_2_7 = joint[7] + 2"}
 
 
 def test_readers_do_not_notice_that_the_index_is_made_anew(tmp_path: Path) -> None:
-    book = write_small_book(tmp_path / "books" / "small")
+    book = write_listings(tmp_path / "books" / "small")
     data_dir = tmp_path / "data"
     assert run_process("ingest", book, data_dir=data_dir).code == 0
     given = {"BYTHEBOOK_SOURCE_ROOTS": str(book.parent), "BYTHEBOOK_REQUESTS_PER_MINUTE": "1000000"}

@@ -12,10 +12,11 @@ ELBOW = "An elbow bends in one plane and carries the forearm."
 
 
 def test_a_quoted_page_is_sent_as_a_picture_and_nothing_else_is(folder: Path) -> None:
-    (folder / "joints.pdf").write_bytes(MadePdf([column("Joints", size=18, font="bold", top=730) + column(ELBOW)]).write())
-    (folder / "legs.md").write_text("# Legs\n\nA knee locks when the leg is straight.\n")
-    assert run_process("ingest", folder / "joints.pdf", data_dir=folder / "data").code == 0
-    assert run_process("ingest", folder / "legs.md", data_dir=folder / "data").code == 0
+    book = folder / "joints"
+    book.mkdir()
+    (book / "joints.pdf").write_bytes(MadePdf([column("Joints", size=18, font="bold", top=730) + column(ELBOW)]).write())
+    (book / "legs.md").write_text("# Legs\n\nA knee locks when the leg is straight.\n")
+    assert run_process("ingest", book, data_dir=folder / "data").code == 0
     with silent(), running(folder / "data") as service, service.client() as client:
         found = client.post("/search", json={"text": ELBOW, "book_id": "joints"}).json()["results"][0]
         start = found["text"].index(ELBOW)
@@ -23,8 +24,9 @@ def test_a_quoted_page_is_sent_as_a_picture_and_nothing_else_is(folder: Path) ->
         picture = client.get(address)
         assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
         assert picture.content.startswith(b"\x89PNG")
-        (folder / "joints.pdf").unlink()
+        (book / "joints.pdf").unlink()
         gone = client.get(address)
         assert (gone.status_code, gone.json()["detail"]) == (404, "This passage is no page of a PDF on this machine.")
-        other = client.post("/search", json={"text": "knee", "book_id": "legs"}).json()["results"][0]
-        assert client.get(f"/page/scans/{other['id']}?book_id=legs").status_code == 404
+        other = client.post("/search", json={"text": "A knee locks", "book_id": "joints"}).json()["results"][0]
+        assert other["source_file"] == "legs.md"
+        assert client.get(f"/page/scans/{other['id']}?book_id=joints").status_code == 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from bythebook.errors import InvalidSettings, Locked
 from bythebook.settings import read_settings
 from bythebook.wiring.adapters import open_embedder
 from bythebook.wiring.author import open_resources
+from tests.support.small_book import write
 
 
 def test_what_was_opened_is_closed_also_when_the_work_fails(folder: Path) -> None:
@@ -75,6 +77,15 @@ main()
 EXTRAS = ("agents", "distributed", "openai", "opentelemetry.sdk", "psycopg", "qdrant_client", "redis")
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a book in it that an installation without extras has ingested, to be copied."""
+    folder = tmp_path_factory.mktemp("without-extras")
+    book = write(folder / "book", "lamp.md", "# The lamp\n\nThe lamp is nine metres high.\n").parent
+    assert run_without_extras(folder, "ingest", book).returncode == 0
+    return folder / "data"
+
+
 def run_without_extras(folder: Path, *arguments: str | Path, **given: str) -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(blocked=EXTRAS, arguments=[str(argument) for argument in arguments])
     environment = os.environ | {"BYTHEBOOK_DATA_DIR": str(folder / "data"), **given}
@@ -102,10 +113,10 @@ def run_without_extras(folder: Path, *arguments: str | Path, **given: str) -> su
     ],
 )
 def test_a_setting_whose_extra_is_missing_names_it(
-    folder: Path, book: Path, setting: str, value: str, extra: str, command: tuple[str, ...]
+    folder: Path, book: Path, ingested: Path, setting: str, value: str, extra: str, command: tuple[str, ...]
 ) -> None:
     if command[0] == "ask":
-        assert run_without_extras(folder, "ingest", book).returncode == 0
+        shutil.copytree(ingested, folder / "data")
     outcome = run_without_extras(folder, *command, **{setting: value})
     assert outcome.returncode == 2
     (line,) = outcome.stderr.strip().splitlines()
@@ -113,8 +124,8 @@ def test_a_setting_whose_extra_is_missing_names_it(
     assert f"bythebook[{extra}]" in line
 
 
-def test_without_extras_a_book_is_ingested_asked_and_served(folder: Path, book: Path) -> None:
-    assert run_without_extras(folder, "ingest", book).returncode == 0
+def test_without_extras_a_book_is_ingested_and_asked(folder: Path, ingested: Path) -> None:
+    shutil.copytree(ingested, folder / "data")
     asked = run_without_extras(folder, "ask", "How high is the lamp?", "--format", "json")
     assert asked.returncode == 0, asked.stderr
     assert json.loads(asked.stdout)["model"] == "extractive"
