@@ -226,7 +226,8 @@ REFUSED = "I don't have information about that in the book content. The book was
 
 def test_the_words_of_a_refusal_are_nobodys_subject() -> None:
     history = [Exchange(question="What is quantum chromodynamics?", answer=REFUSED, refused=True)]
-    made = standalone("Tell me more.", history, "en")
+    assert standalone("Tell me more.", history, "en") == "What is quantum chromodynamics?"
+    made = standalone("And how is it taught?", history, "en")
     assert "quantum chromodynamics" in made
     for word in ("information", "searched", "chunks", "content"):
         assert word not in made

@@ -166,32 +166,18 @@ def _told(held: BookHoldings) -> str:
 
 def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     from bythebook.cli.output.console import Console
+    from bythebook.cli.output.tables import counted
 
     console = Console(highlight=False)
     if not shelf:
         console.print("There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
-    for heading in ("book", "title"):
-        table.add_column(heading)
-    for heading in ("lessons", "chunks"):
-        table.add_column(heading, justify="right")
-    table.add_column("last ingested")
-    table.add_column("from", overflow="fold")
     for state, lessons in shelf:
-        table.add_row(
-            f"[bold]{state.book_id}[/]",
-            escape(state.title),
-            f"{lessons:,}",
-            f"{state.total_chunks:,}",
-            _last_ingested(state),
-            escape(state.source_root),
-        )
-    console.print()
-    console.print(table)
+        held = f"{counted(lessons, 'lesson')}, {counted(state.total_chunks, 'chunk')}, last ingested {_last_ingested(state)}"
+        console.print(f"\n[bold]{state.book_id}[/]  {escape(state.title)}", soft_wrap=True)
+        console.print(f"  {held}\n  [dim]from {escape(state.source_root)}[/]", soft_wrap=True)
 
 
 def _print_book(state: IngestionState, records: list[IngestionRecord]) -> None:

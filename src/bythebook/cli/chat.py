@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ HELP = """  /sources   the sources of the last answer
   /filter    who is reading: /filter tier=2 module=ros2 chapter=1-3 level=B1,B2 layer=L2 prefix=module-1 (or: /filter none)
   /new       begin a new thread
   /quit      end (or Ctrl-D)"""
+NO_SOURCES = "  There are no sources yet."
 WELCOME = "Ask the book. /help lists the commands."
 
 
@@ -101,6 +103,8 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
                 console.print(f"  {NO_QUESTION}", style="dim", markup=False)
             elif not line.startswith("/"):
                 await _turn(library, sitting, line)
+            elif line == "/more":
+                await _print_passages(library, console, sitting)
             elif not _command(console, sitting, line):
                 return
         except BookError as error:  # the thread goes on
@@ -139,15 +143,16 @@ def _command(console: Console, sitting: ChatSession, line: str) -> bool:
     match word:
         case "/quit" | "/exit":
             if sitting.thread_id:
-                console.print(f"\nContinue later with: bythebook chat --thread {sitting.thread_id}", style="dim", markup=False)
+                later = f"\nContinue later with: bythebook chat --thread {sitting.thread_id}"
+                console.print(later, style="dim", markup=False, soft_wrap=True)
             return False
         case "/help":
             console.print(HELP, markup=False)
         case "/new":
             sitting.thread_id, sitting.last = None, None
             console.print("  [dim]A new thread.[/]")
-        case "/sources" | "/more":
-            _print_sources(console, sitting.last, whole=word == "/more")
+        case "/sources":
+            _print_sources(console, sitting.last)
         case "/filter":
             _set_filter(console, sitting, rest.strip())
         case _:
@@ -155,18 +160,31 @@ def _command(console: Console, sitting: ChatSession, line: str) -> bool:
     return True
 
 
-def _print_sources(console: Console, answer: Answer | None, *, whole: bool) -> None:
+def _print_sources(console: Console, answer: Answer | None) -> None:
     from bythebook.answering.answer import inline
 
     if answer is None or not answer.citations:
-        console.print("  [dim]There are no sources yet.[/]")
+        console.print(NO_SOURCES, style="dim")
         return
-    for sentence in answer.sentences if whole else ():
-        for citation in sentence.citations:
-            console.print(f"\n  [{citation.label}] {citation.page_title} {citation.section}", style="bold", markup=False)
-            console.print(f"  {citation.quote}", markup=False)
     for citation in answer.citations:
         console.print(f"  {inline(citation)}", markup=False, soft_wrap=True)
+
+
+async def _print_passages(library: OperationRunner[Resources], console: Console, sitting: ChatSession) -> None:
+    """A passage that the book no longer has is left out; its quote was shown with the answer."""
+    from bythebook.cli.output.answer import print_passages
+    from bythebook.errors import NotFound
+    from bythebook.operations.reader import fetch_context
+
+    answer, passages = sitting.last, dict[str, str]()
+    if answer is None or not answer.citations:
+        console.print(NO_SOURCES, style="dim")
+        return
+    for chunk_id in {one.chunk_id: None for sentence in answer.sentences for one in sentence.citations}:
+        with contextlib.suppress(NotFound):
+            context = await library.run(fetch_context, book_id=answer.book_id, chunk_id=chunk_id)
+            passages[chunk_id] = context.chunk.text
+    print_passages(console, answer, passages)
 
 
 def _set_filter(console: Console, sitting: ChatSession, text: str) -> None:
@@ -182,7 +200,5 @@ def _set_filter(console: Console, sitting: ChatSession, text: str) -> None:
 
 def _remember_lines() -> None:
     """The arrow keys bring back earlier lines, where the system can."""
-    import contextlib
-
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401

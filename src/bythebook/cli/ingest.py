@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 WARNINGS_SHOWN = 5
+SECONDS_BETWEEN = 20.0
 
 
 class IngestMode(StrEnum):
@@ -206,7 +208,7 @@ async def ingest(
     repository: Repository | None = None,
     quiet: bool = False,
 ) -> IngestReport:
-    """Ingests with a progress bar on a terminal."""
+    """Ingests with a progress bar on a terminal, and with a line now and then in a log."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     from bythebook.books.model import BookOptions
@@ -216,6 +218,8 @@ async def ingest(
     from bythebook.jobs.progress import WaitBegun
     from bythebook.operations.author import publish
 
+    on_terminal = Console(stderr=True).is_terminal
+    log = ProgressLog(quiet=quiet or on_terminal)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=32),
@@ -224,7 +228,7 @@ async def ingest(
         TimeRemainingColumn(compact=True),
         console=Console(stderr=True),
         transient=True,
-        disable=quiet or not Console(stderr=True).is_terminal,
+        disable=quiet or not on_terminal,
     )
     report = None
     with bar:
@@ -249,14 +253,31 @@ async def ingest(
                     rate = f" · {event.chunks_embedded / elapsed:.0f} chunks/s" if elapsed > 1 and event.chunks_embedded else ""
                     files = f"{event.files_done:,}/{bar.tasks[0].fields['files']:,} lessons"
                     bar.update(task, completed=event.bytes_done, done=f"{files}{rate}")
+                    log.tell(f"Ingesting: {files}")
                 case WaitBegun():
                     bar.update(task, description="Waiting", done=event.reason)
+                    log.tell(f"Waiting: {event.reason}")
                 case CalibrationBegun():
-                    bar.update(task, description="Calibrating", total=None)
+                    bar.update(task, description="Calibrating", total=None, done="all lessons are in")
+                    log.tell("Calibrating: all lessons are in")
                 case IngestReport():
                     report = event
     assert report is not None, "an ingestion ends with its report"
     return report
+
+
+class ProgressLog:
+    """Lines on standard error where that is no terminal, at most one in `SECONDS_BETWEEN`: a log tells that the work goes on."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._told = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        now = time.monotonic()
+        if not self._quiet and now - self._told >= SECONDS_BETWEEN:
+            self._told = now
+            typer.echo(printable(line), err=True)
 
 
 def print_report(report: IngestReport) -> None:

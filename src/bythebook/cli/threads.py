@@ -45,19 +45,17 @@ def list_threads(
     from rich.markup import escape
 
     from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import plain_table, when
+    from bythebook.cli.output.tables import counted, when
 
     console = Console(highlight=False)
     if not threads:
         console.print(NONE_STALE if stale else "There is no thread yet. 'bythebook chat' starts one.")
         return
-    table = plain_table("thread", "book", "turns", "last spoken in", "about", whole="thread")
     for thread in threads:
         moment = when(thread.updated_at) + (" (archived)" if thread.archived_at else "")
-        about = escape(thread.topic_summary or thread.title or "")
-        table.add_row(f"[bold]{thread.thread_id}[/]", escape(thread.book_id), str(thread.turn_count), moment, about)
-    console.print()
-    console.print(table)
+        console.print(f"\n[bold]{thread.thread_id}[/]  {escape(thread.topic_summary or thread.title or '')}", soft_wrap=True)
+        turns = f"{escape(thread.book_id)}, {counted(thread.turn_count, 'turn')}, last spoken in {moment}"
+        console.print(f"  [dim]{turns}[/]", soft_wrap=True)
 
 
 @app.command("show")

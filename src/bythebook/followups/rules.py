@@ -97,6 +97,8 @@ def _label(match: re.Match[str]) -> int:
 
 def _leaning(asked: str, history: Sequence[Exchange]) -> str:
     body = OPENING.sub("", asked)
+    if history[-1].refused and WANTS_MORE.search(_parted(body)[0]) and not stems(body):
+        return history[-1].question  # of what the book does not have there is no more: the same is asked again
     chosen = with_item(body, history[-1].answer)
     about = topics(history, asked) if chosen != body or leans(asked) else []
     if chosen != body:

@@ -196,7 +196,8 @@ class Conversation:
 
     def _check_room(self, turn_count: int) -> None:
         if turn_count >= self._max_turns:
-            raise InvalidInput(f"This thread has had its {self._max_turns} questions. Begin a new one.")
+            questions = "question" if self._max_turns == 1 else "questions"
+            raise InvalidInput(f"This thread has had its {self._max_turns} {questions}. Begin a new one.")
 
     def _turn(
         self,

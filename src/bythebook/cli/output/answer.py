@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from bythebook.answering.answer import HEADLINES
+from bythebook.books.markdown import readable
 from bythebook.cli.output.console import Console
+from bythebook.cli.output.markdown import BLOCKS, plain, print_block
 
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer, Section, Sentence
     from bythebook.grounding.citations import Citation
 
 QUOTE_LENGTH = 220
+QUOTE_INDENT = 6
 
 
 def print_sentence(console: Console, sentence: Sentence, *, first: bool, inline: bool = False) -> None:
     """Prints one checked sentence, with its markers or with document A's citations."""
     from bythebook.answering.answer import inline_citations
 
-    text = Text()
-    block = sentence.kind in {"code", "table", "maths"}
-    if sentence.kind == "item":
-        text.append("• ", style="dim")
-    text.append(sentence.text)
-    if not inline:
-        text.append("".join(f" [{label}]" for label in sentence.labels), style="bold cyan")
-    if block and not first:
-        console.print()
-    console.print(_indented(text))
+    markers = Text("" if inline else "".join(f" [{label}]" for label in sentence.labels), style="bold cyan")
+    if sentence.kind in BLOCKS:
+        if not first:
+            console.print()
+        print_block(console, sentence.text)
+        console.print(_indented(Text(markers.plain.strip(), style="bold cyan"), 4))
+    elif sentence.kind == "item":
+        console.print(_listed("•", Text(sentence.text).append_text(markers)))
+    else:
+        console.print(_indented(Text(sentence.text).append_text(markers)))
     if inline:  # on lines of their own: an address that is broken in two cannot be followed
         console.print(Text(f"  {inline_citations(sentence)}", style="cyan"), soft_wrap=True)
-    if block:
+    if sentence.kind in BLOCKS:
         console.print()
 
 
@@ -44,8 +49,8 @@ def print_answer(console: Console, answer: Answer, *, verbose: bool = False, inl
         _print_refusal(console, answer)
     else:
         console.print()
-        for citations in () if inline else _by_section(answer):
-            _print_source(console, citations)
+        for quotes in () if inline else _by_section(answer):
+            _print_source(console, quotes)
         if answer.disclaimer:
             console.print(_indented(Text(f"{answer.disclaimer}\n", style="yellow")))
     console.print(_indented(_footer(answer)))
@@ -53,30 +58,57 @@ def print_answer(console: Console, answer: Answer, *, verbose: bool = False, inl
         console.print(_indented(_details(answer)))
 
 
-def _by_section(answer: Answer) -> list[list[Citation]]:
-    """Each quote once, those of one section together, in the order of their labels and of the book."""
-    quotes = {(one.label, one.source_url, one.quote): one for sentence in answer.sentences for one in sentence.citations}
-    sections: dict[tuple[int, str], list[Citation]] = {}
-    for citation in sorted(quotes.values(), key=lambda one: (one.label, one.span.start)):
-        sections.setdefault((citation.label, citation.source_url), []).append(citation)
+def _by_section(answer: Answer) -> list[dict[tuple[str, str], Citation]]:
+    """Each quote once, by its words and where it stands; those of one section together, in the order of their labels and of the
+    book. What stands above as a block is called so."""
+    cited = sorted(
+        ((one, sentence.kind) for sentence in answer.sentences for one in sentence.citations),
+        key=lambda one: (one[0].label, one[0].span.start),
+    )
+    sections: dict[tuple[int, str], dict[tuple[str, str], Citation]] = {}
+    for citation, kind in cited:
+        quotes = sections.setdefault((citation.label, citation.source_url), {})
+        words = BLOCKS.get(kind) or f"“{_shortened(plain(citation.quote))}”"
+        quotes.setdefault((words, citation.where or f"line {citation.span.first_line}"), citation)
     return list(sections.values())
 
 
-def _print_source(console: Console, citations: list[Citation]) -> None:
-    first = citations[0]
-    head = Text(f"[{first.label}] ", style="bold cyan").append(first.page_title, style="bold")
-    if first.section:
-        head.append(" › ", style="dim").append(first.section)
-    console.print(_indented(head))
-    for citation in citations:
-        quote = " ".join(citation.quote.split())
-        shown = quote if len(quote) <= QUOTE_LENGTH else quote[:QUOTE_LENGTH].rsplit(None, 1)[0] + " …"
-        line = Text(f"“{shown}”", style="italic").append(
-            f"  {citation.where or f'line {citation.span.first_line}'}", style="dim not italic"
-        )
-        console.print(_indented(line, 6))
-    _print_link(console, first.source_url, 6)
+def _print_source(console: Console, quotes: dict[tuple[str, str], Citation]) -> None:
+    first = next(iter(quotes.values()))
+    console.print(_listed(f"[{first.label}]", _title(first), "bold cyan"))
+    for words, where in quotes:
+        console.print(_indented(_quoted(console, words, where), QUOTE_INDENT))
+    _print_link(console, first.source_url, QUOTE_INDENT)
     console.print()
+
+
+def _title(citation: Citation) -> Text:
+    head = Text(citation.page_title, style="bold")
+    return head.append(" › ", style="dim").append(citation.section, style="not bold") if citation.section else head
+
+
+def _quoted(console: Console, words: str, where: str) -> Text:
+    """The place follows the words, on the same line where there is room for all of it."""
+    lines = Text(words, style="italic").wrap(console, console.width - QUOTE_INDENT)
+    joint = "  " if lines[-1].cell_len + 2 + len(where) <= console.width - QUOTE_INDENT else "\n"
+    return Text("\n").join(lines).append(joint + where, style="dim not italic")
+
+
+def _shortened(quote: str) -> str:
+    return quote if len(quote) <= QUOTE_LENGTH else quote[:QUOTE_LENGTH].rsplit(None, 1)[0] + " …"
+
+
+def print_passages(console: Console, answer: Answer, passages: Mapping[str, str]) -> None:
+    """The whole passages that an answer rests on, by their chunks' ids, each with its sources' quotes in it marked."""
+    cited = [one for sentence in answer.sentences for one in sentence.citations]
+    for chunk_id in dict.fromkeys(one.chunk_id for one in cited if one.chunk_id in passages):
+        quotes = [one for one in cited if one.chunk_id == chunk_id]
+        console.print()
+        console.print(_listed(f"[{quotes[0].label}]", _title(quotes[0]), "bold cyan"))
+        passage = Text(readable(passages[chunk_id]))
+        passage.highlight_words([readable(one.quote) for one in quotes], "bold yellow")
+        console.print(_indented(passage, QUOTE_INDENT))
+        _print_link(console, quotes[0].source_url, QUOTE_INDENT)
 
 
 def _print_refusal(console: Console, answer: Answer) -> None:
@@ -85,21 +117,28 @@ def _print_refusal(console: Console, answer: Answer) -> None:
     if answer.nearest:
         console.print(_indented(Text("Look here" if answer.reason == "outside_filters" else "Nearest sections", style="dim")))
         for section in answer.nearest:
-            console.print(_indented(_heading(section)))
+            console.print(_listed("·", _heading(section)))
             _print_link(console, section.source_url, 4)
         console.print()
 
 
 def _heading(section: Section) -> Text:
-    text = Text("· ").append(section.page_title, style="bold")
+    text = Text(section.page_title, style="bold")
     for heading in section.heading_path:
-        text.append(" › ", style="dim").append(heading)
+        text.append(" › ", style="dim").append(heading, style="not bold")
     course = f"  chapter {section.chapter}, tier {section.hardware_tier}, {section.proficiency_level}, {section.layer}"
     return text.append(course if section.chapter else "", style="dim")
 
 
 def _indented(text: Text, indent: int = 2) -> Padding:
     return Padding(text, (0, 0, 0, indent), expand=False)
+
+
+def _listed(mark: str, text: Text, style: str = "dim") -> Padding:
+    """Lines after the first stand below its words, not below its mark."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_row(Text(mark, style=style), text)
+    return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
 def _print_link(console: Console, url: str, indent: int) -> None:
