@@ -8,7 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.text import Text
 
-from bythebook.books.markdown import readable, sentences
+from bythebook.books.markdown import sentences
+from bythebook.cli.output.markdown import plain
 from bythebook.index.lexical import words
 
 if TYPE_CHECKING:
@@ -88,8 +89,7 @@ class Hit:
             headline.append(f"  relevance {result.relevance:.2f}", style="cyan")
         headline.append(f"  cosine {result.score:.2f}", style="dim")
         yield headline
-        body = readable(result.preface + result.text)
-        body = snippet(" ".join(body.split()), self._question, self._language)
+        body = snippet(plain(result.preface + result.text), self._question, self._language)
         for part in (course(result), marked(body, self._question, self._language)):
             yield Padding(part, (0, 0, 0, INDENT))
         if console.is_terminal:
