@@ -18,7 +18,7 @@ from bench.material import CURRICULUM_QUESTIONS, curriculum_questions, sample_qu
 from bench.table import Table, verdict
 from bench.timing import milliseconds, percentile
 from bench.workshop import Workshop
-from bythebook.index.qdrant_edge.cache import CHUNKS_KEPT, TEXTS_KEPT
+from bythebook.index.qdrant_edge.shard import CHUNKS_KEPT, TEXTS_KEPT
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import IndexedChunk
 from bythebook.retrieval.query import SearchQuery

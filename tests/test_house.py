@@ -33,7 +33,6 @@ SHORT_WITH_ONE_IMPORTER = {
     "bythebook.embedding.dask": "a vendor's file",
     "bythebook.evaluation.rank_measures": "recall, MRR and nDCG, known by those names; tested alone",
     "bythebook.followups.enumerations": "a rule of its own with tests of its own",
-    "bythebook.index.qdrant_edge.lock": "a read-write lock, known by that name everywhere",
     "bythebook.operations.turns": "a turn outside any thread; a search need not import what answers",
     "bythebook.web.limits": "a vendor's file, imported with the first key",
 }

@@ -59,7 +59,7 @@ class Manifest:
 
     def require(self, embedder: str, *, book_id: str) -> None:
         """Raise unless this program with the embedder of that name can use this index. The dimension is compared where a vector
-        meets the index (`swap.check_dimension`): a remote embedder would have to be asked for it here."""
+        meets the index (`payload.check_dimension`): a remote embedder would have to be asked for it here."""
         wanted = wanted_manifest(embedder, self.dimension)
         if self.same_index(wanted):
             return
@@ -89,9 +89,12 @@ class Manifest:
 def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionState]:
     """Returns the collection that serves each book. A `recreate` killed while it switched may have left two; the newer one is
     complete."""
-    states = [_state(stored) for manifest in collections.values() for stored in manifest.books.values()]
-    newest_last = sorted(states, key=lambda state: (state.book_id, state.last_ingested))
-    return {state.book_id: state for state in newest_last}
+    states: dict[str, IngestionState] = {}
+    for state in (_state(stored) for manifest in collections.values() for stored in manifest.books.values()):
+        other = states.get(state.book_id)
+        if other is None or state.last_ingested >= other.last_ingested:
+            states[state.book_id] = state
+    return dict(sorted(states.items()))
 
 
 def _plain(state: IngestionState) -> dict[str, Any]:

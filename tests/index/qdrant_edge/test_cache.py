@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from bythebook.index.qdrant_edge.cache import BoundedCache
+from bythebook.index.qdrant_edge.shard import BoundedCache
 
 
 class Source:

@@ -19,7 +19,7 @@ import qdrant_edge as edge
 from bythebook.errors import InvalidInput, Locked, StorageFailure
 from bythebook.index.qdrant_edge import shard as qdrant_edge_shard
 from bythebook.index.qdrant_edge.index import EdgeIndex
-from bythebook.index.qdrant_edge.values import storage
+from bythebook.index.qdrant_edge.points import storage
 from bythebook.index.vectors import Filters, Replacement
 from tests.index.qdrant_edge.edge_child import STEPS, WHOLLY_OLD, replacements, texts
 from tests.support.made_chunks import COLLECTION, MANIFEST, chunk, fast_folder, indexed, lesson

@@ -48,18 +48,10 @@ class Compaction:
         raise OSError(None, complaint.decode(errors="replace").strip().rpartition("\n")[2])
 
     def swap_in(self) -> None:
-        """The shard must be closed. Two renames: `recover` knows what to do if the second never came."""
+        """The shard must be closed. Two renames: `shard.recover` knows what to do if the second never came."""
         (self._folder / SHARD).rename(self._folder / OLD)
         self._copy.rename(self._folder / SHARD)
         shutil.rmtree(self._folder / OLD)
-
-
-def recover(folder: Path) -> None:
-    """Repairs what a process left behind that died while it compacted."""
-    if (folder / OLD).exists() and not (folder / SHARD).exists():
-        (folder / OLD).rename(folder / SHARD)
-    for leftover in (*folder.glob(OLD), *folder.glob(f"{NEW}*")):
-        shutil.rmtree(leftover)
 
 
 def compact(path: str) -> int:

@@ -1,4 +1,5 @@
-"""The vector index inside the process: a folder with one folder for each collection, held by one process at a time."""
+"""The vector index inside the process: a folder with one folder for each collection, held by one process at a time. Where that
+folder cannot be written, such as a read-only volume, a copy of it is opened: the engine writes to whatever it opens."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import asyncio
 import os
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -17,11 +19,9 @@ from numpy.typing import NDArray
 
 from bythebook.errors import InvalidInput, Locked, NotFound, StorageFailure
 from bythebook.index.manifest import Manifest
-from bythebook.index.qdrant_edge.cache import ReadCache
-from bythebook.index.qdrant_edge.shard import MANIFEST, EdgeShard, read_manifest
-from bythebook.index.qdrant_edge.snapshot import is_read_only, take_snapshot
-from bythebook.index.qdrant_edge.values import storage
-from bythebook.index.swap import check_name, pages
+from bythebook.index.payload import check_name, pages
+from bythebook.index.qdrant_edge.points import storage
+from bythebook.index.qdrant_edge.shard import MANIFEST, EdgeShard, ReadCache, read_manifest
 from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 LOCK = "lock"
@@ -249,3 +249,48 @@ def _held(folder: Path) -> str:
         owner = "another process"
     remedy = "Wait for its end or stop it, or set QDRANT_URL so that several can share a Qdrant server."
     return f"The index in {folder} is held by {owner}. {remedy}"
+
+
+def is_read_only(folder: Path) -> bool:
+    return folder.is_dir() and not os.access(folder, os.W_OK)
+
+
+def take_snapshot(folder: Path, lock: str, skipped: str) -> TemporaryDirectory[str]:
+    """All collections as they stand at one moment. `lock` is the file that who writes holds; nothing that begins with `skipped`
+    belongs to a collection."""
+    made = TemporaryDirectory(prefix="bythebook-index-")
+    try:
+        with _shared(folder / lock):
+            for collection in (path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(skipped)):
+                _copy(collection, Path(made.name) / collection.name)
+    except BaseException:
+        made.cleanup()
+        raise
+    return made
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Without the files' modes: the copy is written to."""
+    for file in (path for path in source.rglob("*") if path.is_file()):
+        place = target / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place)
+
+
+@contextmanager
+def _shared(lock: Path) -> Iterator[None]:
+    """Whoever may write there, another user perhaps, does not meanwhile."""
+    import fcntl  # there is none on Windows, where every folder counts as writable
+
+    try:
+        descriptor = os.open(lock, os.O_RDONLY)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise Locked(f"The index in {lock.parent} is being written. Try again when that is done.") from error
+    finally:
+        os.close(descriptor)

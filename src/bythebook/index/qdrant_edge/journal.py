@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bythebook.index.payload import decoding
-from bythebook.index.swap import StoredPoint, Swap
+from bythebook.index.payload import StoredPoint, Swap, decoding
 
 
 def write_journal(path: Path, planned: Swap) -> None:

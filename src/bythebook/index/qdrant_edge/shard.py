@@ -1,12 +1,15 @@
-"""One collection of the embedded engine: a shard, its manifest and its journal in one folder. Blocking calls only;
-`qdrant_edge` runs them in threads."""
+"""One collection of the embedded engine: a shard, its manifest and its journal in one folder, and what was read from it
+recently. Blocking calls only; `qdrant_edge.index` runs them in threads."""
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 import qdrant_edge as edge
@@ -14,25 +17,30 @@ from numpy.typing import NDArray
 
 from bythebook.errors import StorageFailure
 from bythebook.index.manifest import Manifest
-from bythebook.index.payload import INDEXES, decoding
-from bythebook.index.qdrant_edge.cache import CHUNKS_KEPT, TEXTS_KEPT, ReadCache
-from bythebook.index.qdrant_edge.compaction import SHARD, Compaction, recover
+from bythebook.index.payload import INDEXES, Swap, check_dimension, decoding, swap
+from bythebook.index.qdrant_edge.compaction import NEW, OLD, SHARD, Compaction
 from bythebook.index.qdrant_edge.journal import read_journal, remove_whole, write_journal, write_whole
-from bythebook.index.qdrant_edge.lock import ReadWriteLock
 from bythebook.index.qdrant_edge.points import (
     POINTS_PER_PAGE,
     as_chunks,
     as_texts,
+    condition,
+    counts_deleted,
+    find_candidates,
+    find_idf,
+    has_id,
+    index_params,
     is_alone,
+    is_any,
+    is_value,
+    point,
     read_chunks,
     read_count,
     read_lessons,
     read_page,
     read_texts,
+    storage,
 )
-from bythebook.index.qdrant_edge.search import counts_deleted, find_candidates, find_idf
-from bythebook.index.qdrant_edge.values import condition, has_id, index_params, is_any, is_value, point, storage
-from bythebook.index.swap import Swap, check_dimension, swap
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "manifest.json"
@@ -42,6 +50,16 @@ FACET_LIMIT = 1_000_000
 
 PLAIN_UP_TO = 5_000
 """Points. Beyond it `settle` compacts them: int8 copies to scan, indexes that need not be read to be opened."""
+
+COUNTS_KEPT = 256
+TERMS_KEPT = 16_384
+TEXTS_KEPT = 131_072
+CHUNKS_KEPT = 16_384
+"""Of every search forty texts are looked at, and ten chunks shown. Full, they take some 200 and 60 MB; those of a book of 200
+chunks take less than one."""
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 
 class EdgeShard:
@@ -271,6 +289,14 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"), folder)
 
 
+def recover(folder: Path) -> None:
+    """Repairs what a process left behind that died while it compacted."""
+    if (folder / OLD).exists() and not (folder / SHARD).exists():
+        (folder / OLD).rename(folder / SHARD)
+    for leftover in (*folder.glob(OLD), *folder.glob(f"{NEW}*")):
+        shutil.rmtree(leftover)
+
+
 def _load(folder: Path, manifest: Manifest) -> edge.EdgeShard:
     return edge.EdgeShard.load(str(folder / SHARD), _config(manifest.dimension))
 
@@ -289,3 +315,98 @@ def _config(dimension: int) -> edge.EdgeConfig:
         ),
         wal_enabled=True,
     )
+
+
+class BoundedCache(Generic[Key, Value]):
+    """For any number of threads. Where there is no room, what was read first goes first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: dict[Key, Value] = {}
+        self._changing = threading.Lock()
+
+    def all(self, keys: Sequence[Key]) -> list[Value] | None:
+        """The values of all `keys`, or None if one is not known."""
+        found = [value for key in keys if (value := self._values.get(key)) is not None]
+        return found if len(found) == len(keys) else None
+
+    def read(self, keys: Sequence[Key], read: Callable[[list[Key]], Mapping[Key, Value]]) -> list[Value]:
+        """The values of `keys`, in their order; `read` is asked for those that are not known, and leaves out what is nowhere."""
+        found = self._known(keys)
+        if missing := [key for key in keys if key not in found]:
+            fresh = read(missing)
+            self.keep(fresh)
+            found |= fresh
+        return [found[key] for key in keys if key in found]
+
+    def keep(self, fresh: Mapping[Key, Value]) -> None:
+        with self._changing:
+            self._values.update(fresh)
+            for key in list(itertools.islice(self._values, max(0, len(self._values) - self._most))):
+                del self._values[key]
+
+    def clear(self) -> None:
+        with self._changing:
+            self._values.clear()
+
+    def _known(self, keys: Sequence[Key]) -> dict[Key, Value]:
+        return {key: value for key in keys if (value := self._values.get(key)) is not None}
+
+
+class ReadCache:
+    """What readers of one collection need again and again. A write clears it."""
+
+    def __init__(self) -> None:
+        self.alone: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)
+        """By the book's id: whether the collection holds no other book."""
+        self.whole: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)
+        """The same: whether it holds nothing that was deleted, either."""
+        self.counts: BoundedCache[Filters, int] = BoundedCache(COUNTS_KEPT)
+        self.idf: BoundedCache[tuple[str, int], float] = BoundedCache(TERMS_KEPT)
+        """By the book's id and the term; 0 for a term that no chunk of it has."""
+        self.texts: BoundedCache[str, ChunkText] = BoundedCache(TEXTS_KEPT)
+        self.chunks: BoundedCache[str, IndexedChunk] = BoundedCache(CHUNKS_KEPT)
+
+    def clear(self) -> None:
+        self.alone.clear()
+        self.whole.clear()
+        self.counts.clear()
+        self.idf.clear()
+        self.texts.clear()
+        self.chunks.clear()
+
+
+class ReadWriteLock:
+    """Lets many threads read, or one write. A waiting writer goes before later readers, so that readers cannot starve it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._readers = 0
+        self._writers_waiting = 0
+        self._writing = False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._writing and not self._writers_waiting)
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._readers -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        with self._changed:
+            self._writers_waiting += 1
+            self._changed.wait_for(lambda: not self._writing and not self._readers)
+            self._writers_waiting -= 1
+            self._writing = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writing = False
+                self._changed.notify_all()

@@ -16,7 +16,7 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 
 from bythebook.errors import InvalidInput, InvalidSettings, NotFound
 from bythebook.index.manifest import Manifest
-from bythebook.index.payload import INDEXES, TEXT_FIELDS, text_from_payload
+from bythebook.index.payload import INDEXES, TEXT_FIELDS, check_dimension, check_name, is_point_id, pages, swap, text_from_payload
 from bythebook.index.qdrant_server.calls import Sleep, call, reading, shown
 from bythebook.index.qdrant_server.values import (
     condition,
@@ -29,7 +29,6 @@ from bythebook.index.qdrant_server.values import (
     record_terms,
     requests,
 )
-from bythebook.index.swap import check_dimension, check_name, is_point_id, pages, swap
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
 
 MANIFEST = "bythebook"

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models
 
-from bythebook.index.payload import FieldIndex, from_payload
-from bythebook.index.swap import StoredPoint, Swap
+from bythebook.index.payload import FieldIndex, StoredPoint, Swap, from_payload
 from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
 
 OVERSAMPLING = 2.0
