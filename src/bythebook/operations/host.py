@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import parse_qs, urlsplit
 
 from bythebook.errors import BookError, Released
-from bythebook.index.qdrant_edge.snapshot import is_read_only
+from bythebook.index.qdrant_edge.index import is_read_only
 from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
 from bythebook.plain import from_plain, to_plain
