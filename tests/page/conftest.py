@@ -16,11 +16,17 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from scripts.screenshots import launch
 from tests.support.hostile_book import BOOK_ID, shelf
 from tests.support.library import fast_folder
-from tests.support.serving import Service, running, silent
+from tests.support.serving import BOOK, Service, running, silent
 
 WIDE = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 SECONDS = 60
+KNOWN_READER = f"""
+try {{
+    if (!localStorage.getItem("bythebook.book")) localStorage.setItem("bythebook.book", "{BOOK}");
+}} catch {{}}
+"""
+"""Who has chosen a book before comes back to it; who comes for the first time sees the shelf."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -79,10 +85,14 @@ def open_page(browser: Browser, service: Service) -> Iterator[Callable[..., Page
     contexts: list[BrowserContext] = []
     troubles: list[str] = []
 
-    def open(path: str = "/", *, base: str = service.url, allowed: tuple[str, ...] = (), **given: object) -> Page:
+    def open(
+        path: str = "/", *, base: str = service.url, allowed: tuple[str, ...] = (), first_visit: bool = False, **given: object
+    ) -> Page:
         context = browser.new_context(base_url=base, **{"viewport": WIDE, **given})  # type: ignore[arg-type]
         context.set_default_timeout(SECONDS * 1000)
         contexts.append(context)
+        if not first_visit:
+            context.add_init_script(KNOWN_READER)
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))

@@ -22,7 +22,7 @@ LOADED = """
 
 
 def test_a_hostile_lesson_is_shown_as_text_and_no_inline_script_would_run(page: Page, service: Service) -> None:
-    page.get_by_label("Book", exact=True).select_option(BOOK_ID)
+    page.goto(f"/#/books/{BOOK_ID}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Levers & <b>brakes</b>")
     turn = ask(page, QUESTION)
     expect(turn.locator(".answer")).to_contain_text(ANSWER)

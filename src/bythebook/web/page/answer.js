@@ -1,6 +1,7 @@
 // One turn as it is read: the question, the checked sentences with their markers, or a refusal that helps on.
 // Nothing that stands on the page moves while sentences come: they are added below, and the line above keeps its height.
 
+import { booksAsked } from "./books-asked.js";
 import { announce, copyButton, element, plural, sourceName, withCopyButtons } from "./dom.js";
 import { refusal } from "./refusal.js";
 
@@ -106,10 +107,13 @@ export class BookAnswer extends HTMLElement {
   finish(answer, html) {
     this.answer = answer;
     this.rest();
+    const several = answer.books?.length > 1;
+    const others = several && booksAsked(answer, (bookId) => this.askBook(bookId));
     if (answer.refused) {
       this.classList.add("refused");
       this.status.remove();
       this.text.replaceWith(refusal(this, answer, this.actions));
+      if (several) this.append(others);
       if (this.live) announce(answer.answer);
       return;
     }
@@ -118,6 +122,7 @@ export class BookAnswer extends HTMLElement {
     this.status.replaceChildren(confidence(answer.confidence), element("span", {}, plural(sources.length, "passage")));
     if (answer.question && answer.question !== this.question && !this.about(aboutOf(answer)))
       this.status.append(element("span", { dir: "auto" }, `read as “${answer.question}”`));
+    if (several) this.status.append(element("span", { dir: "auto" }, `from “${answer.books[0].title}”`));
     if (answer.disclaimer) this.append(element("p", { class: "disclaimer" }, answer.disclaimer));
     this.append(
       element(
@@ -126,8 +131,14 @@ export class BookAnswer extends HTMLElement {
         copyButton(() => plainText(answer, sources), "Copy the answer with its sources"),
       ),
     );
+    if (several) this.append(others);
     if (this.live)
       announce(`Answer complete. ${CONFIDENCE[answer.confidence.confidence_level][0]}, ${plural(sources.length, "passage")}.`);
+  }
+
+  // The same question to another book.
+  askBook(bookId) {
+    this.dispatchEvent(new CustomEvent("ask-book", { bubbles: true, detail: { bookId, question: this.question } }));
   }
 
   // Whether it was right, and a link to it: beside the copy button, or below a refusal.

@@ -98,30 +98,31 @@ async function openBook(wanted) {
   return books.get(id);
 }
 
+// The way to the shelf bears the name of the book that is open.
 function drawChoice(known, id) {
   const choice = document.getElementById("book-choice");
   choice.hidden = known.length < 2;
   choice.replaceChildren(
-    ...known.map((book) => element("option", { value: book.book_id, selected: book.book_id === id }, book.title)),
+    icon("books"),
+    element("span", { class: "unseen" }, "All books"),
+    element("span", { dir: "auto" }, known.find((book) => book.book_id === id)?.title ?? "Books"),
   );
-  choice.onchange = () => {
-    keepText(BOOK, choice.value);
-    if (location.hash === "#/" || !location.hash) show();
-    else location.hash = "#/";
-  };
+}
+
+function drawReading(book) {
+  const address = readingAddress(book);
+  const link = document.getElementById("read");
+  link.hidden = !address;
+  if (address) link.href = address;
 }
 
 // Where the reader stopped, or where the book begins.
-function drawReading(book) {
+function readingAddress(book) {
   const lessons = lessonsOf(book);
   const place = lastPlace(book.book_id);
-  const known = lessons.some((lesson) => lesson.source_file === place?.file);
-  const link = document.getElementById("read");
-  link.hidden = !lessons.length;
-  if (lessons.length)
-    link.href = known
-      ? `${lessonAddress(book.book_id, place.file)}?continue`
-      : lessonAddress(book.book_id, lessons[0].source_file);
+  if (lessons.some((lesson) => lesson.source_file === place?.file))
+    return `${lessonAddress(book.book_id, place.file)}?continue`;
+  return lessons.length ? lessonAddress(book.book_id, lessons[0].source_file) : null;
 }
 
 function noBook() {
@@ -141,7 +142,7 @@ function noBook() {
   );
 }
 
-const NAMES = { ask: "Ask", threads: "Threads", author: "Author" };
+const NAMES = { ask: "Ask", threads: "Threads", author: "Author", shelf: "Books" };
 let showing = 0;
 let pending = null;
 
@@ -160,18 +161,23 @@ function decoded(part) {
 }
 
 function mainView([view, id, kind]) {
+  if (view === "books" && !id) return "shelf";
   if (view === "author" || (view === "threads" && !id)) return view;
   return view === "books" && (kind === "lessons" || kind === "quiz") ? "read" : "ask";
+}
+
+function markView(current) {
+  for (const link of document.querySelectorAll(".top [data-view]")) {
+    if (link.dataset.view === current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
 }
 
 async function show() {
   const turn = ++showing;
   const { parts, query } = address();
   const current = mainView(parts);
-  for (const link of document.querySelectorAll("nav [data-view]")) {
-    if (link.dataset.view === current) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  markView(current);
   try {
     const made = await views(parts, query);
     if (turn !== showing) return;
@@ -222,7 +228,14 @@ async function views([view = "", id, kind, ...path], query) {
     const made = new AuthorDesk();
     return { element: made, open: () => made.open(api, known, id || localStorage.getItem(BOOK)) };
   }
-  if (view === "books" && kind === "lessons" && path.length) {
+  if (view === "books" && !id) return shelf();
+  // Who comes for the first time chooses among the books; who has chosen comes back to the same one.
+  if (!view && !pending && !localStorage.getItem(BOOK) && (await list()).length > 1) return leadOn("#/books");
+  if (view === "books" && kind === "lessons" && !path.length) {
+    const book = await openBook(id);
+    return book && leadOn(readingAddress(book) ?? `#/books/${encodeURIComponent(id)}`);
+  }
+  if (view === "books" && kind === "lessons") {
     const [{ LessonPage }, book] = await Promise.all([import("./lesson-page.js"), openBook(id)]);
     if (book?.book_id !== id) throw Object.assign(new Error(`There is no book '${id}' here.`), { status: 404 });
     const shown = main.firstElementChild;
@@ -244,6 +257,26 @@ async function views([view = "", id, kind, ...path], query) {
   return { element: made, open: () => made.open({ api, book }, thread) };
 }
 
+async function shelf() {
+  const [{ BookShelf }, known] = await Promise.all([import("./shelf.js"), list()]);
+  if (!known.length) return null;
+  drawChoice(known, null);
+  const made = new BookShelf();
+  return { element: made, open: () => made.open({ api, books: known, onanswer: goOn }) };
+}
+
+// A turn that one of several books has begun to answer goes on in that book.
+async function goOn(bookId, question, given) {
+  const book = await openBook(bookId);
+  showing += 1;
+  history.pushState(null, "", `#/books/${encodeURIComponent(bookId)}`);
+  markView("ask");
+  const made = element("book-conversation");
+  main.replaceChildren(made);
+  made.open({ api, book }, null, { begun: true });
+  made.ask(question, given);
+}
+
 // Other programs link to a lesson by the address that its site gives it, where the book has no site to link to.
 async function elsewhere(id, site, heading) {
   const book = await openBook(id);
@@ -251,7 +284,11 @@ async function elsewhere(id, site, heading) {
   if (!lesson)
     throw Object.assign(new Error("The book has no lesson at this address. It may have been renamed."), { status: 404 });
   const section = heading ? `?section=${encodeURIComponent(heading)}` : "";
-  location.replace(lessonAddress(id, lesson.source_file) + section);
+  return leadOn(lessonAddress(id, lesson.source_file) + section);
+}
+
+function leadOn(address) {
+  location.replace(address);
   throw new DOMException("The address leads on.", "AbortError");
 }
 
@@ -291,6 +328,10 @@ document.addEventListener("keydown", (event) => {
   const box = document.querySelector("textarea");
   if (box) box.focus();
   else location.hash = "#/";
+});
+main.addEventListener("ask-book", ({ detail }) => {
+  pending = detail.question;
+  location.hash = `#/books/${encodeURIComponent(detail.bookId)}`;
 });
 addEventListener("hashchange", show);
 addEventListener("offline", () => reached(false));

@@ -11,7 +11,7 @@ export class AskLoop {
     this.running = null;
   }
 
-  // `given` goes with the question: the words that it is about.
+  // `given` goes with the question: the words that it is about; or the events of a turn that has begun, and what stops it.
   ask(text, given = {}) {
     const question = text.trim();
     if (!question) return null;
@@ -35,11 +35,14 @@ export class AskLoop {
   }
 
   async run(turn) {
-    const controller = (this.running = new AbortController());
+    const { events: begun, controller = new AbortController(), ...given } = turn.given;
+    turn.given = given;
+    this.running = controller;
     this.composer.setBusy(true);
     turn.search();
     try {
-      const events = this.api.events("POST", "/chat/stream", this.body(turn.question, turn.given), { signal: controller.signal });
+      const events =
+        begun ?? this.api.events("POST", "/chat/stream", this.body(turn.question, given), { signal: controller.signal });
       for await (const message of events) {
         const ended = message.event === "answered" || message.event === "refused";
         if (ended) this.onthread(message.data.session_id);

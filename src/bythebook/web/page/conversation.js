@@ -20,7 +20,8 @@ const DRAFT = "bythebook.draft";
 
 export class BookConversation extends HTMLElement {
   // `room` is {api, book}; `thread` is null for a new one. With `onsource` it stands beside a lesson and has no panel of its own.
-  open(room, thread, { onsource = null, placeholder = null } = {}) {
+  // `begun`: it begins with a question, not with a welcome.
+  open(room, thread, { onsource = null, placeholder = null, begun = false } = {}) {
     Object.assign(this, room, { onsource });
     this.threadId = thread?.thread_id ?? null;
     this.turns = element("div", { class: "turns" });
@@ -39,7 +40,7 @@ export class BookConversation extends HTMLElement {
     if (onsource) return;
     this.makePanel();
     if (thread) this.resume(thread);
-    else this.welcome();
+    else if (!begun) this.welcome();
     if (!("ontouchstart" in window)) this.composer.focus();
   }
 

@@ -1,0 +1,27 @@
+// Where several books were asked: which one answers, and what the others would say.
+
+import { button, element } from "./dom.js";
+
+// `ask(bookId)` puts the same question to another book.
+export function booksAsked({ books }, ask) {
+  const [, ...others] = books;
+  const willing = others.filter((book) => book.answers);
+  const silent = others.filter((book) => !book.answers).map((book) => book.title);
+  return element(
+    "div",
+    { class: "books-asked" },
+    willing.length > 0 && [
+      element("p", { class: "where" }, willing.length === 1 ? "Another book answers it too:" : "Other books answer it too:"),
+      element(
+        "ul",
+        {},
+        willing.map((book) => element("li", { dir: "auto" }, button(`Ask “${book.title}”`, () => ask(book.book_id)))),
+      ),
+    ],
+    silent.length > 0 && element("p", { class: "where", dir: "auto" }, `No answer in ${listed(silent)}.`),
+  );
+}
+
+function listed(titles) {
+  return new Intl.ListFormat("en", { type: "disjunction" }).format(titles.map((title) => `“${title}”`));
+}
