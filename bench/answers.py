@@ -28,8 +28,8 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.evaluation.intervals import mcnemar
 from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Probe, fit
 from bythebook.grounding.weights import area
+from bythebook.ingestion.calibrator import FOREIGN as OTHER_SUBJECTS
 from bythebook.ingestion.calibrator import QUESTIONS_FILE, for_fitting, read_questions
-from bythebook.ingestion.probes import FOREIGN as OTHER_SUBJECTS
 from bythebook.retrieval.query import Scope
 
 FOREIGN = 300

@@ -21,8 +21,7 @@ from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import jobs as job_rows
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.jobs.model import Folder, Order
-from bythebook.jobs.rows import new_row
-from bythebook.jobs.store import Jobs
+from bythebook.jobs.store import Jobs, new_row
 
 Row = tuple[str, ...]
 OVERHEAD_TARGET = 0.03

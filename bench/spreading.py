@@ -17,7 +17,7 @@ from bench.alone import opened
 from bench.table import verdict
 from bench.timing import median
 from bench.workshop import Workshop
-from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.batches import EmbeddingCache
 from bythebook.embedding.granite import GraniteEmbedder, open_lone_granite
 from bythebook.embedding.parallel import Spread, SpreadEmbedder, embed_there
 from bythebook.ingestion.ingest import Ingestion

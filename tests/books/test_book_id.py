@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.books.book_id import default_id
-from bythebook.books.booktoml import read_book
+from bythebook.books.booktoml import default_id, read_book
 from tests.support.small_book import write
 
 

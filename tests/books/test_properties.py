@@ -15,7 +15,7 @@ from bythebook.books.frontmatter import read_frontmatter
 from bythebook.books.lesson import decode, read_claim, read_lesson
 from bythebook.books.markdown import readable, sentences
 from bythebook.books.model import SITE_STYLES, Book, Lesson
-from bythebook.books.token_size import SMALL, size
+from bythebook.books.units import SMALL, size
 
 REAL_BOOKS = Path(__file__).parents[3] / "shared" / "data" / "books"
 WORDS = [

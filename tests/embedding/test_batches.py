@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from bythebook.embedding.batches import BATCH_TEXTS, BATCHES_PER_SLOT, SPREAD_BATCH_TEXTS, Batches
-from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.batches import BATCH_TEXTS, BATCHES_PER_SLOT, SPREAD_BATCH_TEXTS, Batches, EmbeddingCache
 from bythebook.embedding.parallel import Spread, SpreadEmbedder
 from bythebook.errors import Unavailable
 from tests.support.fakes.small_embedder import SmallEmbedder

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bythebook.database.engine import Database
-from bythebook.embedding.cache import CachedEmbedder, EmbeddingCache
+from bythebook.embedding.batches import CachedEmbedder, EmbeddingCache
 from tests.support.databases import tell
 from tests.support.fakes.small_embedder import SmallEmbedder
 

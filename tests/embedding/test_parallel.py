@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.batches import EmbeddingCache
 from bythebook.embedding.dask import open_cluster
 from bythebook.embedding.parallel import Spread, SpreadEmbedder
 from bythebook.errors import Unavailable

@@ -9,8 +9,7 @@ from typing import Any
 
 from bythebook.grounding.calibration import METHOD
 from bythebook.index.manifest import Manifest
-from bythebook.ingestion.calibrator import BookQuestion, for_fitting, read_questions
-from bythebook.ingestion.probes import FOREIGN
+from bythebook.ingestion.calibrator import FOREIGN, BookQuestion, for_fitting, read_questions
 from tests.support.library import open_library
 from tests.support.lighthouse import Lighthouse, make_embedder, open_lighthouse, tell
 from tests.support.small_book import lesson, write

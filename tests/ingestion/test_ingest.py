@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from bythebook.books.booktoml import read_book
 from bythebook.books.sandbox import Sandbox
-from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.batches import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
 from bythebook.index.state import Consent
 from bythebook.index.vectors import Filters

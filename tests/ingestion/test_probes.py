@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bythebook.ingestion.probes import (
+from bythebook.ingestion.calibrator import (
     FOREIGN,
     KEPT,
     STOP,

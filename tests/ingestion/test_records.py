@@ -16,7 +16,7 @@ from sqlalchemy import inspect
 from bythebook.books.model import BookWarning, Place
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import metadata
-from bythebook.embedding.cache import EmbeddingCache, cache_key
+from bythebook.embedding.batches import EmbeddingCache, cache_key
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.ingestion.records import Records
 from tests.support.fakes.small_embedder import SmallEmbedder

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, select
 
 from bythebook.database.tables import cited, embeddings, ingestion_records, jobs, messages, reservations, threads, turns
-from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.batches import EmbeddingCache
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.shelf import Shelf

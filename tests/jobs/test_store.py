@@ -16,8 +16,7 @@ from bythebook.errors import InvalidInput, NotFound, StorageFailure
 from bythebook.ingestion.plan import Failure
 from bythebook.ingestion.progress import IngestReport, Mode
 from bythebook.jobs.model import Folder, Job, Order, Progress, Repository
-from bythebook.jobs.rows import new_row
-from bythebook.jobs.store import ATTEMPTS_MAX, LEASE, Jobs
+from bythebook.jobs.store import ATTEMPTS_MAX, LEASE, Jobs, new_row
 from tests.jobs.conftest import Tell, open_jobs
 
 HERE = "here"

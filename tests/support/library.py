@@ -20,7 +20,7 @@ from sqlalchemy import Connection, delete
 from bythebook.answering.book_search import BookSearch
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import books, ingestion_records, reservations
-from bythebook.embedding.cache import EmbeddingCache
+from bythebook.embedding.batches import EmbeddingCache
 from bythebook.embedding.embedder import Embedder
 from bythebook.index.payload import to_payload
 from bythebook.index.qdrant_edge.index import EdgeIndex
@@ -28,8 +28,8 @@ from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
+from bythebook.ingestion.parser import FileReader, ReadingStore
 from bythebook.ingestion.progress import IngestionEvent, IngestReport, Mode
-from bythebook.ingestion.readings import FileReader, ReadingStore
 from bythebook.ingestion.records import Records
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search

@@ -1,18 +1,21 @@
 """What a book is: by what is said at the command line, by `book.toml`, by the configuration of its site, or by its folder.
 
-`book.toml` is optional. mdBook has a file of that name, too: beside one, ours is called `book.bythebook.toml`."""
+`book.toml` is optional. mdBook has a file of that name, too: beside one, ours is called `book.bythebook.toml`. Where nobody
+says what programs shall call a book, it is the folder's name where that tells something, else the repository's, the title's,
+or the name of the folder above."""
 
 from __future__ import annotations
 
+import configparser
 import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
 
-from bythebook.books.book_id import default_id, slug
 from bythebook.books.discovery import read_beside, require_book
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.links import PATTERN_FIELDS
@@ -39,6 +42,14 @@ ISO_639_1 = """aa ab af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca
     xh yi yo za zh zu"""
 LANGUAGE_CODES = frozenset(ISO_639_1.split())
 FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", "index.markdown")
+
+FOLDERS = "docs doc documentation src source sources content contents book books text texts pages site website lessons chapters"
+BRANCHES = "public main master trunk latest current stable repo repository checkout"
+LANGUAGES = "en de fr es pt zh ja ko ru it nl pl tr ar fa ur hi id vi uk cs sv da fi nb he el hu ro th en-us en-gb pt-br zh-cn"
+SAY_NOTHING = frozenset(f"{FOLDERS} {BRANCHES} {LANGUAGES}".split())
+"""Names of folders that stand in nearly every repository."""
+CHECKOUT = re.compile(r"[0-9a-f]{16}")
+"""What the checkout of a repository is called."""
 
 
 def read_book(
@@ -255,3 +266,41 @@ def _front_title(root: Path) -> str:
         if title:
             return title
     return root.resolve().name or "Book"
+
+
+def default_id(root: Path, title: str) -> str:
+    root = root.resolve()
+    own = slug(root.name)
+    if tells(own):
+        return own
+    above = (slug(folder.name) for folder in root.parents)
+    candidates = (_repository(root), slug(title), next((name for name in above if tells(name)), ""), own)
+    return next((name for name in candidates if tells(name)), own or "book")
+
+
+def slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9._-]+", "-", plain).strip("._-")[:100]
+
+
+def tells(name: str) -> bool:
+    return bool(name) and name.replace("_", "-") not in SAY_NOTHING and not CHECKOUT.fullmatch(name)
+
+
+def _repository(root: Path) -> str:
+    """Of the git repository that the folder lies in: by its origin's address, else by its folder. Git is not run."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+    if top is None:
+        return ""
+    address = _origin(top / ".git" / "config")
+    named = slug(address.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2])
+    return named if tells(named) else slug(top.name)
+
+
+def _origin(file: Path) -> str:
+    config = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
+    try:
+        config.read_string(file.read_text("utf-8", "replace"))
+        return config.get('remote "origin"', "url", fallback="") or ""
+    except (OSError, configparser.Error):  # none, a link to another folder, or written by nobody's git
+        return ""

@@ -11,8 +11,7 @@ from itertools import accumulate, groupby
 from bythebook.books.blocks import Page, read_page
 from bythebook.books.markdown import heading_text, readable
 from bythebook.books.model import Chunk, Span
-from bythebook.books.token_size import SMALL, TENTHS
-from bythebook.books.units import HeadedUnits, Unit, sections
+from bythebook.books.units import SMALL, TENTHS, HeadedUnits, Unit, sections
 
 TARGET = 400
 CAP = 512

@@ -88,10 +88,9 @@ def run(
     from bythebook.books.model import BookOptions
     from bythebook.errors import InvalidInput
     from bythebook.index.state import Consent
-    from bythebook.ingestion.website import is_site
     from bythebook.jobs.sources import repository_at
 
-    website = is_site(folder)
+    website = "://" in folder and _is_site(folder)
     repository = None if website else repository_at(folder)
     if watch and (website or repository):
         raise InvalidInput("--watch follows a folder on this machine; to fetch a book again, run the command again.")
@@ -130,6 +129,12 @@ def run(
         _watch(root, book, consent, data_dir)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _is_site(address: str) -> bool:
+    from bythebook.ingestion.website import is_site
+
+    return is_site(address)
 
 
 def _fetched(address: str, data_dir: Path | None, *, quiet: bool) -> Path:

@@ -1,19 +1,23 @@
-"""Opens the database, SQLite or PostgreSQL, and migrates it to the schema of this program before anyone uses it."""
+"""Opens the database, SQLite or PostgreSQL, and migrates it to the schema of this program before anyone uses it. Also the
+statements that both accept."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from sqlite3 import OperationalError as OperationalFailure
 from sqlite3 import connect
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, func, inspect, make_url, select, text
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 
 from bythebook.errors import InvalidSettings, StorageFailure, Unavailable, missing_extra
@@ -34,6 +38,9 @@ by itself."""
 WAL_SECONDS = 10.0
 
 T = TypeVar("T")
+
+ROWS_AT_ONCE = 400
+"""SQLite accepts 32,766 parameters in a statement, older builds 999."""
 
 
 def database_url(url: str | None, data_dir: Path) -> str:
@@ -318,3 +325,43 @@ def _use_write_ahead_log(cursor: Any) -> None:
             if "locked" not in str(error) or time.monotonic() > give_up_at:
                 raise
             time.sleep(0.01)
+
+
+def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) -> None:
+    if not rows:
+        return
+    insert = _insert(connection.dialect.name, table)
+    changes = {column.name: insert.excluded[column.name] for column in table.c if column.name not in keys}
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes), list(rows))
+
+
+def insert_absent(connection: Connection, table: Table, row: dict[str, Any], *, keys: tuple[str, ...]) -> bool:
+    """Inserts a row. Returns False if there is a row with these keys already, which stays unchanged."""
+    return connection.execute(_insert_absent(connection.dialect.name, table, keys), row).first() is not None
+
+
+def slices(keys: Sequence[str]) -> list[Sequence[str]]:
+    return [keys[start : start + ROWS_AT_ONCE] for start in range(0, len(keys), ROWS_AT_ONCE)]
+
+
+def now(connection: Connection) -> datetime:
+    """Returns the time by the clock that all processes share, the database server's; leases use it. SQLite has this machine's."""
+    if connection.dialect.name != "postgresql":
+        return datetime.now(UTC)
+    moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    return moment.astimezone(UTC)
+
+
+@cache
+def _insert_absent(dialect: str, table: Table, keys: tuple[str, ...]) -> Any:
+    """Built once, because building a statement takes longer than running it."""
+    return _insert(dialect, table).on_conflict_do_nothing(index_elements=keys).returning(table.c[keys[0]])
+
+
+def _insert(dialect: str, table: Table) -> Any:
+    """Returns an insert that may meet an existing row. Both databases write it alike, but their types have nothing in common."""
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # late: most have none, and it is slow to import
+
+    return postgresql.insert(table)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bythebook.books.token_size import size
+from bythebook.books.units import size
 from bythebook.drafting.draft import DraftRequest, Exchange
 from bythebook.errors import InvalidSettings
 from bythebook.grounding.sentence_splitter import split_markers

@@ -12,7 +12,7 @@ from bythebook.books.model import Chunk, sha256
 from bythebook.books.statements import statements
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
-from bythebook.ingestion.probes import DEFINITION, PLAIN, STOP
+from bythebook.ingestion.calibrator import DEFINITION, PLAIN, STOP
 
 FOREIGN_SHARE = 0.2
 """Of the drafts, those the book does not answer: refusing has to be measured too."""

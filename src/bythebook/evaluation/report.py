@@ -24,8 +24,7 @@ from bythebook.evaluation.times import Times, taken
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Fit
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
-from bythebook.ingestion.calibrator import BookQuestion, for_fitting, read_questions
-from bythebook.ingestion.probes import FOREIGN
+from bythebook.ingestion.calibrator import FOREIGN, BookQuestion, for_fitting, read_questions
 from bythebook.plain import from_plain, to_plain
 
 

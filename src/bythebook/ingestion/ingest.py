@@ -21,21 +21,17 @@ from numpy.typing import NDArray
 from bythebook.books.chunker import embedded_text
 from bythebook.books.model import NO_OPTIONS, Book, BookOptions, Chunk
 from bythebook.books.sandbox import Sandbox
-from bythebook.embedding.batches import Batches
-from bythebook.embedding.cache import EmbeddingCache, cache_key
+from bythebook.embedding.batches import Batches, EmbeddingCache, cache_key
 from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
 from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
-from bythebook.ingestion.collections import BookCollections
-from bythebook.ingestion.identity import check_removal, identify
-from bythebook.ingestion.parser import Parsed, Parser, record_of
-from bythebook.ingestion.plan import Plan, PlannedTexts, make_plan
+from bythebook.ingestion.parser import Parsed, Parser, ReadingStore, record_of
+from bythebook.ingestion.plan import Plan, PlannedTexts, check_removal, identify, make_plan
 from bythebook.ingestion.progress import IngestionRun, IngestReport, Mode, Tally, Tell, nobody
-from bythebook.ingestion.readings import ReadingStore
-from bythebook.ingestion.records import Records
+from bythebook.ingestion.records import BookCollections, Records
 
 WINDOW_CHUNKS = 256
 """Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""

@@ -13,11 +13,11 @@ from bythebook.books.chunker import CAP
 from bythebook.books.discovery import SourceFile
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Chunk, chunk_id, parent_id, sha256
 from bythebook.books.source_places import where
-from bythebook.books.token_size import size
+from bythebook.books.units import size
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
-from bythebook.ingestion.readings import FileReader
+from bythebook.ingestion.parser import FileReader
 from bythebook.ingestion.records import Records
 
 MIN_CHARACTERS = 10

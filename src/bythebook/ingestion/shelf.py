@@ -16,7 +16,7 @@ from bythebook.books.model import BOOK_ID, Chunk, chunk_id, parent_id
 from bythebook.database.audit import act
 from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
 from bythebook.database.engine import Database
-from bythebook.embedding.cache import EmbeddingCache, cache_key
+from bythebook.embedding.batches import EmbeddingCache, cache_key
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex

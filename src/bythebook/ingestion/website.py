@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
-from bythebook.books.book_id import slug
+from bythebook.books.booktoml import slug
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 
 AGENT = "bythebook"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bythebook.books.model import Chunk
-from bythebook.books.token_size import size
+from bythebook.books.units import size
 
 Hit = tuple[Chunk, float, float]
 """A chunk that was found, its cosine and its relevance."""

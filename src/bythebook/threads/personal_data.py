@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, true, update
 
 from bythebook.database.audit import act
-from bythebook.database.engine import Database
-from bythebook.database.statements import now, slices
+from bythebook.database.engine import Database, now, slices
 from bythebook.database.tables import audit_log, key_usage, keys, ratings, threads
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.plain import to_plain

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, delete, select
 
-from bythebook.database.engine import Database
-from bythebook.database.statements import upsert
+from bythebook.database.engine import Database, upsert
 from bythebook.database.tables import ratings, shares, turns
 from bythebook.errors import NotFound
 from bythebook.threads.model import StoredTurn

@@ -7,8 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, select, update
 
-from bythebook.database.engine import Database
-from bythebook.database.statements import slices
+from bythebook.database.engine import Database, slices
 from bythebook.database.tables import cited, turns
 from bythebook.threads.model import CitedChunk, StoredQuote, StoredTurn
 from bythebook.threads.rows import quoted_of, turn_of

@@ -26,8 +26,7 @@ from sqlalchemy import (
 )
 
 from bythebook.database.audit import Act, act
-from bythebook.database.engine import Database
-from bythebook.database.statements import now
+from bythebook.database.engine import Database, now
 from bythebook.database.tables import cited, messages, threads, turns
 from bythebook.errors import NotFound
 from bythebook.threads.model import Lease, Message, NewTurn, StoredTurn, Thread, checked_title, read_thread_id

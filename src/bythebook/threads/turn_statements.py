@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, String, bindparam, insert, select, update
 
-from bythebook.database.statements import insert_absent, now
+from bythebook.database.engine import insert_absent, now
 from bythebook.database.tables import cited, messages, threads, turns
 from bythebook.errors import Busy, NotFound
 from bythebook.plain import to_plain

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, delete, select, update
 
-from bythebook.database.engine import Database
-from bythebook.database.statements import insert_absent
+from bythebook.database.engine import Database, insert_absent
 from bythebook.database.tables import key_usage
 from bythebook.web.problems import TooManyRequests
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bythebook.index.vectors import VectorIndex
     from bythebook.ingestion.calibrator import Calibrator
     from bythebook.ingestion.ingest import Ingestion
+    from bythebook.ingestion.parser import FileReader
     from bythebook.ingestion.publisher import Publisher
-    from bythebook.ingestion.readings import FileReader
     from bythebook.ingestion.records import Records
     from bythebook.ingestion.shelf import Shelf
     from bythebook.jobs.runner import ForegroundJob, JobRunner
@@ -105,7 +105,7 @@ class Resources(Library):
 
     @cached_property
     def ingestion(self) -> Ingestion:
-        from bythebook.embedding.cache import EmbeddingCache
+        from bythebook.embedding.batches import EmbeddingCache
         from bythebook.ingestion.ingest import Ingestion
 
         return Ingestion(
@@ -123,7 +123,7 @@ class Resources(Library):
 
     def file_reader(self, root: Path) -> FileReader:
         """Reads the files of the book in `root` once more."""
-        from bythebook.ingestion.readings import FileReader, ReadingStore
+        from bythebook.ingestion.parser import FileReader, ReadingStore
 
         store = ReadingStore(self.data_dir / READINGS)
         return FileReader(root=root, limit_bytes=self.settings.max_file_bytes, sandbox=self.sandbox, store=store)
@@ -139,7 +139,7 @@ class Resources(Library):
     def calibrator(self) -> Calibrator:
         """Its embedder is cached, because it asks the same questions and reads the same sentences after every edit."""
         from bythebook.answering.look import Assessor
-        from bythebook.embedding.cache import CachedEmbedder, EmbeddingCache
+        from bythebook.embedding.batches import CachedEmbedder, EmbeddingCache
         from bythebook.ingestion.calibrator import Calibrator
         from bythebook.retrieval.sentence_reader import SentenceReader
 
@@ -155,7 +155,7 @@ class Resources(Library):
 
     @cached_property
     def shelf(self) -> Shelf:
-        from bythebook.embedding.cache import EmbeddingCache
+        from bythebook.embedding.batches import EmbeddingCache
         from bythebook.ingestion.shelf import Shelf
 
         return Shelf(index=self.index, records=self.records, cache=EmbeddingCache(self.database), database=self.database)
