@@ -28,8 +28,8 @@ from bythebook.index.state import NO_CONSENT, Consent
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
-from bythebook.ingestion.parser import FileReader, ReadingStore
 from bythebook.ingestion.progress import IngestionEvent, IngestReport, Mode
+from bythebook.ingestion.readings import FileReader, ReadingStore
 from bythebook.ingestion.records import Records
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search

@@ -21,8 +21,8 @@ from bythebook.errors import BookError
 from bythebook.evaluation.cases import Case
 from bythebook.grounding.citations import Checker, Supported
 from bythebook.grounding.judgement import Judge
-from bythebook.ingestion.parser import FileReader, ReadingStore
 from bythebook.ingestion.plan import PlannedTexts, make_plan
+from bythebook.ingestion.readings import FileReader, ReadingStore
 from bythebook.retrieval.evidence import Evidence
 
 ANSWERABLE, UNANSWERABLE = 9, 3

@@ -28,9 +28,10 @@ from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
 from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
-from bythebook.ingestion.parser import Parsed, Parser, ReadingStore, record_of
+from bythebook.ingestion.parser import Parsed, Parser, record_of
 from bythebook.ingestion.plan import Plan, PlannedTexts, check_removal, identify, make_plan
 from bythebook.ingestion.progress import IngestionRun, IngestReport, Mode, Tally, Tell, nobody
+from bythebook.ingestion.readings import ReadingStore
 from bythebook.ingestion.records import BookCollections, Records
 
 WINDOW_CHUNKS = 256

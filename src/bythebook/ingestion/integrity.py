@@ -17,7 +17,7 @@ from bythebook.books.units import size
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
-from bythebook.ingestion.parser import FileReader
+from bythebook.ingestion.readings import FileReader
 from bythebook.ingestion.records import Records
 
 MIN_CHARACTERS = 10

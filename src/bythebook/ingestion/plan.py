@@ -27,7 +27,7 @@ from bythebook.books.source_places import Reading
 from bythebook.errors import InvalidBook, InvalidInput, NeedsConsent
 from bythebook.index.state import Consent, IngestionRecord, IngestionState
 from bythebook.index.state import Failure as Failure
-from bythebook.ingestion.parser import FileReader, ReadingStore, ReadLesson, failure_of
+from bythebook.ingestion.readings import FileReader, ReadingStore, ReadLesson, failure_of
 from bythebook.ingestion.records import Records
 
 CHECKOUT = re.compile(r".*/checkouts/([0-9a-f]{16})(?:-[0-9a-f]{8})?(?=/|$)")

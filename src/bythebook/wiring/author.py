@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bythebook.index.vectors import VectorIndex
     from bythebook.ingestion.calibrator import Calibrator
     from bythebook.ingestion.ingest import Ingestion
-    from bythebook.ingestion.parser import FileReader
     from bythebook.ingestion.publisher import Publisher
+    from bythebook.ingestion.readings import FileReader
     from bythebook.ingestion.records import Records
     from bythebook.ingestion.shelf import Shelf
     from bythebook.jobs.runner import ForegroundJob, JobRunner
@@ -123,7 +123,7 @@ class Resources(Library):
 
     def file_reader(self, root: Path) -> FileReader:
         """Reads the files of the book in `root` once more."""
-        from bythebook.ingestion.parser import FileReader, ReadingStore
+        from bythebook.ingestion.readings import FileReader, ReadingStore
 
         store = ReadingStore(self.data_dir / READINGS)
         return FileReader(root=root, limit_bytes=self.settings.max_file_bytes, sandbox=self.sandbox, store=store)
