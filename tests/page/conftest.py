@@ -117,16 +117,16 @@ def page(open_page: Callable[..., Page]) -> Page:
 
 class ForeignSite:
     """Serves one page: a lesson of the book, with the tag of the widget. Its policy lets in what docs/widget.md names, no more.
-    `tutor` and `tag` are set once the server's address is known."""
+    `tutor` and `tag` are set once the server's address is known; `text` is what a test wants to read there."""
 
     def __init__(self) -> None:
         site = self
-        self.tutor = self.tag = ""
+        self.tutor = self.tag = self.text = ""
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 body = f'<!doctype html><html lang="en" data-theme="dark"><title>Lesson</title><style>{SITE_STYLE}</style>'
-                sent = f"{body}<body><h1>Lesson</h1><button id='own'>Own</button>{site.tag}</body></html>".encode()
+                sent = f"{body}<body><h1>Lesson</h1><button id='own'>Own</button>{site.text}{site.tag}</body></html>".encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.send_header("Content-Length", str(len(sent)))

@@ -35,6 +35,13 @@ REWORDED = """() => {
     notes[0].text = "Words that stood there once";
     localStorage.setItem(name, JSON.stringify(notes));
 }"""
+ACROSS = """(one) => {
+    const other = one.cloneNode(true);
+    other.dataset.file = "other.md";
+    one.after(other);
+    getSelection().setBaseAndExtent(one.querySelector("p"), 0, other.querySelector("p"), 1);
+}"""
+"""From one lesson into another, as sources of an answer can stand below each other."""
 SCROLLED_TO = """(one) => new Promise((done) => {
     addEventListener("scrollend", () => done(), { once: true });
     scrollTo(0, one.getBoundingClientRect().top - 40);
@@ -105,6 +112,10 @@ def test_selected_words_are_asked_about_beside_the_lesson(open_page: Callable[..
     page.keyboard.press("Shift")
     page.get_by_role("button", name="Why?").click()
     expect(page.locator(".toast")).to_contain_text("Select at most 2,000 characters")
+    page.locator(".reading .passage").evaluate(ACROSS)
+    page.keyboard.press("Shift")
+    page.get_by_role("button", name="Why?").click()
+    expect(page.locator(".toast").last).to_have_text("Select words of one lesson at a time.")
     page.get_by_role("link", name="Open this thread by itself").click()
     expect(ended(page, "Explain this.").locator("blockquote.selection")).to_contain_text("A topic is a named channel")
 

@@ -17,6 +17,14 @@ CANONICAL = "document.head.innerHTML += '<link rel=canonical href=https://physic
 """The address that the site gives the page, whatever it is served under."""
 
 
+SITE_TEXT = (
+    "<link rel='canonical' href='https://physical-ai.example/docs/module-1-ros2/chapter-1-how-robots-talk/topics-and-messages/'>"
+    "<nav>Home</nav><main><p>A topic is a named channel that carries messages of one type from any number of <em>publishers</em> "
+    f"to any number of subscribers.</p><p>Sponsored by a cheese.</p><p id='long'>{'All of it. ' * 9100}</p></main>"
+)
+"""A lesson as its site shows it, and what sites add."""
+
+
 def test_the_widget_answers_on_a_foreign_page(
     service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
 ) -> None:
@@ -102,6 +110,36 @@ def test_panel_and_thread_stay_from_page_to_page_and_every_marker_opens_its_pass
     page.reload()
     expect(page.get_by_role("button", name="Tutor")).to_be_visible()
     expect(page.locator(".panel")).to_have_count(0)
+
+
+def test_words_selected_on_the_site_are_asked_about(
+    service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
+) -> None:
+    foreign_site.tag = f'<script src="{service.url}/page/widget.js" data-book="{BOOK}" defer></script>'
+    foreign_site.text = SITE_TEXT
+    page = open_page("/lesson", base=foreign_site.url)
+    foreign_site.text = ""
+    page.get_by_role("button", name="Ask the book").wait_for()
+    offer = page.get_by_role("button", name="Ask about this")
+    page.get_by_text("Home", exact=True).click(click_count=3)
+    expect(offer).to_be_hidden()  # a menu is not the book
+    page.get_by_text("A topic is a named channel").click(click_count=3)
+    offer.click()
+    expect(page.locator(".about .selection")).to_contain_text("A topic is a named channel")
+    assert widget_violations(page) == []
+    page.get_by_role("button", name="Explain this").click()
+    turn = page.locator("book-answer").last
+    expect(turn.locator(".source-head").first).to_contain_text("Topics and messages")
+    expect(turn.locator(".selection")).to_contain_text("A topic is a named channel")
+    page.get_by_text("Sponsored by a cheese").click(click_count=3)
+    offer.click()
+    page.get_by_label("Your question").fill("What is that?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("The selected words do not stand in the lesson")
+    page.locator("#long").evaluate("(one) => getSelection().selectAllChildren(one)")
+    page.keyboard.press("Shift")
+    offer.click()
+    expect(page.locator(".about")).to_contain_text(re.compile(r"Select at most 2,000 characters; these are \d+,\d+\."))
 
 
 def test_a_tutor_that_is_away_is_said(service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]) -> None:

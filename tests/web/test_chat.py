@@ -189,6 +189,7 @@ def test_a_book_that_is_not_there(client: httpx.Client) -> None:
 
 
 TOPICS = "module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
+TOPICS_ADDRESS = "https://physical-ai.example/docs/module-1-ros2/chapter-1-how-robots-talk/topics-and-messages"
 TOPIC = "A topic is a named channel that carries messages of one type from any number of publishers to any number of subscribers."
 
 
@@ -203,10 +204,21 @@ def test_selected_words_are_explained_by_what_stands_around_them(client: httpx.C
     assert TOPIC in told["response"]
 
 
+@pytest.mark.parametrize("added", ["", "/", ".html", "/index.html", "?utm=1#topics"])
+def test_words_selected_on_the_books_site_are_found_by_the_pages_address(client: httpx.Client, added: str) -> None:
+    told = ask(client, "Explain this.", selection={"text": TOPIC, "page_url": f"{TOPICS_ADDRESS}{added}"}, similarity_threshold=0)
+    assert {one["source_file"] for one in told["answer"]["citations"]} == {TOPICS}
+
+
 def test_words_that_do_not_stand_in_the_lesson_are_not_explained(client: httpx.Client) -> None:
     for text, file in ((TOPIC, TOPICS.replace("02", "07")), ("A topic is a cheese.", TOPICS), (f"{TOPIC}\nA cheese", TOPICS)):
         body = {"message": "Explain this.", "selection": {"text": text, "source_file": file}}
         assert "do not stand in the lesson" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
+    for place in ({}, {"source_file": TOPICS, "page_url": TOPICS_ADDRESS}):
+        body = {"message": "Explain this.", "selection": {"text": TOPIC, **place}}
+        assert "one of the two says where" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
+    body = {"message": "Explain this.", "selection": {"text": TOPIC, "page_url": "https://physical-ai.example/prices"}}
+    assert "The book has no lesson at https://" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
     body = {"message": "Why?", "selection": {"text": "x" * 2001, "source_file": TOPICS}}
     assert "selection" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
     body["selection"] = {"text": "x" * 100_000, "source_file": TOPICS}

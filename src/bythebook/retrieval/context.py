@@ -70,6 +70,21 @@ async def check_selection(index: VectorIndex, state: IngestionState, source_file
         )
 
 
+async def lesson_at(index: VectorIndex, state: IngestionState, address: str) -> str:
+    """The path of the lesson that has this address on the book's site."""
+    wanted = _bare_address(address)
+    async for held in index.scan(state.collection_name, Filters(book_id=state.book_id, prefix=wanted)):
+        if _bare_address(held.chunk.source_url) == wanted:
+            return held.chunk.source_file
+    raise InvalidInput(f"The book has no lesson at {address}. Its base_url in book.toml must be the address of the site.")
+
+
+def _bare_address(address: str) -> str:
+    """Without its fragment and what hosts add to a page's address: a slash, an ending, the name of an index page."""
+    page = re.sub(r"[?#].*", "", address, flags=re.DOTALL)
+    return re.sub(r"(?:/index)?(?:\.html?)?/?$", "", page)
+
+
 def nearest_names(name: str, paths: Iterable[str], most: int = 3) -> list[str]:
     """The lessons whose path, or whose file's name without number and ending, is most like this."""
     names = {path: (path.casefold(), _bare(path)) for path in sorted(paths)}

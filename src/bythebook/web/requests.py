@@ -99,7 +99,19 @@ class Selection(_Request):
     """Words that a reader selected in a lesson."""
 
     text: Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=2, max_length=MAX_SELECTION)]
-    source_file: Annotated[Readable, StringConstraints(min_length=1, max_length=1000)] = Field(description="The lesson's path.")
+    source_file: Annotated[Readable, StringConstraints(min_length=1, max_length=1000)] | None = Field(
+        None, description="The lesson's path."
+    )
+    page_url: Annotated[Readable, StringConstraints(min_length=1, max_length=2000)] | None = Field(
+        None, validate_default=True, description="Or the lesson's address on the book's site."
+    )
+
+    @field_validator("page_url")
+    @classmethod
+    def _one_place(cls, page_url: str | None, info: ValidationInfo) -> str | None:
+        if (page_url is None) == (info.data.get("source_file") is None):
+            raise ValueError("must be sent in place of source_file: one of the two says where the words stand")
+        return page_url
 
 
 class ChatRequest(_Request):

@@ -1,11 +1,13 @@
 // The box a question is typed into, on the page and in the widget. What is typed stays until it is asked.
 
-import { element, icon } from "./dom.js";
+import { button, element, icon, iconButton } from "./dom.js";
 import { keepText } from "./reading.js";
+import { plain } from "./source-list.js";
 
 export const LONGEST_QUESTION = 1000;
 
-// `onask(text)` is called with what was typed, also while an answer is on its way; `onstop()` stops that one.
+// `onask(text, given)` is called with what was typed, also while an answer is on its way, and with the words it is about;
+// `onstop()` stops the one that is on its way.
 export class Composer {
   constructor({ onask, onstop, draft = null, below = [] }) {
     Object.assign(this, { onask, onstop, draft });
@@ -44,7 +46,32 @@ export class Composer {
     if (!text) return;
     this.box.value = "";
     this.keep();
-    this.onask(text);
+    this.onask(text, this.taken());
+  }
+
+  // What the next question is about stands above the box, and can be taken away. `ready` are questions to choose from.
+  askAbout(selection, ready = []) {
+    this.selection = selection;
+    const forget = iconButton("Do not ask about these words", "close", () => this.taken());
+    const quote = element("blockquote", { class: "selection", dir: "auto" }, plain(selection.text, 160));
+    const choose = ([label, question]) => button(label, () => this.onask(question, this.taken()));
+    this.about.replaceChildren(quote, forget, ...(ready.length ? [element("p", { class: "ready" }, ready.map(choose))] : []));
+    this.about.hidden = false;
+    this.focus();
+  }
+
+  // Why these words cannot be asked about.
+  refuse(why) {
+    this.about.replaceChildren(element("p", { class: "failure", role: "alert" }, why));
+    this.about.hidden = false;
+  }
+
+  taken() {
+    const { selection } = this;
+    this.selection = null;
+    this.about.hidden = true;
+    this.about.replaceChildren();
+    return selection ? { selection } : {};
   }
 
   key(event) {

@@ -11,7 +11,7 @@ import { reactions } from "./reactions.js";
 import { lastPlace } from "./reading.js";
 import { dueCards, readCards } from "./repetition.js";
 import { followSelection } from "./selection.js";
-import { plain, scrollWithin } from "./source-list.js";
+import { scrollWithin } from "./source-list.js";
 import { worthAsking } from "./worth-asking.js";
 import "./answer.js";
 import "./panel.js";
@@ -48,7 +48,7 @@ export class BookConversation extends HTMLElement {
     const profile = element("reader-profile");
     profile.book = this.book;
     this.composer = new Composer({
-      onask: (text) => this.ask(text, this.taken()),
+      onask: (text, given) => this.ask(text, given),
       onstop: () => this.loop.stop(),
       draft: this.onsource ? null : DRAFT,
       below: element("div", { class: "below" }, profile, element("span", { class: "keys" }, element("kbd", {}, "/"), " to ask")),
@@ -195,22 +195,8 @@ export class BookConversation extends HTMLElement {
     location.hash = lessonAddress(this.book.book_id, lesson.source_file) + section;
   }
 
-  // What the next question is about stands above the box, and can be taken away.
   askAbout(selection) {
-    this.selection = selection;
-    const forget = iconButton("Do not ask about these words", "close", () => this.taken());
-    const quote = element("blockquote", { class: "selection", dir: "auto" }, plain(selection.text, 160));
-    this.composer.about.replaceChildren(quote, forget);
-    this.composer.about.hidden = false;
-    this.composer.focus();
-  }
-
-  taken() {
-    const { selection } = this;
-    this.selection = null;
-    this.composer.about.hidden = true;
-    this.composer.about.replaceChildren();
-    return selection ? { selection } : {};
+    this.composer.askAbout(selection);
   }
 
   ask(text, given = {}) {

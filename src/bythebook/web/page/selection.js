@@ -4,7 +4,7 @@
 import { button, element, toast } from "./dom.js";
 
 export const LONGEST_SELECTION = 2000;
-const READY = [
+export const READY = [
   ["Explain this", "Explain this."],
   ["Why?", "Why is that so?"],
 ];
@@ -59,10 +59,12 @@ export function selected(root) {
   if (text.length < 2) return null;
   if (last && last.dataset.file !== first.dataset.file) return { problem: "Select words of one lesson at a time." };
   if (text.length > LONGEST_SELECTION)
-    return {
-      problem: `Select at most ${LONGEST_SELECTION.toLocaleString("en")} characters; these are ${text.length.toLocaleString("en")}.`,
-    };
+    return { problem: tooLong(text) };
   return { text, source_file: first.dataset.file };
+}
+
+export function tooLong(text) {
+  return `Select at most ${LONGEST_SELECTION.toLocaleString("en")} characters; these are ${text.length.toLocaleString("en")}.`;
 }
 
 function lessonAround(node) {

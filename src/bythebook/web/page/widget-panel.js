@@ -5,6 +5,7 @@ import { Api } from "./api.js";
 import { AskLoop } from "./ask-loop.js";
 import { Composer } from "./composer.js";
 import { element, iconButton } from "./dom.js";
+import { LONGEST_SELECTION, READY, tooLong } from "./selection.js";
 import "./answer.js";
 import "./source-list.js";
 
@@ -18,7 +19,7 @@ export class WidgetPanel extends HTMLElement {
     this.away = element("p", { class: "away", role: "alert", hidden: true }, "The tutor does not answer just now.");
     this.here = element("input", { type: "checkbox", checked: false });
     this.composer = new Composer({
-      onask: (text) => this.loop.ask(text),
+      onask: (text, given) => this.loop.ask(text, given),
       onstop: () => this.loop.stop(),
       below: element("label", { class: "here" }, this.here, "Only this page"),
     });
@@ -26,7 +27,7 @@ export class WidgetPanel extends HTMLElement {
       api: this.api,
       composer: this.composer,
       actions: this.actions(),
-      body: (question) => this.body(question),
+      body: (question, given) => this.body(question, given),
       place: (turn) => this.place(turn),
       onthread: (id) => this.state.write({ threadId: (this.threadId = id) }),
       onend: (turn) => this.addSources(turn),
@@ -129,9 +130,16 @@ export class WidgetPanel extends HTMLElement {
     return query;
   }
 
-  body(message) {
+  // Words that the reader has selected on the site.
+  askAbout(text) {
+    if (text.length > LONGEST_SELECTION) return this.composer.refuse(tooLong(text));
+    this.composer.askAbout({ text, page_url: siteAddress() }, READY);
+  }
+
+  body(message, { selection } = {}) {
     return {
       message,
+      selection,
       render: true,
       similarity_threshold: 0,
       page_url: location.href.replace(/[#?].*$/, ""),

@@ -51,7 +51,32 @@ class BookWidget extends HTMLElement {
     sheet.replaceSync(OPENER);
     this.shadowRoot.adoptedStyleSheets = [sheet];
     this.shadowRoot.append(this.opener);
+    this.offer();
     if (state.read().open) this.open({ focus: false });
+  }
+
+  // Words that are selected on the site can be asked about.
+  offer() {
+    const about = Object.assign(document.createElement("button"), { type: "button", className: "about-this", hidden: true });
+    about.textContent = "Ask about this";
+    about.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
+    about.addEventListener("click", async () => {
+      const text = selectedText();
+      about.hidden = true;
+      await this.open();
+      this.panel?.askAbout(text);
+    });
+    this.shadowRoot.append(about);
+    const draw = () => {
+      about.hidden = !selectedText();
+      if (about.hidden) return;
+      const box = document.getSelection().getRangeAt(0).getBoundingClientRect();
+      const top = box.top > 56 ? box.top - 44 : Math.min(box.bottom + 8, innerHeight - 52);
+      about.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - 150, box.left))}px`);
+      about.style.setProperty("top", `${Math.max(8, top)}px`);
+    };
+    for (const name of ["pointerup", "keyup", "touchend"]) document.addEventListener(name, () => setTimeout(draw));
+    document.addEventListener("selectionchange", () => selectedText() || (about.hidden = true));
   }
 
   // Light or dark as the site has it: Docusaurus says data-theme, MkDocs data-bs-theme, Material for MkDocs data-md-color-scheme,
@@ -116,6 +141,17 @@ class BookWidget extends HTMLElement {
   }
 }
 
+// What the reader has selected of the page's text, each block in a line of its own; nothing of its menus and forms.
+function selectedText() {
+  const selection = document.getSelection();
+  if (!selection?.rangeCount || selection.isCollapsed) return "";
+  const ends = [selection.anchorNode, selection.focusNode].map((node) => (node instanceof Element ? node : node?.parentElement));
+  if (ends.some((one) => !one || one.closest("nav, header, footer, form, input, textarea, bythebook-widget"))) return "";
+  const lines = selection.toString().split("\n").map((line) => line.replace(/\s+/g, " ").trim());
+  const text = lines.filter(Boolean).join("\n");
+  return text.length < 2 ? "" : text;
+}
+
 async function styles(name) {
   const sheet = new CSSStyleSheet();
   const response = await fetch(new URL(name, home));
@@ -126,7 +162,9 @@ async function styles(name) {
 const OPENER = `
   :host { all: initial; color-scheme: light dark; }
   .opener { position: fixed; z-index: 2147483000; inset: auto 20px 20px auto; padding: 11.2px 17.6px; border: 0; border-radius: 99px; cursor: pointer; font: 600 15px system-ui, sans-serif; color: light-dark(#fdfcf9, #171614); background: light-dark(#0d6757, #74cbb5); box-shadow: 0 6px 24px rgb(0 0 0 / 0.2); }
-  .opener:focus-visible { outline: 2px solid light-dark(#0d6757, #74cbb5); outline-offset: 3px; }
+  .about-this { position: fixed; z-index: 2147483000; padding: 8px 14px; border: 1px solid light-dark(#e5e0d6, #35322c); border-radius: 10px; cursor: pointer; font: 600 14px system-ui, sans-serif; color: light-dark(#0d6757, #74cbb5); background: light-dark(#ffffff, #201e1b); box-shadow: 0 6px 20px rgb(0 0 0 / 0.16); }
+  .about-this[hidden] { display: none; }
+  .about-this:focus-visible, .opener:focus-visible { outline: 2px solid light-dark(#0d6757, #74cbb5); outline-offset: 3px; }
   .opener[aria-expanded="true"] { visibility: hidden; }
   .away { position: fixed; z-index: 2147483000; inset: auto 20px 72px auto; max-width: 300px; margin: 0; padding: 10px 14px; border-radius: 10px; font: 14px/1.4 system-ui, sans-serif; color: light-dark(#23211d, #ebe6dc); background: light-dark(#fdf0b5, #51450f); }
 `;

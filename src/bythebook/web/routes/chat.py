@@ -14,7 +14,7 @@ from bythebook.answering.assessment import rank_books
 from bythebook.answering.retrieval_views import assembled_context, grounding_context, retrieval_context, retrieval_result
 from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
-from bythebook.retrieval.context import check_selection
+from bythebook.retrieval.context import check_selection, lesson_at
 from bythebook.retrieval.query import SearchResult
 from bythebook.threads.conversation import Asked, Opened
 from bythebook.web.access import Asker, Principal, choose_book
@@ -79,8 +79,9 @@ async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
     if current.settings.log_questions:
         log.info("asked", book_id=book_id, message=body.message)
     if body.selection:
-        state = await current.resources.search.book(book_id)
-        await check_selection(current.resources.index, state, body.selection.source_file, body.selection.text)
+        state, index = await current.resources.search.book(book_id), current.resources.index
+        file = body.selection.source_file or await lesson_at(index, state, body.selection.page_url or "")
+        await check_selection(index, state, file, body.selection.text)
     asked = body.asked(book_id, who.key_id, current.settings)
     return ChatTurn(current, asked, whole=who.may("ingest"), render=body.render, include=frozenset(body.include))
 
