@@ -1,0 +1,155 @@
+"""The files of a book as readings: read by the child process, and kept by what the file and its reader are, so that no file is
+parsed twice. Markdown is no reading of anything: it is handed on as it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bythebook.books.discovery import SourceFile, file_hash, read_source
+from bythebook.books.formats.readers import Format, format_of, misplaced, read_file
+from bythebook.books.lesson import decode
+from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable, attempt
+from bythebook.books.source_places import Reading, SourcePlace, pack_readings, unpack_readings
+from bythebook.errors import InvalidBook
+from bythebook.index.state import Failure
+
+UNUSED_SECONDS = 90 * 24 * 3600.0
+"""Readings that nobody asked for in so long are removed when others are written."""
+
+
+class ReadingStore:
+    """Readings on disk, by the hash of the file and the reader's name and version. Without a folder only the last file's are
+    kept, in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._last: tuple[str, tuple[Reading, ...]] | None = None
+
+    def get(self, path: str, digest: str, kind: Format) -> tuple[Reading, ...] | None:
+        key = _key(path, digest, kind)
+        if self._last and self._last[0] == key:
+            return self._last[1]
+        if self._folder is None:
+            return None
+        file = self._folder / key
+        try:
+            readings = unpack_readings(file.read_bytes())
+            file.touch()
+        except (OSError, ValueError):  # not there, or cut off by a full disk: it is read again
+            return None
+        self._last = key, readings
+        return readings
+
+    def put(self, path: str, digest: str, kind: Format, readings: tuple[Reading, ...]) -> None:
+        key = _key(path, digest, kind)
+        self._last = key, readings
+        if self._folder is None:
+            return
+        with suppress(OSError):  # a full disk is told of by whoever must write
+            self._folder.mkdir(parents=True, exist_ok=True)
+            unfinished = self._folder / f"{key}.tmp"
+            unfinished.write_bytes(pack_readings(readings))
+            unfinished.replace(self._folder / key)
+            for old in self._folder.iterdir():
+                if time.time() - old.stat().st_mtime > UNUSED_SECONDS:
+                    old.unlink(missing_ok=True)
+
+
+def _key(path: str, digest: str, kind: Format) -> str:
+    """The path is in it because a reading names its lessons by it."""
+    return f"{file_hash(f'{path}:{digest}'.encode())[:40]}-{kind.name}-{kind.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLesson:
+    """A lesson of a file that was read. `raw`: of a Markdown file, which is decoded when it is needed."""
+
+    path: str
+    file: str
+    size: int
+    file_hash: str
+    reading: Reading | None = None
+    raw: bytes = b""
+
+    def text(self) -> Reading:
+        return self.reading or Reading(source_file=self.path, file=self.file, text=decode(self.raw, self.path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReader:
+    """Reads the files of one book."""
+
+    root: Path
+    limit_bytes: int
+    sandbox: Sandbox | None = None
+    store: ReadingStore
+
+    def read(self, files: Sequence[SourceFile], failures: list[Failure]) -> Iterator[ReadLesson]:
+        """The lessons of these files, in their order. A file that cannot be read is a failure by itself."""
+        found: list[ReadLesson | tuple[SourceFile, str, Format, tuple[Reading, ...] | SandboxCall[tuple[Reading, ...]]]] = []
+        for file in files:
+            try:
+                found.append(self._found(file))
+            except InvalidBook as error:
+                failures.append(Failure(source_file=file.path, reason=str(error)))
+        given = self._run([one[3] for one in found if not isinstance(one, ReadLesson) and isinstance(one[3], SandboxCall)])
+        for one in found:
+            if isinstance(one, ReadLesson):
+                yield one
+                continue
+            source, digest, kind, readings = one
+            if isinstance(readings, SandboxCall):
+                outcome = next(given)
+                if isinstance(outcome, Unreadable):
+                    failures.append(failure_of(source.path, outcome))
+                    continue
+                self.store.put(source.path, digest, kind, outcome)
+                readings = outcome
+            for reading in readings:
+                size = max(1, source.size * len(reading.text) // max(1, sum(len(each.text) for each in readings)))
+                yield ReadLesson(path=reading.source_file, file=source.path, size=size, file_hash=reading.digest, reading=reading)
+
+    def again(self, path: str, file: str) -> ReadLesson:
+        """One lesson that was read before and not kept. Raises InvalidBook where it is gone meanwhile."""
+        failures: list[Failure] = []
+        for lesson in self.read([SourceFile(path=file, size=1)], failures):
+            if lesson.path == path:
+                return lesson
+        raise InvalidBook(failures[0].reason if failures else f"{path} vanished while the book was read; run it again.")
+
+    def misplaced(self, file: str, pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
+        """Which of these pieces of text do not stand at their places in the file; all, where it cannot be read."""
+        kind = format_of(file)
+        if kind is None:
+            return []
+        raw = read_source(self.root, file, limit_bytes=self.limit_bytes * kind.largest_times)
+        call = SandboxCall(
+            call=partial(misplaced, kind, raw, pieces), characters=len(raw), seconds=kind.seconds, most_bytes=kind.most_bytes
+        )
+        wrong = next(self.sandbox.run([call])) if self.sandbox else attempt(call.call)
+        return [*range(len(pieces))] if isinstance(wrong, Unreadable) else wrong
+
+    def _found(
+        self, file: SourceFile
+    ) -> ReadLesson | tuple[SourceFile, str, Format, tuple[Reading, ...] | SandboxCall[tuple[Reading, ...]]]:
+        kind = format_of(file.path)
+        raw = read_source(self.root, file.path, limit_bytes=self.limit_bytes * (kind.largest_times if kind else 1))
+        digest = file_hash(raw)
+        if kind is None:
+            return ReadLesson(path=file.path, file=file.path, size=file.size, file_hash=digest, raw=raw)
+        call = SandboxCall(
+            call=partial(read_file, kind, file.path, raw), characters=len(raw), seconds=kind.seconds, most_bytes=kind.most_bytes
+        )
+        return file, digest, kind, self.store.get(file.path, digest, kind) or call
+
+    def _run(self, calls: Sequence[SandboxCall[tuple[Reading, ...]]]) -> Iterator[tuple[Reading, ...] | Unreadable]:
+        return self.sandbox.run(calls) if self.sandbox else (attempt(one.call) for one in calls)
+
+
+def failure_of(path: str, why: Unreadable) -> Failure:
+    return Failure(source_file=path, reason=f"{path} {why.reason}.")
