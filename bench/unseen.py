@@ -19,7 +19,7 @@ from bench.alone import ingest_alone
 from bench.material import SHARED
 from bench.table import Table, verdict
 from bench.workshop import Workshop
-from bythebook.answering.answer import DISCLAIMER, without_disclaimer
+from bythebook.answering.answer import without_disclaimer
 from bythebook.evaluation.figures import by_name, figures, percent
 from bythebook.evaluation.files import read_cases
 from bythebook.evaluation.intervals import percentile
@@ -30,6 +30,7 @@ from bythebook.index.manifest import served_books
 from bythebook.retrieval import ranker
 from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.settings import read_settings
+from bythebook.texts import texts
 from bythebook.wiring.reader import open_library
 
 BOOKS = (
@@ -109,7 +110,7 @@ def _rows(scored: Sequence[Scored]) -> Iterable[tuple[str, ...]]:
     foreign = [mark.decided_right for mark in every if mark.kind == "foreign"]
     share = sum(map(bool, foreign)) / len(foreign)
     yield ("all seven", str(len(foreign)), "about another subject, refused", percent(share), "", "≥ 98 %", verdict(share >= 0.98))
-    length = median(len(without_disclaimer(mark.text, DISCLAIMER)) for mark in every if mark.answered)
+    length = median(len(without_disclaimer(mark.text, texts("en").disclaimer)) for mark in every if mark.answered)
     short = verdict(length <= LONGEST_MEDIAN)
     yield ("all seven", "", "median answer, characters", f"{length:.0f}", "", f"≤ {LONGEST_MEDIAN}", short)
     slow = percentile([time for one in scored for time in one.times_ms], 0.95)

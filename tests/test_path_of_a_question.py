@@ -77,7 +77,7 @@ async def _story(data: Path) -> None:
         foreign = await _refusal(quiet, "Which wine goes with grilled fish?")
         assert foreign.reason == "off_topic"
         assert foreign.answer.startswith(
-            "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook. The book was searched"
+            "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook. The whole book"
         )
         near = await _refusal(quiet, "Can I run micro-ROS on an ESP32 to read a foot pressure sensor?")
         assert near.reason == "not_in_book"

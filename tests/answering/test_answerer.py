@@ -12,7 +12,6 @@ import pytest
 
 from bythebook.answering import answerer as answering
 from bythebook.answering.answer import (
-    DISCLAIMER,
     MAX_ANSWER_LENGTH,
     MAX_CITATIONS,
     Answer,
@@ -27,6 +26,7 @@ from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Ex
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import Scope
+from bythebook.texts import texts
 from tests.support.library import with_embedder
 from tests.support.lighthouse import (
     ARC,
@@ -144,7 +144,7 @@ def test_a_refusal_says_why_and_calls_no_drafter(folder: Path, text: str, given:
         assert (answer.refused, answer.grounded, answer.reason) == (True, False, reason)
         assert (answer.sentences, answer.citations, answer.tokens_used) == ((), (), 0)
         assert answer.detail
-        assert "The book was searched (11 chunks)" in answer.answer
+        assert "The whole book was searched" in answer.answer
         assert len(answer.nearest) <= 3
         assert all(section.source_url.startswith("https://light.example/") for section in answer.nearest)
         assert bool(answer.nearest) == ("nearest sections" in answer.answer)
@@ -277,7 +277,7 @@ def test_confidence_is_assessed_on_the_same_pool_whatever_is_shown(folder: Path,
 def test_low_confidence_answers_with_a_disclaimer(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         low = await light.ask(DOUBTFUL)
-        assert (low.confidence.confidence_level, low.disclaimer) == ("low", DISCLAIMER)
+        assert (low.confidence.confidence_level, low.disclaimer) == ("low", texts("en").disclaimer)
         assert (await light.ask(WICK)).disclaimer is None
 
     tell(folder, story)
@@ -501,7 +501,7 @@ def test_with_a_model_the_doubtful_middle_is_the_models_to_tell(folder: Path) ->
         evidence = declines.requests[0].evidence
         answered = await light.ask(NEAR, Scripted(quoted(evidence[0])), model_decides=True)
         assert answered.grounded
-        assert (answered.confidence.confidence_level, answered.disclaimer) == ("low", DISCLAIMER)
+        assert (answered.confidence.confidence_level, answered.disclaimer) == ("low", texts("en").disclaimer)
 
     tell(folder, story)
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from bythebook.answering.answer import DISCLAIMER, Answer
+from bythebook.answering.answer import Answer
 from bythebook.answering.markdown import read_exchange, to_markdown
+from bythebook.texts import texts
 from tests.support.made_turns import NEAREST, answer, citation
 
 REFUSED = replace(
@@ -34,7 +35,8 @@ def test_a_refusal_begins_with_its_reason_and_ends_with_the_nearest_sections() -
     "told",
     [
         answer(),
-        answer(disclaimer=DISCLAIMER),
+        answer(disclaimer=texts("en").disclaimer),
+        answer(disclaimer=texts("zh").disclaimer, language="zh"),
         answer(citations=(citation(), citation(2, "c2", title="Oil [a] \\ b", section=""))),
         answer(citations=(replace(citation(), source_url="wicks.md#trimming"),)),
         REFUSED,

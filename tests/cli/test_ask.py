@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from bythebook.texts import texts
 from tests.cli.conftest import Cli
 from tests.support.fakes.openai_server import ChatServer, Fails, Says, running
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.lighthouse import ARC, FOREIGN, LAMP, NEAR, TRIMMED, WICK, copy_published, make_embedder
+from tests.support.small_book import lesson, write
 
 KEY = "sk-test-4815162342"
 A_RESPONSE = {"answer", "citations", "query", "grounded", "refused", "retrieval_time_ms", "generation_time_ms", "tool_calls"}
@@ -270,3 +272,24 @@ def test_a_high_temperature_is_warned_of(shelf: Cli, server: ChatServer, monkeyp
     monkeypatch.setenv("BYTHEBOOK_TEMPERATURE", "1.5")
     assert shelf("ask", FOREIGN).code == 0
     assert [(record.levelname, "1.5 is above 1" in record.getMessage()) for record in caplog.records] == [("WARNING", True)]
+
+
+@pytest.fixture
+def german(cli: Cli, folder: Path) -> Cli:
+    book = folder / "buch"
+    write(book, "book.toml", 'book_id = "licht"\ntitle = "Das Leuchtfeuer"\nlanguage = "de"\n')
+    write(book, "docht.md", lesson("Docht und Öl", "Der Wärter kürzt den Docht alle vier Stunden mit einer Schere."))
+    assert cli("ingest", book).code == 0
+    return cli
+
+
+def test_a_german_book_refuses_in_german_and_an_english_question_in_english(german: Cli) -> None:
+    refused = german("ask", "Welcher Wein passt zu gegrilltem Fisch?")
+    text = " ".join(refused.out.split())
+    said = texts("de")
+    assert any(headline in text for headline in said.headlines.values())
+    assert said.nearest in text
+    assert "durchsucht" in text
+    asked = json.loads(german("ask", "Which wine goes with a grilled fish?", "--json").out)
+    assert (asked["refused"], asked["language"]) == (True, "en")
+    assert "it is written in German" in asked["answer"]

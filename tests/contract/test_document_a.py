@@ -26,6 +26,7 @@ from bythebook.grounding.verdict import (
     decide,
 )
 from bythebook.settings import read_settings
+from bythebook.texts import texts
 from tests.cli.conftest import Cli
 from tests.contract.conftest import Asking
 from tests.support.lighthouse import ARC, FOREIGN, NEAR, TRIMMED, WICK, Forbidden, Lighthouse, Scripted, tell
@@ -42,9 +43,9 @@ def test_constants() -> None:
 
 
 def test_refusal_texts() -> None:
-    assert answers.REFUSAL_NO_CONTEXT == NO_CONTEXT
-    assert answers.REFUSAL_LOW_SCORE == LOW_SCORE
-    assert answers.REFUSAL_OFF_TOPIC.format(title="Physical AI & Humanoid Robotics") == OFF_TOPIC
+    said = texts("en")
+    assert (said.no_context, said.low_score) == (NO_CONTEXT, LOW_SCORE)
+    assert said.off_topic.format(title="Physical AI & Humanoid Robotics") == OFF_TOPIC
 
 
 def test_config_defaults() -> None:
@@ -153,7 +154,7 @@ def test_the_three_thresholds_have_each_an_effect(ask: Asking) -> None:
     assert (open_gate["refused"], open_gate["grounded"]) == (False, True)
     assert open_gate["confidence"]["confidence_level"] == "insufficient"
     assert open_gate["confidence"]["should_answer"] is True
-    assert open_gate["answer"].endswith(answers.DISCLAIMER)
+    assert open_gate["answer"].endswith(texts("en").disclaimer)
     closed = ask(NEAR, "--no-gate", "--threshold", str(best + 0.01))
     assert closed["detail"].startswith("All retrieved content has low relevance (max score: ")
     levels = [one["relevance"] for one in ask(WICK, "--k", "8")["grounding_context"]["chunks"]]

@@ -14,11 +14,12 @@ import pytest
 from sqlalchemy import inspect
 from sqlalchemy import text as sql
 
-from bythebook.answering.answer import DISCLAIMER, Found
+from bythebook.answering.answer import Found
 from bythebook.answering.question import Question
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
 from bythebook.retrieval.query import Scope
+from bythebook.texts import texts
 from bythebook.threads.conversation import Opened
 from bythebook.threads.model import Message, Thread
 from bythebook.web.field_errors import PATTERNS, UUID4_SAMPLE
@@ -30,6 +31,8 @@ from tests.support.serving import ask as ask_service
 from tests.support.serving import events, problem, stream
 
 SCOPE = Scope(book_id="physical-ai-robotics")
+
+DISCLAIMER = texts("en").disclaimer
 
 
 def test_confidence_metrics_have_the_documents_fields() -> None:

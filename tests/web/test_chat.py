@@ -50,7 +50,7 @@ def test_a_refusal_is_a_result(client: httpx.Client) -> None:
     told = ask(client, FOREIGN)
     assert (told["should_answer"], told["sources"], told["confidence_level"]) == (False, [], "insufficient")
     assert told["answer"]["reason"] == "off_topic"
-    assert "The book was searched" in told["response"]
+    assert "The whole book was searched" in told["response"]
 
 
 def test_a_disclaimer_stands_with_an_answer_of_low_confidence(client: httpx.Client) -> None:

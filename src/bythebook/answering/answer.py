@@ -12,24 +12,11 @@ from bythebook.answering.trace import Trace
 from bythebook.drafting.draft import ToolCall
 from bythebook.drafting.prompts import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
 from bythebook.drafting.prompts import MAX_CITATIONS as MAX_CITATIONS
-from bythebook.drafting.prompts import REFUSAL_LOW_SCORE as REFUSAL_LOW_SCORE
-from bythebook.drafting.prompts import REFUSAL_NO_CONTEXT as REFUSAL_NO_CONTEXT
-from bythebook.drafting.prompts import off_topic_refusal
 from bythebook.grounding.citations import Citation
 from bythebook.grounding.confidence import ConfidenceMetrics
 from bythebook.grounding.verdict import RefusalReason
 from bythebook.retrieval.query import SearchResult
-
-REFUSAL_OFF_TOPIC = off_topic_refusal("{title}")
-DISCLAIMER = "These are the closest passages in the book; they may not answer the question. Read them before you rely on them."
-HEADLINES = {
-    "nothing_found": "Nothing found",
-    "off_topic": "Not what this book is about",
-    "not_in_book": "Not in the book",
-    "outside_filters": "Outside your filters",
-    "unsupported": "Not supported by the book",
-}
-"""Each reason to refuse in a few words."""
+from bythebook.texts import texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +111,13 @@ class Answer:
     created_at: datetime
     books: tuple[BookAssessment, ...] = ()
     """Where several books were asked: how each stood, the one of this answer first."""
+    language: str = "en"
+    """Of what the reader is told besides the book's own words."""
+
+    @property
+    def headline(self) -> str:
+        """Why it was refused, in a few words."""
+        return texts(self.language).headlines[self.reason or "unsupported"]
 
     @property
     def total_time_ms(self) -> float:

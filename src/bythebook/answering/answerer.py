@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.answering.answer import (
-    DISCLAIMER,
     MAX_ANSWER_LENGTH,
     MAX_CITATIONS,
     Answered,
@@ -55,6 +54,7 @@ from bythebook.retrieval.query import MIN_TEXT, SearchQuery
 from bythebook.retrieval.ranker import weights as ranker_weights
 from bythebook.retrieval.search import RankedChunk, Search
 from bythebook.retrieval.sentence_reader import ranks_by
+from bythebook.texts import texts
 
 EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
@@ -315,7 +315,8 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
 
 def _room(turn: Turn) -> int:
     """How long the sentences may be together. Unless the level is high, the answer may end with the disclaimer."""
-    return MAX_ANSWER_LENGTH - (0 if turn.confidence.confidence_level == "high" else len(DISCLAIMER) + 2)
+    disclaimer = texts(turn.state.language).disclaimer
+    return MAX_ANSWER_LENGTH - (0 if turn.confidence.confidence_level == "high" else len(disclaimer) + 2)
 
 
 def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:

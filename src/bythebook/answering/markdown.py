@@ -9,17 +9,19 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
-from bythebook.answering.answer import DISCLAIMER, HEADLINES, Answer, Section, without_disclaimer
+from bythebook.answering.answer import Answer, Section, without_disclaimer
 from bythebook.drafting.draft import Exchange
 from bythebook.grounding.citations import Citation
+from bythebook.texts import all_texts, texts
 
-SOURCES = "**Sources**"
-NEAREST = "**Nearest sections**"
 QUOTE_LENGTH = 220
-TAIL = re.compile(rf"\n\n(?:\*{re.escape(DISCLAIMER)}\*|{re.escape(SOURCES)}|{re.escape(NEAREST)})(?=\n|$)")
+TAILS = [part for one in all_texts() for part in (f"*{one.disclaimer}*", f"**{one.sources}**", f"**{one.nearest}**")]
+TAIL = re.compile(rf"\n\n(?:{'|'.join(map(re.escape, TAILS))})(?=\n|$)")
 """Where what follows an answer begins."""
 LISTED = re.compile(r"^\d+\. (?:\[(?P<linked>(?:\\.|[^\]\\])+)\]\(|(?P<plain>.+?) \()", re.MULTILINE)
-HEADED = re.compile(rf"\*\*(?:{'|'.join(map(re.escape, HEADLINES.values()))})\*\*\n\n")
+HEADED = re.compile(
+    rf"\*\*(?:{'|'.join(re.escape(headline) for one in all_texts() for headline in one.headlines.values())})\*\*\n\n"
+)
 
 CODE = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)")
 """A part of a line."""
@@ -62,16 +64,19 @@ def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:
 
 def opening(answer: Answer) -> str:
     """What stands before a refusal: its reason."""
-    return f"**{HEADLINES[answer.reason or 'unsupported']}**\n\n" if answer.refused else ""
+    return f"**{answer.headline}**\n\n" if answer.refused else ""
 
 
 def after(answer: Answer, link: LinkOf = web_address) -> str:
     """What follows the text: a disclaimer, the sources with their quotes; or, after a refusal, the nearest sections."""
     parts = [f"*{answer.disclaimer}*"] if answer.disclaimer else []
     if answer.citations:
-        parts.append(f"{SOURCES}\n\n" + "\n".join(_source(one, answer, link) for one in answer.citations))
+        parts.append(
+            f"**{texts(answer.language).sources}**\n\n" + "\n".join(_source(one, answer, link) for one in answer.citations)
+        )
     if answer.refused and answer.nearest:
-        parts.append(f"{NEAREST}\n\n" + "\n".join(f"- {_linked(_place(one), one, link)}" for one in answer.nearest))
+        places = "\n".join(f"- {_linked(_place(one), one, link)}" for one in answer.nearest)
+        parts.append(f"**{texts(answer.language).nearest}**\n\n{places}")
     return "".join(f"\n\n{part}" for part in parts)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from bythebook.answering.answer import HEADLINES, Answer, Section, Sentence
+from bythebook.answering.answer import Answer, Section, Sentence
 from bythebook.answering.markdown import place_of_quote, quotes_of, title_of_source, web_address
 from bythebook.grounding.citations import Citation
+from bythebook.texts import texts
 
 QUOTE = "margin:0.2em 0 0.6em 1.6em;padding-left:0.8em;border-left:3px solid #8aa;opacity:0.85"
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
@@ -20,8 +21,8 @@ CODE = re.compile(r"`([^`\n]+)`")
 def to_html(answer: Answer) -> str:
     if answer.refused:
         places = "".join(f"<li>{_link(' › '.join((one.page_title, *one.heading_path)), one)}</li>" for one in answer.nearest)
-        nearest = f"<p>Nearest sections</p><ul>{places}</ul>" if places else ""
-        body = f"<p><b>{HEADLINES[answer.reason or 'unsupported']}</b></p><p>{escape(answer.answer)}</p>{nearest}"
+        nearest = f"<p>{escape(texts(answer.language).nearest)}</p><ul>{places}</ul>" if places else ""
+        body = f"<p><b>{escape(answer.headline)}</b></p><p>{escape(answer.answer)}</p>{nearest}"
     else:
         body = _text(answer.sentences) + "".join(_source(one, answer) for one in answer.citations)
     disclaimer = f"<p><i>{escape(answer.disclaimer)}</i></p>" if answer.disclaimer else ""

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bythebook.answering.answer import (
-    REFUSAL_LOW_SCORE,
-    REFUSAL_NO_CONTEXT,
-    REFUSAL_OFF_TOPIC,
-    Answer,
-    Section,
-)
+from bythebook.answering.answer import Answer, Section
 from bythebook.answering.turn import Turn, unended_answer
 from bythebook.grounding.verdict import RefusalReason
 from bythebook.index.lexical import STEMMERS, STOP_WORDS
 from bythebook.retrieval.search import RankedChunk
+from bythebook.texts import Texts, texts
 
 LANGUAGES = {**STEMMERS, "ja": "japanese", "ko": "korean", "ur": "urdu", "vi": "vietnamese", "zh": "chinese"}
 NEAREST = 3
-NO_CONFIDENCE = REFUSAL_LOW_SCORE.partition(". ")[0] + "."
-"""How document A's sentence on low relevance begins. The rest of it would not be true of passages that are relevant."""
 
 
 def refusal(turn: Turn, reason: RefusalReason, detail: str, *, model: str) -> Answer:
     """The turn ends without an answer."""
     inside = list(zip(turn.look.found.hits, turn.levels, strict=True))
     sections = _sections(turn.beyond if reason == "outside_filters" else inside)
+    said = _texts(turn)
     return replace(
         unended_answer(turn, model),
-        answer=_refusal_text(reason, turn, sections),
+        answer=_refusal_text(reason, turn, said, sections),
         refused=True,
         confidence=replace(turn.confidence, should_answer=False),
         reason=reason,
         detail=detail,
         nearest=sections,
+        language=said.language,
     )
 
 
@@ -60,34 +55,40 @@ def _sections(hits: list[tuple[RankedChunk, float]]) -> tuple[Section, ...]:
     return tuple(sections.values())[:NEAREST]
 
 
-def _refusal_text(reason: RefusalReason, turn: Turn, sections: tuple[Section, ...]) -> str:
+def _refusal_text(reason: RefusalReason, turn: Turn, said: Texts, sections: tuple[Section, ...]) -> str:
     match reason:
         case "nothing_found":
-            text = REFUSAL_NO_CONTEXT
+            text = said.no_context
         case "off_topic":
-            text = REFUSAL_OFF_TOPIC.format(title=turn.state.title)
+            text = said.off_topic.format(title=turn.state.title)
         case "not_in_book" if turn.declined:
-            text = f"{NO_CONFIDENCE} The passages that were found do not answer it."
+            text = f"{said.no_confidence} {said.declined}"
         case "not_in_book":
-            text = REFUSAL_LOW_SCORE
+            text = said.low_score
         case "unsupported":
-            text = f"{NO_CONFIDENCE} Nothing that was drafted from the passages that were found is backed by them."
+            text = f"{said.no_confidence} {said.unsupported}"
         case "outside_filters":
-            text = f"{REFUSAL_NO_CONTEXT} That is what your filters leave: the book does cover it beyond your filters."
-    asked = len(turn.question.books)
-    which = f"{asked} books were searched, and “{turn.state.title}” comes nearest" if asked > 1 else "The book was searched"
-    searched = f"{which} ({turn.state.total_chunks:,} chunks)"
-    language = f"; it is written in {_language(turn.state.language)}" if _foreign(turn) else ""
-    pointer = "; the nearest sections are below." if sections else "."
-    return f"{text} {searched}{language}{pointer}"
+            text = f"{said.no_context} {said.outside_filters}"
+    searched = said.searched_nearest if sections else said.searched
+    if said.language == "en" and _foreign(turn):
+        searched = searched.replace("searched", f"searched; it is written in {_language(turn.state.language)}", 1)
+    return f"{text} {searched}"
+
+
+def _texts(turn: Turn) -> Texts:
+    """In the book's language, unless the question is in English."""
+    return texts("en" if _in_english(turn) else turn.state.language)
 
 
 def _foreign(turn: Turn) -> bool:
     """Whether the question may be in another language than the book: the book has hardly any of its words, and in an
     English one they do not stand among English words either."""
+    return turn.look.signals.known_share <= 0.2 and not (turn.state.language == "en" and _in_english(turn))
+
+
+def _in_english(turn: Turn) -> bool:
     words = turn.standalone.lower().rstrip("?").split()
-    english = turn.state.language == "en" and sum(word in STOP_WORDS for word in words) >= len(words) / 3
-    return turn.look.signals.known_share <= 0.2 and not english
+    return sum(word in STOP_WORDS for word in words) >= len(words) / 3
 
 
 def _language(code: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from bythebook.answering.answer import (
-    DISCLAIMER,
     MAX_CITATIONS,
     Answer,
     Answered,
@@ -33,6 +32,7 @@ from bythebook.index.state import IngestionState
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchResult
 from bythebook.retrieval.search import RankedChunk, to_result
+from bythebook.texts import texts
 
 CONSIDERED = 10
 """Hits that a trace tells of: what a drafter may be shown, and as many again."""
@@ -101,7 +101,7 @@ def numbered(turn: Turn, citations: Sequence[Citation]) -> tuple[Citation, ...]:
 def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
     """The turn ends with what passed the check."""
     sentences = tuple(turn.sentences)
-    disclaimer = DISCLAIMER if confidence.confidence_level in ("low", "insufficient") else None
+    disclaimer = texts(turn.state.language).disclaimer if confidence.confidence_level in ("low", "insufficient") else None
     cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
     return replace(
         unended_answer(turn, model),
@@ -141,6 +141,7 @@ def unended_answer(turn: Turn, model: str) -> Answer:
         generation_time_ms=1000 * (now - turn.retrieved_at),
         created_at=datetime.now(UTC),
         books=turn.question.books,
+        language=texts(turn.state.language).language,
     )
 
 

@@ -59,11 +59,7 @@ RESPONSE FORMAT:
 - Include inline citations like "(from Chapter 2: Installation)"
 - If multiple sources are used, list all relevant chapters/sections"""
 
-# Document A's texts and limits.
-REFUSAL_NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."
-REFUSAL_LOW_SCORE = "I cannot answer this question with confidence. The retrieved content has low relevance to your question."
-REFUSAL_OFF_TOPIC = "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook."
-DOCUMENT_BOOK_TITLE = "Physical AI & Humanoid Robotics"
+# Document A's limits.
 MAX_ANSWER_LENGTH = 2000
 MAX_CITATIONS = 5
 
@@ -124,11 +120,6 @@ def instructions(request: DraftRequest, *, system_prompt: str, tool_name: str, m
         length=MAX_ANSWER_LENGTH,
     )
     return f"{prompt}\n\n{rules}"
-
-
-def off_topic_refusal(book_title: str) -> str:
-    """Document A's sentence, for the book that was asked."""
-    return REFUSAL_OFF_TOPIC.replace(DOCUMENT_BOOK_TITLE, book_title)
 
 
 def recent(history: Sequence[Exchange], token_budget: int) -> list[Exchange]:

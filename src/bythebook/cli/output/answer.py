@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bythebook.answering.answer import HEADLINES
 from bythebook.books.markdown import readable
 from bythebook.cli.output.console import Console
 from bythebook.cli.output.markdown import BLOCKS, plain, print_block
+from bythebook.texts import texts
 
 if TYPE_CHECKING:
     from bythebook.answering.answer import Answer, Section, Sentence
@@ -112,10 +112,11 @@ def print_passages(console: Console, answer: Answer, passages: Mapping[str, str]
 
 
 def _print_refusal(console: Console, answer: Answer) -> None:
-    console.print(_indented(Text(HEADLINES[answer.reason or "unsupported"], style="bold yellow")))
+    console.print(_indented(Text(answer.headline, style="bold yellow")))
     console.print(_indented(Text(f"{answer.answer}\n")))
     if answer.nearest:
-        console.print(_indented(Text("Look here" if answer.reason == "outside_filters" else "Nearest sections", style="dim")))
+        said = texts(answer.language)
+        console.print(_indented(Text(said.look_here if answer.reason == "outside_filters" else said.nearest, style="dim")))
         for section in answer.nearest:
             console.print(_listed("·", _heading(section)))
             _print_link(console, section.source_url, 4)

@@ -1,0 +1,63 @@
+"""A book's language → the words that its readers are told in it, one file for each language.
+
+May import nothing of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+LANGUAGES = ("en", "de", "es", "fr", "pt", "ur", "zh")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """What a reader is told besides the book's own words. The first three are document A's refusals."""
+
+    language: str
+    no_context: str
+    low_score: str
+    off_topic: str
+    """With the book's title for {title}."""
+    no_confidence: str
+    """How a refusal begins whose passages were relevant."""
+    declined: str
+    unsupported: str
+    outside_filters: str
+    searched: str
+    searched_nearest: str
+    """The same where the nearest sections follow."""
+    disclaimer: str
+    headlines: dict[str, str]
+    """Each reason to refuse in a few words."""
+    sources: str
+    nearest: str
+    look_here: str
+
+
+@cache
+def texts(language: str) -> Texts:
+    """In the language of this code, or in English."""
+    code = language.strip().lower().replace("_", "-").partition("-")[0]
+    known = _read(code if code in LANGUAGES else "en")
+    return Texts(**known["answers"], language=code if code in LANGUAGES else "en")
+
+
+@cache
+def page_words(language: str) -> dict[str, str]:
+    """The page's English words, each with what stands for it in this language."""
+    words: dict[str, str] = _read(language)["page"]
+    return words
+
+
+def all_texts() -> tuple[Texts, ...]:
+    return tuple(texts(language) for language in LANGUAGES)
+
+
+def _read(language: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files(__name__) / f"{language}.json").read_text("utf-8"))
+    return found
