@@ -1,6 +1,6 @@
 """A book's language → the words that its readers are told in it, one file for each language.
 
-May import nothing of ours.
+May import `errors` and below.
 """
 
 from __future__ import annotations
