@@ -1,6 +1,7 @@
-"""What the check does to a strong model's drafts: true sentences with their basis, and corrupted twins of them by kind.
+"""What the check does to a strong model's drafts: true sentences with their basis, and corrupted twins of them by kind. And to
+the answers that readers of seven books wrote beside their questions, which are true by their writers' word.
 
-The labels were given by the drafts' writer and not by this program. They lie in ../shared and are read in place.
+No label was given by this program. They lie in ../shared and are read in place.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from bench.material import SHARED
 from bench.table import Table, verdict
+from bench.unseen import BOOKS
 from bench.workshop import Workshop
-from bythebook.books.model import Chunk, Span, chunk_id, parent_id, sha256
+from bythebook.books.lesson import read_claim, read_lesson
+from bythebook.books.model import Book, Chunk, Span, chunk_id, parent_id, sha256
 from bythebook.drafting.draft import DraftSentence
 from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
 from bythebook.grounding.judgement import Judgement, Opinion, assertions_of, settle
-from bythebook.grounding.sentence_splitter import kind_of
+from bythebook.grounding.sentence_splitter import SentenceSplitter, kind_of
 from bythebook.retrieval.evidence import Evidence
 
 DRAFTS = SHARED / "drafts"
@@ -30,7 +34,7 @@ ERRS, SEEDS = 0.05, 20
 KINDS = ("number", "code", "negation", "name", "relation", "scope", "condition", "strength", "addition")
 BY_PROGRAM = ("number", "code", "negation")
 """Kinds that the program alone must remove."""
-TRUE_TARGET, CORRUPTED_TARGET, PROGRAM_TARGET, LOST_TARGET = 0.95, 0.95, 0.90, 0.02
+TRUE_TARGET, CORRUPTED_TARGET, PROGRAM_TARGET, LOST_TARGET, SURE_TARGET = 0.95, 0.95, 0.90, 0.02, 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,7 @@ def drafts(_: Workshop) -> Table:
     rows += _rows("judge by labels", list(judged(lambda true: true)))
     erring = [one for seed in range(SEEDS) for one in judged(_errs(seed), run=seed)]
     rows += _rows(f"judge errs in {ERRS:.0%}", erring)
+    rows += _reference_rows()
     return Table(
         title="Drafts of a strong model",
         columns=("check", "sentences", "n", "released", "removed", "target", ""),
@@ -64,7 +69,9 @@ def drafts(_: Workshop) -> Table:
         note="True sentences and corrupted twins were labelled by whoever wrote the drafts, not by this program. `words` is the "
         "program alone; the judges of meaning stand in for a model and answer by those labels, one of them wrongly in "
         f"{ERRS:.0%} of its answers ({SEEDS} runs with different seeds, counted together). Each sentence comes with the piece "
-        "of the book that its writer says it rests on.",
+        "of the book that its writer says it rests on. `sure rules` are those that hold with every judge: numbers, units, names, "
+        "code and plain negations; the reference sentences are the answers that seven books' questions come with, each with its "
+        "quote, and were written by readers of these books.",
     )
 
 
@@ -125,6 +132,56 @@ def _kinds(name: str, corrupted: Sequence[Judged]) -> Iterator[tuple[str, ...]]:
         goal = (f">= {PROGRAM_TARGET:.0%} removed", verdict(gone[kind] >= PROGRAM_TARGET * every[kind]))
         shown = goal if kind in BY_PROGRAM else ("", "")
         yield (name, f"- {kind}", str(every[kind]), str(every[kind] - gone[kind]), _share(gone[kind], every[kind]), *shown)
+
+
+def _reference_rows() -> Iterator[tuple[str, ...]]:
+    """What the sure rules, and the program alone, remove of sentences that are true."""
+    found = [one for book in BOOKS if (SHARED / "questions" / f"{book}.jsonl").exists() for one in _references(book)]
+    for name, removed, target in (
+        ("sure rules", sum(isinstance(weighed, Unsupported) for weighed, _ in found), SURE_TARGET),
+        (WORDS, sum(isinstance(checked, Unsupported) for _, checked in found), None),
+    ):
+        goal = ("", "") if target is None else (f"<= {target:.0%} removed", verdict(removed <= target * len(found)))
+        released = len(found) - removed
+        yield (name, "reference sentences", str(len(found)), _share(released, len(found)), _share(removed, len(found)), *goal)
+
+
+def _references(book: str) -> Iterator[tuple[Supported | Unsupported | Doubtful, Supported | Unsupported]]:
+    for line in (SHARED / "questions" / f"{book}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if not row.get("reference") or not row.get("quote"):
+            continue
+        held = _quoted(book, row.get("lesson") or row["lessons"][0], row["quote"])
+        if not held:
+            continue
+        evidence = [Evidence(label=n, passages=(one,), score=0.8, relevance=0.8) for n, one in enumerate(held, start=1)]
+        checker = Checker(evidence, "en", row.get("standalone") or row["question"])
+        splitter = SentenceSplitter()
+        for text in filter(str.strip, splitter.feed(row["reference"]) + splitter.flush()):
+            labels = tuple(one.label for one in evidence)
+            sentence = DraftSentence(text=text.strip(), labels=labels, kind=kind_of(text.strip()), basis=row["quote"])
+            yield checker.weigh(sentence), checker.check(sentence)
+
+
+def _quoted(book: str, lesson: str, quote: str) -> tuple[Chunk, ...]:
+    """The chunk that holds the quote, or the two that it runs over."""
+    chunks = _lesson(book, lesson)
+    letters = _letters(quote)
+    whole = next(((chunk,) for chunk in chunks if letters in _letters(chunk.text)), None)
+    return whole or next((pair for pair in pairwise(chunks) if letters in _letters("".join(one.text for one in pair))), ())
+
+
+@lru_cache(maxsize=1024)
+def _lesson(book: str, lesson: str) -> tuple[Chunk, ...]:
+    source = (SHARED / "books" / book / lesson).read_text(encoding="utf-8")
+    described = Book(book_id=book, title=book)
+    claim = read_claim(described, lesson, source)
+    read = read_lesson(described, lesson, source, file_hash=sha256(source), claim=claim, id_base=lesson, chapter_title="")
+    return read.chunks
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def _share(part: int, whole: int) -> str:

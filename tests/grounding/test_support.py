@@ -16,7 +16,7 @@ from bythebook.books.model import Chunk
 from bythebook.books.statements import statements
 from bythebook.grounding.alignment import altered
 from bythebook.grounding.blocks import find_block
-from bythebook.grounding.citations import Checker, Supported
+from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.grounding.facts import read
 from bythebook.grounding.support import best_windows, read_source, signs
 from bythebook.ingestion.plan import make_plan
@@ -193,3 +193,44 @@ def test_the_head_of_a_split_table_may_stand_in_the_preface() -> None:
 )
 def test_a_name_put_in_the_place_of_another_is_a_change_though_both_stand_in_the_sentence(text: str, changed: bool) -> None:
     assert (altered(text, ["The inflation layer inflates what the obstacle layer marks."], "en") is not None) == changed
+
+
+PUMP = """\
+The pump can be stopped from the panel, and you might want to close the valve first. The motor is not able to start while the
+door is open. Its sensor reports the pressure of the outlet once per second, so that a leak is noticed early.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "basis"),
+    [
+        (
+            "Once a second, the sensor tells the pressure of the outlet.",
+            "Its sensor reports the pressure of the outlet once per second",
+        ),
+        ("No: with the door open, the motor cannot start.", "The motor is not able to start while the\ndoor is open."),
+        ("A leak is noticed early, because the sensor reports the pressure.", "so that a leak is noticed early"),
+    ],
+)
+def test_other_words_for_the_same_pass_without_a_judge(text: str, basis: str) -> None:
+    assert isinstance(by_words(text, basis), Supported)
+
+
+@pytest.mark.parametrize(
+    ("text", "basis", "reason"),
+    [
+        ("You must close the valve before the pump is stopped.", "you might want to close the valve first", "'must'"),
+        ("With the door open, the motor is able to start.", "The motor is not able to start while the\ndoor is open.", "deny"),
+        ("The pressure of the outlet is not reported.", "Its sensor reports the pressure of the outlet", "deny"),
+        ("The sensor of the pump measures heat, noise and vibration.", "Its sensor reports the pressure of the outlet", "more"),
+    ],
+)
+def test_other_words_for_something_else_fall_without_a_judge(text: str, basis: str, reason: str) -> None:
+    verdict = by_words(text, basis)
+    assert isinstance(verdict, Unsupported)
+    assert reason in verdict.reason
+
+
+def by_words(text: str, basis: str) -> Supported | Unsupported:
+    held = Evidence(label=1, passages=(chunk(PUMP),), score=0.8, relevance=0.8)
+    return Checker([held], "en").check(Draft(text=text, labels=(1,), basis=basis))

@@ -16,6 +16,8 @@ Tokens = tuple[str, ...]
 
 NEAR = 0.6
 """The share of a draft's words that stand in the book in the same order, from which on the two run alike."""
+SAME = 0.8
+"""The same, from which on one word in another's place changes what is said. Below it the sentence is told in other words."""
 TOKEN = re.compile(r"\d[\d,.\u00a0\u202f]*\d|\d|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[%°\u2212-](?=\d)|[%°]")
 NOT = "<not>"
 DENIES = "denies what its sources affirm"
@@ -26,7 +28,6 @@ LEFT_OUT = 3
 SHORT_GAP = 2
 FEWEST = 4
 """Words that must be alike before a "not" among them is a change."""
-ARTICLES = frozenset({"the", "a", "an"})
 
 
 def altered(text: str, windows: Sequence[str], language: str) -> str | None:
@@ -35,10 +36,13 @@ def altered(text: str, windows: Sequence[str], language: str) -> str | None:
     for window in windows:
         theirs = tokens(window, language)
         matching = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
-        if sum(block.size for block in matching) < NEAR * len(ours):
+        alike_words = sum(block.size for block in matching)
+        if alike_words < NEAR * len(ours):
             continue
         for said, written in _gaps(ours, theirs, matching, language):
-            reason = _denial(said, written, ours, theirs) or _substitution(said, written, ours, theirs, language)
+            reason = _denial(said, written, ours, theirs)
+            if not reason and alike_words >= SAME * len(ours):
+                reason = _substitution(said, written, language)
             if reason:
                 return reason
     return None
@@ -80,14 +84,12 @@ def _denial(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens) -> str 
     return None
 
 
-def _substitution(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens, language: str) -> str | None:
-    """A word put in the place of another. In a short gap that is so wherever else the two may stand; a longer one may only
-    tell the same in another order."""
-    if not written or written[0] in POINTERS:
+def _substitution(said: Tokens, written: Tokens, language: str) -> str | None:
+    """A word put in the place of another, in a gap of a word or two: a longer one may only tell the same in another order."""
+    if not written or written[0] in POINTERS or max(len(said), len(written)) > SHORT_GAP:
         return None
-    short = len(said) <= SHORT_GAP and len(written) <= SHORT_GAP
-    new = [word for word in said if word not in (written if short else theirs) and not is_light(word, language)]
-    gone = [word for word in written if word not in (said if short else ours) and word not in ARTICLES]
+    new = [word for word in said if word not in written and not is_light(word, language)]
+    gone = [word for word in written if word not in said and not is_light(word, language)]
     new = [word for word in new if not any(alike(word, other) for other in written)]
     return f"says '{new[0]}' where its sources say '{gone[0]}'" if new and gone else None
 

@@ -166,7 +166,7 @@ class Checker:
         if not claim.content:
             return self._bare(text, sentence, claim, every, found, rests)
         windows, share = best_windows(claim, every, most=max(2, len(cited)))
-        reason = objection(said, claim, every, windows, share)
+        reason = objection(claim, every, windows, share, rests)
         return self._rested(text, sentence, every, found, windows, share, reason)
 
     def _rested(

@@ -1,6 +1,6 @@
 """The words rule: whether the words of the passages carry a drafted sentence. Each part answers with a reason or with nothing.
 
-It decides where no model judges the meaning. It is strict: a sentence in words of its own mostly falls by it.
+It decides where no model judges the meaning. It is strict: of true sentences in words of their own a third falls by it.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from collections.abc import Sequence
 from functools import cache
 
 from bythebook.grounding.alignment import altered
-from bythebook.grounding.facts import Denial, ReadText, stem
+from bythebook.grounding.facts import REPLY, Denial, ReadText, stem
 from bythebook.grounding.hard_facts import is_swap, placed
 from bythebook.grounding.support import CheckedSource, Window
 from bythebook.grounding.synonyms import contraries, synonyms
 
-ENOUGH = 0.65
+ENOUGH = 0.7
 """The share of content words that must be found."""
-FEW_WORDS = 3
+FEW_WORDS = 2
 """Sentences of no more content words than this must be found whole."""
-CLAUSE_SHARE = 0.4
+CLAUSE_SHARE = 0.5
 """The same for each clause of three content words or more."""
 NEW_IN_A_ROW = 3
 """Content words one after the other that the book does not have: a claim of the drafter's own."""
-ONE_CARRIES = 0.45
-"""The share that a single statement of the book must hold, so that words gathered from everywhere make no claim."""
+ONE_CARRIES = 0.6
+"""The share that a single statement of the book, or the words that the sentence rests on, must hold, so that words gathered from
+everywhere make no claim."""
 CLOSE = 0.5
 """The share of a draft's words from which a statement of the book is about the same, and its negations count."""
 ABSOLUTES = ("always", "only", "guarantee", "all", "never")
@@ -39,22 +40,39 @@ CONCESSION = re.compile(
 )
 EITHER = re.compile(r"\beither\b", re.IGNORECASE)
 CHOICE = re.compile(r"\b(?:either|or|alternatively|optional|optionally)\b", re.IGNORECASE)
+OBLIGATION = re.compile(
+    r"\b(?:must|ha(?:ve|s) to|needs? to|required?|requires|mandatory|always|never|guarante\w+|cannot)\b", re.IGNORECASE
+)
+OBLIGES = re.compile(
+    r"\b(?:must|ha(?:ve|s) to|need\w*|requir\w*|mandatory|always|never|guarante\w+|only|cannot|can't)(?!\w)", re.IGNORECASE
+)
+OPTION = re.compile(
+    r"\b(?:may|might|can|could|should|want to|optional\w*|recommend\w*|prefer\w*|allow\w*|usually|often|typically|sometimes"
+    r"|likely)\b",
+    re.IGNORECASE,
+)
+UNDOING = re.compile(r"\b(?:un(?!der|til|less|i)|im(?=poss)|in(?=dep|valid|corr))\w+|\b(?:too|only)\b", re.IGNORECASE)
+"""Words that may stand for a "not": unaware, impossible, too large to …"""
+NEARBY_CLAUSE = 3
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 
 
 def objection(
-    text: str, claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float
+    claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float, rests: Sequence[ReadText]
 ) -> str | None:
-    """Why the words do not carry the sentence; None where they do. The hard facts have been looked at before."""
+    """Why the words do not carry the sentence; None where they do. The hard facts have been looked at before. `rests`: the words
+    that it rests on, where it names any."""
     return (
         _opening_name(claim, sources)
         or _swapped_name(claim, sources)
-        or _too_little(claim, sources, windows, share)
+        or _too_little(claim, sources, windows, share, rests)
         or _denies(claim, windows)
+        or _affirms(claim, rests)
+        or _obliges(claim, rests)
         or _opposite(claim, windows, sources)
         or _contrary_nearby(claim, sources)
         or _concedes(claim, windows)
-        or altered(claim.text, [text for window in windows for text in window.texts], sources[0].language)
+        or altered(REPLY.sub("", claim.text), [text for window in windows for text in window.texts], sources[0].language)
     )
 
 
@@ -88,10 +106,13 @@ def _swapped_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
     return None
 
 
-def _too_little(claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float) -> str | None:
+def _too_little(
+    claim: ReadText, sources: Sequence[CheckedSource], windows: Sequence[Window], share: float, rests: Sequence[ReadText]
+) -> str | None:
     if not claim.content or not windows:
         return "says nothing that its sources say"
-    found = frozenset[str]().union(
+    quoted = frozenset[str]().union(*(reading.stems for reading in rests))
+    found = quoted.union(
         *(source.around.stems for source in sources),
         *(statement.reading.stems for window in windows for statement in window.statements),
     )
@@ -101,6 +122,7 @@ def _too_little(claim: ReadText, sources: Sequence[CheckedSource], windows: Sequ
         return f"says more than its sources do ({len(claim.content) - len(missing)} of {len(claim.content)} words found)"
     words = frozenset(claim.content)
     one = max(len(words & stems) for statement, stems in placed(sources) if not statement.planted)
+    one = max(one, sum(bool(synonyms(word) & quoted) for word in words))
     headed = max(len(words & source.around.stems) for source in sources)
     if one + (headed if one > 1 else 0) < ONE_CARRIES * len(words) / max(1, len({window.source.chunk.id for window in windows})):
         return "joins words that no sentence of its sources joins"
@@ -138,6 +160,28 @@ def _denies(claim: ReadText, windows: Sequence[Window]) -> str | None:
     return None
 
 
+def _affirms(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
+    """Nothing denied, where the words it rests on deny what it speaks of; or something, where they deny nothing at all."""
+    theirs = sum(len(reading.denials) + len(UNDOING.findall(reading.text)) for reading in rests)
+    if rests and sum(denial.plain for denial in claim.denials) > theirs:
+        return "denies what its sources do not deny"
+    if claim.denials or UNDOING.search(claim.text):
+        return None
+    for denial in (denial for reading in rests for denial in reading.denials):
+        if denial.plain and any(synonyms(word) & claim.stems for word in denial.after[:2]):
+            return "affirms what its sources deny"
+    return None
+
+
+def _obliges(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
+    """ "Must" or "always", where the words it rests on leave it open."""
+    obliging = OBLIGATION.search(claim.text)
+    open_to = next((found for reading in rests if (found := OPTION.search(reading.text))), None)
+    if obliging and open_to and not any(OBLIGES.search(reading.text) for reading in rests):
+        return f"says '{obliging[0]}' where its sources say '{open_to[0]}'"
+    return None
+
+
 def _repeated(wanted: Sequence[Denial], given: Sequence[Denial]) -> bool:
     """Whether each denial of the book is there in the draft, none standing for two."""
     pairs = sorted(
@@ -171,7 +215,7 @@ def _contrary_nearby(claim: ReadText, sources: Sequence[CheckedSource]) -> str |
     for clause in claim.clauses:
         for word in clause:
             others = contraries(word, nearby=True)
-            if not others or len(clause) < FEW_WORDS:
+            if not others or len(clause) < NEARBY_CLAUSE:
                 continue
             rest = frozenset(clause) - {word}
             own = max((len(rest & stems) for _, stems in placed(sources) if word in stems), default=0)
