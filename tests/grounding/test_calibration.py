@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bythebook.errors import Mismatch
-from bythebook.grounding.calibration import FIT_VERSION, FOREIGN_SOURCE, Calibration, Fit, Probe, fit
-from bythebook.grounding.signals import Glance
+from bythebook.grounding.calibration import FIT_VERSION, FOREIGN_SOURCE, Calibration, Fit, Glance, Probe, fit
 
 
 def probe(cosine: float, *, answerable: bool, source: str = "author", closeness: float = 0.5) -> Probe:

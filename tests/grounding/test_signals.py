@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bythebook.grounding.calibration import FIELD, Glance, Scores, Signals, glance, measure
 from bythebook.grounding.confidence import POOL
-from bythebook.grounding.signals import FIELD, Glance, Scores, Signals, glance, measure
 
 
 def made(**given: object) -> Signals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bythebook.grounding.signals import Signals
+from bythebook.grounding.calibration import Signals
 from bythebook.grounding.weights import LEAST_SCALES, PASSING, USUAL, fitted, fitted_by_text
 
 NAMES = tuple(USUAL)

@@ -10,7 +10,7 @@ import pytest
 
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, RankedScale
-from bythebook.grounding.signals import RankedSignals
+from bythebook.grounding.calibration import RankedSignals
 from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, opens_with_definition, rank_statements, ranks
 from bythebook.retrieval.sentence_reader import ranks_by
 

@@ -195,7 +195,7 @@ class Lighthouse:
 
     @property
     def calibrator(self) -> Calibrator:
-        return Calibrator(index=self.library.index, embedder=self.library.embedder, assessor=self.assessor)
+        return Calibrator(index=self.library.index, embedder=self.library.embedder, assessor=lambda: self.assessor)
 
     @property
     def publisher(self) -> Publisher:

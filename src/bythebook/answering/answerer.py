@@ -33,14 +33,13 @@ from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked
 from bythebook.answering.look import Assessor, Look, confidence, relevances
 from bythebook.answering.question import Question, about
 from bythebook.answering.refusal import refusal
-from bythebook.answering.steps import Steps, Tracing, untraced
 from bythebook.answering.trace import Drafted
-from bythebook.answering.turn import Turn, answered, gate, numbered, results, shown_hits, trace, traced
+from bythebook.answering.turn import Steps, Tracing, Turn, answered, gate, numbered, results, shown_hits, trace, traced, untraced
 from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, SystemPrompt, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
-from bythebook.followups.rewrite import make_standalone
+from bythebook.followups.rewrite import Rewrite, make_standalone
 from bythebook.grounding.answerability import Answerability, RankedScale
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
 from bythebook.grounding.citations import Checker, Supported, Unsupported
@@ -111,7 +110,9 @@ class Answerer:
         state, manifest = await self._search.served(question.scope.book_id)
         calibration = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
         with steps.step("follow-up") as noted:
-            rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
+            rewrite = Rewrite(text=question.text)
+            if question.history:
+                rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
             if question.selection:
                 rewrite = replace(rewrite, text=about(rewrite.text, question.selection))
             text = rewrite.text

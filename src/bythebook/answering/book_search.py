@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.grounding.calibration import Calibration, Fit
+from bythebook.grounding.calibration import Calibration, Fit, Scores, glance
 from bythebook.grounding.confidence import POOL
-from bythebook.grounding.signals import Scores, glance
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.grounding.answerability import RankedScale
-from bythebook.grounding.calibration import Calibration
+from bythebook.grounding.calibration import Calibration, Glance, RankedSignals, Scores, Signals, glance, measure, with_ranking
 from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
-from bythebook.grounding.signals import Glance, RankedSignals, Scores, Signals, glance, measure, with_ranking
 from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex

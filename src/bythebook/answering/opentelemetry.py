@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import Span, Status, StatusCode, Tracer, set_span_in_context
 
 from bythebook import __version__
-from bythebook.answering.steps import Attributes, Steps
+from bythebook.answering.turn import Attributes, Steps
 
 EXPORT_SECONDS = 5.0
 """How long a collector that is away is waited for, at most. No answer waits for it, only the end of the program."""

@@ -1,10 +1,14 @@
-"""What has happened in a turn so far, the answer it ends with, what decided it, and what is told of it to who listens."""
+"""What has happened in a turn so far, the answer it ends with, what decided it, and what is told of it to whoever listens.
+
+The steps of a turn are recorded while it runs: when each began, how long it took, and what is worth telling of it. Whoever
+wants to hear of them gives `Conversation` a `Tracing`. They are told when the turn has ended, because a turn is a generator:
+what is current between two of its events is the business of its reader."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, aclosing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -21,8 +25,7 @@ from bythebook.answering.answer import (
 )
 from bythebook.answering.look import Look
 from bythebook.answering.question import Question
-from bythebook.answering.steps import Attributes, Steps, Tracing
-from bythebook.answering.trace import Considered, Drafted, FollowUp, Gate, Shown, Trace
+from bythebook.answering.trace import Considered, Drafted, FollowUp, Gate, Shown, Step, StepName, Trace
 from bythebook.drafting.draft import ToolCall
 from bythebook.followups.rewrite import Rewrite
 from bythebook.grounding.citations import Citation
@@ -34,8 +37,41 @@ from bythebook.retrieval.query import SearchResult
 from bythebook.retrieval.search import RankedChunk, to_result
 from bythebook.texts import texts
 
+Attribute = str | int | float | bool
+Attributes = dict[str, Attribute]
+
 CONSIDERED = 10
 """Hits that a trace tells of: what a drafter may be shown, and as many again."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """Of one turn. `attributes` tell of the turn as a whole."""
+
+    attributes: Attributes = field(default_factory=dict)
+    recorded: list[tuple[Step, Attributes]] = field(default_factory=list)
+
+    @property
+    def taken(self) -> tuple[Step, ...]:
+        return tuple(step for step, _ in self.recorded)
+
+    @contextmanager
+    def step(self, name: StepName) -> Iterator[Attributes]:
+        """What is put into the attributes is told with the step. One that fails counts, too."""
+        attributes: Attributes = {}
+        began_at, began = datetime.now(UTC), time.perf_counter()
+        try:
+            yield attributes
+        finally:
+            self.recorded.append((Step(name=name, began_at=began_at, seconds=time.perf_counter() - began), attributes))
+
+
+Tracing = Callable[[], AbstractContextManager[Steps]]
+"""Entered for each turn, and left when it has ended, failed or was given up."""
+
+
+def untraced() -> AbstractContextManager[Steps]:
+    return nullcontext(Steps())
 
 
 @dataclass(slots=True)

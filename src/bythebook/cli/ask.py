@@ -80,7 +80,7 @@ def run(
     data_dir: DataDir = None,
 ) -> None:
     """Ask the book. Every sentence of the answer comes with the passage that says it."""
-    from bythebook.followups.patterns import is_small_talk
+    from bythebook.followups.rules import is_small_talk
 
     text = sys.stdin.read().strip() if question == "-" else question
     if k is not None:

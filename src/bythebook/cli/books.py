@@ -50,7 +50,7 @@ def show(book: OneBook, json: AsJson = False, data_dir: DataDir = None) -> None:
 
     async def read(database: Database) -> tuple[IngestionState, list[IngestionRecord]]:
         from bythebook.ingestion.records import Records
-        from bythebook.operations.book_choice import choose_among
+        from bythebook.operations.reader import choose_among
 
         records, states = Records(database), {state.book_id: state for state in await Records(database).books()}
         state = states[choose_among(states.values(), wanted=book, named_by="its id")]

@@ -85,7 +85,7 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
 
     from bythebook.cli.output.console import Console
     from bythebook.errors import BookError
-    from bythebook.followups.patterns import is_small_talk
+    from bythebook.followups.rules import is_small_talk
 
     _remember_lines()
     console = Console(highlight=False)

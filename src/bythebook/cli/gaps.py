@@ -59,7 +59,7 @@ def run(
 async def _choose_book(database: Database, wanted: str | None, data_dir: Path | None) -> str:
     """The same as everywhere, by what the database knows: no index has to be opened for it."""
     from bythebook.ingestion.records import Records
-    from bythebook.operations.book_choice import choose_among
+    from bythebook.operations.reader import choose_among
     from bythebook.settings import read_settings
 
     configured = read_settings(data_dir=data_dir).book

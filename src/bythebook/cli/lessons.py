@@ -46,7 +46,7 @@ def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> 
 
 async def _read(database: Database, book: str | None, data_dir: Path | None) -> list[IngestionRecord]:
     from bythebook.ingestion.records import Records
-    from bythebook.operations.book_choice import choose_among
+    from bythebook.operations.reader import choose_among
     from bythebook.settings import read_settings
 
     states = {state.book_id: state for state in await Records(database).books()}

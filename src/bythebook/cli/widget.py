@@ -95,7 +95,7 @@ def _js_name(name: str) -> str:
 
 async def _choose(database: Database, book: str | None, data_dir: Path | None) -> str:
     from bythebook.ingestion.records import Records
-    from bythebook.operations.book_choice import choose_among
+    from bythebook.operations.reader import choose_among
     from bythebook.settings import read_settings
 
     states = await Records(database).books()

@@ -12,8 +12,7 @@ from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Exchange, Usage
 from bythebook.drafting.prompts import recent
 from bythebook.errors import Unavailable
-from bythebook.followups.patterns import open_pronoun
-from bythebook.followups.rules import LONGEST, SOURCE, is_english, may_lean, standalone
+from bythebook.followups.rules import LONGEST, SOURCE, is_english, may_lean, open_pronoun, standalone
 from bythebook.followups.topics import LANGUAGE, stems
 
 HISTORY_TOKENS = 1_500

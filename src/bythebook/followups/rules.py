@@ -1,7 +1,9 @@
 """Rewrites follow-ups as standalone questions: a question that refers to the thread is completed with what it refers to.
 
-Works offline, by rules, for English; in other languages it does only what needs no grammar. A standalone question is returned
-unchanged. `rewrite` does the same with a model, and falls back on this."""
+Works offline, by rules, for English: whether a question refers to what was said before it, and by which words, is found by
+pattern, without a tagger. Measured on follow-ups, and on questions that stand alone and must not be taken for one:
+bench/followups.py. In other languages it does only what needs no grammar. A standalone question is returned unchanged.
+`rewrite` does the same with a model, and falls back on this."""
 
 from __future__ import annotations
 
@@ -11,9 +13,87 @@ from dataclasses import replace
 
 from bythebook.drafting.draft import Exchange
 from bythebook.followups.enumerations import with_item
-from bythebook.followups.patterns import CHOICE, OF_WHAT, OPENING, PERSON, POSSESSIVE, leans, open_pronoun
-from bythebook.followups.topics import Phrase, stems, topics
+from bythebook.followups.topics import Phrase, phrases, stems, topics
 from bythebook.index.lexical import words
+
+OPENING = re.compile(r"^(?:(?:and|but|so|or|also|then|ok(?:ay)?)\b[\s,]*)+(?=[\w\[])", re.IGNORECASE)
+LEANING_OPENING = re.compile(r"^(?:(?:ok(?:ay)?|so)\b[\s,]*)?(?:and|but|or|also|then|what about|how about)\b", re.IGNORECASE)
+POLITE = (
+    r"(?:ok(?:ay)?|thanks?(?:\s+you)?(?:\s+(?:so|very)\s+much|\s+a\s+lot)?|thx|cheers|great|nice|cool|perfect|good|got\s+it|i\s+see|hi|hello"
+    r"|hey|(?:good\s*)?bye|good\s+(?:morning|day|evening|night))"
+)
+SMALL_TALK = re.compile(rf"^\W*{POLITE}(?:[\s,.!]+{POLITE})*\W*$", re.IGNORECASE)
+
+
+BE = r"(?:is|are|was|were|be|been)"
+AUXILIARY = rf"(?:{BE}|do|does|did|can|could|will|would|should|may|might|must|has|have|had)"
+BEFORE = rf"(?:{AUXILIARY}|about|like|for|of|from|with|to|after|before|than|by|in|on|at|into|during|and|or|why|how|when|where)"
+# "it" that stands for nothing: is it possible to, how long does it take to, what does it mean when, does it rain.
+EXPLETIVE = re.compile(
+    rf"\bit(?:\s+{BE})?\s+(?:\w+ly\s+|so\s+|not\s+|also\s+)?(?:possible|impossible|necessary|important|true|better|best|safe|good|bad"
+    r"|enough|easy|easier|hard|harder|worth|allowed|fine|difficult|useful|wise|wrong|right|common"
+    r"|mean|means|take|takes|took|matter|matters|help|make sense"
+    r"|makes sense|called|cost|ok|okay)\b.*\b(?:to|that|when|if|whether|for|which|how)\b"
+    r"|\bit\s+worth\s+\w+ing\b|\bit\s+(?:rain|snow|get dark|get cold)",
+    re.IGNORECASE,
+)
+# "her" before a noun; before a preposition or a conjunction it is an object.
+POSSESSIVE = re.compile(
+    r"\b(?:its|their|his|theirs)\b|\bher\b(?=\s+(?!(?:about|after|and|as|at|back|because|before|but|by|during|for|from|if|in|into"
+    r"|of|off|on|or|out|over|so|that|the|to|up|when|while|with)\b)[a-z])",
+    re.IGNORECASE,
+)
+PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.IGNORECASE)
+PEOPLE = frozenset({"he", "she", "him", "his", "her", "hers", "they", "them", "their"})
+PERSONAL = re.compile(r"\b(?:it|they|them|he|she|him|her)\b", re.IGNORECASE)
+POINTING = re.compile(
+    rf"\b(?:this|that|these|those)(?=\s*(?:$|[?.,;!])|\s+(?:{AUXILIARY}|so|not|too|work|mean|happen"
+    r"|different|better|worse|in|on|at|for|to|with|as|and|or|when|if|again|then|please)\b)"
+    r"|(?:(?<=\bis )|(?<=\bwas )|(?<=n['’]t ))that(?=\s+(?:an?|the)\b)",
+    re.IGNORECASE,
+)
+POINTED_NOUN = re.compile(
+    r"\b(?:this|these|those)\s+(?!book\b|chapter\b|lesson\b|course\b|days\b)\w" + rf"|\b{BEFORE}\s+that\s+\w",
+    re.IGNORECASE,
+)
+CHOICE = re.compile(
+    r"\b(?:(?:the|which|this|that|another|other|first|second|third|fourth|fifth|last)(?:\s+(?!is\b|are\b|was\b|of\b)[\w-]+)?\s+ones?\b(?!\s+of)"
+    r"|the\s+(?:former|latter|two|other|others|second|first)(?=\s*(?:$|[?.,]))"
+    r"|the other\s+\w*[^\Ws]\b|both(?=\s*(?:$|[?.,]| of them))"
+    r"|(?:the|that)\s+(?:\w+\s+)?(?:kind|type|sort|style)(?=\s*(?:$|[?.,]))|of the two\b)",
+    re.IGNORECASE,
+)
+ELSE = re.compile(r"\b(?:else|any other|anything other|other than that)\b", re.IGNORECASE)
+PLACE = re.compile(r"(?<!is )(?<!are )(?<!was )(?<!were )\bthere(?=\s*(?:$|[?.,]))", re.IGNORECASE)
+# A noun that is always of something, with nothing after it that says of what.
+OF_WHAT = (
+    r"(?:advantage|disadvantage|downside|benefit|drawback|limit|limitation|alternative|purpose|reason|cause|consequence|effect"
+    r"|result|example|exception|default|formula|equation|price|cost|catch|risk|danger|rule|step|requirement|definition|meaning"
+    r"|syntax|order|rest|trade-?off|point)s?"
+)
+RELATIONAL = re.compile(
+    rf"\b(?:the|any|some|an|a|main|other|typical|common|what|which)\s+(?:{OF_WHAT}|differences?)\s*(?:[?.!]|$|with\b|please\b)"
+    r"|\bdifference\s+(?:to|from|with)\b|\bcompared?\s*\?*$",
+    re.IGNORECASE,
+)
+OBJECTS = frozenset({"it", "them", "him", "her"})
+# Only the subject and the verb of the clause stand before the pronoun: "How does the node find it?". A subject does not act on
+# itself under a pronoun's name.
+SUBJECT_ONLY = re.compile(
+    r"^(?:(?:and|but|so|then)\s+)?(?:(?:(?:what|why|how|when|where|who|which)(?:\s+(?:often|long|fast|exactly|else))?|which\s+[\w-]+)\s+)?"
+    r"(?:do|does|did|can|could|will|would|should|may|might|must)(?:n['\u2019]t)?\s+"
+    r"(?:(?:i|we|you|one|they)|(?:(?:the|an?|my|your|our|each|every|another|this|that|two|most)\s+)?[\w-]+(?:\s+[\w-]+){0,2}?)\s+"
+    r"(?:\w+ly\s+)?(?!(?:the|an?|of|in|on|for|and|or|to|where|when|what|how|why|whether|if|which|that|because|while|until|before|after)\b)\w+"
+    r"(?:\s+(?:with|on|to|from|for|about|in|into|of|at|against|without|through))?\s*$",
+    re.IGNORECASE,
+)
+COMPARED = re.compile(
+    r"\b(?:differs?|different|compared|(?<=\w\s)compare|better|worse|faster|slower|similar|relate|related|instead|unlike)\s*(?:from|than|to|with|of)?\s*$",
+    re.IGNORECASE,
+)
+SENTENCE_BEFORE = re.compile(r"[.!?:]\s")
+CLAUSE = re.compile(r"[,;]|\b(?:and|or|but|when|if|because|while|so)\b", re.IGNORECASE)
+WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 LONGEST = 300
 REMEMBERED = 20
@@ -33,6 +113,52 @@ SOURCE = re.compile(
 MANY = frozenset({"they", "them", "their", "theirs", "these", "those"})
 WANTS_MORE = re.compile(r"\b(?:more|details?|else)$", re.IGNORECASE)
 WANTS_OF = re.compile(rf"\b(?:the|an?|any|some|main)\s+{OF_WHAT}$", re.IGNORECASE)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a reader only says hello or thanks: nothing in the book answers that."""
+    return SMALL_TALK.match(text) is not None
+
+
+def leans(asked: str) -> bool:
+    """Returns whether a question cannot be understood without what was said before it. "Thanks" is no question about it."""
+    if is_small_talk(asked):
+        return False
+    if LEANING_OPENING.match(asked) or not stems(asked) or open_pronoun(asked):
+        return True
+    patterns = (CHOICE, ELSE, RELATIONAL, POINTED_NOUN, PLACE)
+    return any(not _settled(asked[: match.start()]) for pattern in patterns for match in pattern.finditer(asked))
+
+
+def open_pronoun(asked: str) -> re.Match[str] | None:
+    """The first pronoun with nothing before it in the question that it could stand for; those after it mean the same."""
+    found = [match for pattern in (POSSESSIVE, PERSONAL, POINTING) for match in pattern.finditer(asked)]
+    return min((match for match in found if _open(asked, match)), key=re.Match.start, default=None)
+
+
+def _open(asked: str, match: re.Match[str]) -> bool:
+    pronoun, before = match.group().casefold(), asked[: match.start()]
+    if COMPARED.search(before):
+        return True
+    if pronoun == "it" and EXPLETIVE.match(asked, match.start()):
+        return False
+    possessive = POSSESSIVE.match(asked, match.start()) is not None
+    if pronoun in OBJECTS and not possessive and SUBJECT_ONLY.match(before):
+        return True
+    named = any(phrase.proper for phrase in phrases(before))
+    if pronoun in PEOPLE and WHO_DID.match(before):
+        return False
+    if PERSON.fullmatch(pronoun):
+        return not named and len(stems(before)) < 3
+    return not _settled(before) and not (named and possessive)
+
+
+def _settled(before: str) -> bool:
+    """Whether these words name something that a later word can point back to."""
+    content = [stem for stem in stems(before) if not stem.isdigit()]
+    if len(content) >= 2 or (content and (SENTENCE_BEFORE.search(before) or CLAUSE.search(before))):
+        return True
+    return any(phrase.definite for phrase in phrases(before))
 
 
 def standalone(question: str, history: Sequence[Exchange], language: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bythebook.grounding.signals import RankedSignals
+from bythebook.grounding.calibration import RankedSignals
 
 LINE, MEDIUM, HIGH, TOP = 0.60, 0.75, 0.85, 0.98
 FOREIGN, BESIDE = 0.30, 0.03

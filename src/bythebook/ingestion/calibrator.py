@@ -13,11 +13,11 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.answering.look import Assessor
 from bythebook.books.discovery import read_beside
 from bythebook.books.statements import statements
 from bythebook.embedding.embedder import Embedder
@@ -26,6 +26,9 @@ from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.query import MAX_TEXT, MIN_TEXT, Scope
+
+if TYPE_CHECKING:
+    from bythebook.answering.look import Assessor
 
 QUESTIONS_FILE = "questions.jsonl"
 LARGEST_QUESTIONS_FILE = 5_000_000
@@ -109,10 +112,11 @@ class Calibrator:
         *,
         index: VectorIndex,
         embedder: Embedder,
-        assessor: Assessor,
+        assessor: Callable[[], Assessor],
         catalog_lock: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     ) -> None:
-        """`catalog_lock` is held while the index's manifest changes: workers of other books change it too."""
+        """`assessor` is made when there is something to ask. `catalog_lock` is held while the index's manifest changes: workers
+        of other books change it too."""
         self._arranging = catalog_lock
         self._index = index
         self._embedder = embedder
@@ -124,10 +128,10 @@ class Calibrator:
         if min(sum(one.answerable for one in asked), sum(not one.answerable for one in asked)) < LEAST_PROBES:
             return False
         embeddings = await self._embedded([one.text for one in asked])
-        close, quick = [], []
+        assessor, close, quick = self._assessor(), [], []
         for one, embedding in zip(asked, embeddings, strict=True):
             query = Scope(book_id=state.book_id).search(one.text)
-            look = await self._assessor.look(query, state, embedding, without=one.without)
+            look = await assessor.look(query, state, embedding, without=one.without)
             probe = Probe(signals=look.signals, answerable=one.answerable, source=one.source, top_above_mean=look.top_above_mean)
             close.append(probe)
             quick.append(replace(probe, signals=look.glance))

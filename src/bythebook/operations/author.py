@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bythebook.answering.answerer import close_fit
 from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, BookOptions
 from bythebook.errors import Mismatch, NotFound
 from bythebook.grounding.calibration import Calibration
@@ -17,7 +16,7 @@ from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.ingestion.progress import Mode
 from bythebook.jobs.model import Repository
 from bythebook.jobs.progress import JobEvent, follow
-from bythebook.operations.book_choice import NO_BOOK
+from bythebook.operations.reader import NO_BOOK
 from bythebook.wiring.author import Resources
 from bythebook.wiring.reader import Library
 
@@ -97,6 +96,8 @@ class Fitted:
 
 
 async def read_calibration(library: Library, *, book_id: str) -> Fitted:
+    from bythebook.answering.answerer import close_fit
+
     state, manifest = await library.search.served(book_id)
     fit = close_fit(manifest, state)
     if fit is None:

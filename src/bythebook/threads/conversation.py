@@ -20,8 +20,7 @@ from bythebook.answering.answer import Answered, Found, FoundAgain, Refused, Sen
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.assessment import BookAssessment
 from bythebook.answering.question import Question, ScoreScale
-from bythebook.answering.steps import Steps, Tracing, untraced
-from bythebook.answering.turn import told
+from bythebook.answering.turn import Steps, Tracing, told, untraced
 from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Exchange
 from bythebook.drafting.prompts import MAX_HISTORY_TURNS, SYSTEM_PROMPT

@@ -16,7 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from bythebook.database.audit import ACTOR
 from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
-from bythebook.operations.book_choice import choose_among
+from bythebook.operations.reader import choose_among
 from bythebook.web.keys import Key, Keys
 from bythebook.web.problems import KeyRequired, NotAllowed
 from bythebook.web.rate_limit import exceeded

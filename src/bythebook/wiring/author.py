@@ -17,6 +17,7 @@ from bythebook.wiring.adapters import make_folder, spread_embedder
 from bythebook.wiring.reader import Library, open_parts
 
 if TYPE_CHECKING:
+    from bythebook.answering.look import Assessor
     from bythebook.books.sandbox import Sandbox
     from bythebook.database.engine import Database
     from bythebook.embedding.embedder import Embedder
@@ -138,13 +139,17 @@ class Resources(Library):
     @cached_property
     def calibrator(self) -> Calibrator:
         """Its embedder is cached, because it asks the same questions and reads the same sentences after every edit."""
-        from bythebook.answering.look import Assessor
         from bythebook.embedding.batches import CachedEmbedder, EmbeddingCache
         from bythebook.ingestion.calibrator import Calibrator
-        from bythebook.retrieval.sentence_reader import SentenceReader
 
         embedder = CachedEmbedder(self.embedder, EmbeddingCache(self.database))
-        assessor = Assessor(search=self.search, index=self.index, reader=SentenceReader(embedder))
+
+        def assessor() -> Assessor:
+            from bythebook.answering.look import Assessor
+            from bythebook.retrieval.sentence_reader import SentenceReader
+
+            return Assessor(search=self.search, index=self.index, reader=SentenceReader(embedder))
+
         return Calibrator(index=self.index, embedder=embedder, assessor=assessor, catalog_lock=self.records.catalog_lock)
 
     @cached_property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bythebook.answering.book_search import BookSearch
     from bythebook.answering.look import Assessor
     from bythebook.answering.opentelemetry import SpanRecorder
-    from bythebook.answering.steps import Tracing
+    from bythebook.answering.turn import Tracing
     from bythebook.drafting.completion import WriteLine
     from bythebook.drafting.draft import Drafter
     from bythebook.embedding.embedder import Embedder
@@ -140,7 +140,7 @@ class Library:
     @property
     def _tracing(self) -> Tracing:
         """Returns spans if a collector is configured."""
-        from bythebook.answering.steps import untraced
+        from bythebook.answering.turn import untraced
 
         return self._spans or untraced
 
