@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,31 @@ def test_a_folder_without_book_toml_is_named_after_itself(tmp_path: Path) -> Non
     root = tmp_path / "Robot Arms (2nd édition)"
     root.mkdir()
     assert read_book(root) == (Book(book_id="robot-arms-2nd-edition", title=root.name), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("index.rst", ".. _top:\n\n==========\nRobot arms\n==========\n\nWords.\n"),
+        ("index.adoc", ":toc:\n\n= Robot arms\nAn Author\n"),
+        ("index.html", "<html><head><title>Welcome &mdash; Robot arms 1.2 documentation</title></head></html>"),
+        ("index.html", "<html><head><title>Robot arms</title></head></html>"),
+    ],
+)
+def test_the_title_comes_from_a_front_page_of_any_format(tmp_path: Path, name: str, page: str) -> None:
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / name).write_text(page)
+    book = read_book(tmp_path / "html")[0]
+    assert (book.title, book.book_id) == ("Robot arms", "robot-arms")
+
+
+def test_an_epub_is_called_what_it_says_and_a_damaged_one_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "book_3.epub"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("OPS/package.opf", "<package><metadata><dc:title id='t'>Robot &amp; arm</dc:title></metadata></package>")
+    assert read_book(path)[0].title == "Robot & arm"
+    path.write_bytes(path.read_bytes()[:40])
+    assert read_book(path)[0].title == "book 3"
 
 
 def test_the_title_comes_from_the_front_page(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from reprlib import repr as shortened
 from typing import Any
 
 from bythebook.books.discovery import read_beside, require_book
+from bythebook.books.front_page import file_title, front_title
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.links import PATTERN_FIELDS
-from bythebook.books.markdown import first_heading
 from bythebook.books.model import BOOK_ID, NO_OPTIONS, SITE_STYLES, Book, BookOptions, BookWarning, SiteStyle
 from bythebook.books.sites.generators import is_mdbook
 from bythebook.books.sites.site import Site
@@ -29,8 +29,6 @@ FILE_NAME = "book.toml"
 FILE_NAMES = ("book.bythebook.toml", FILE_NAME)
 LARGEST = LONGEST_TOML
 """Bytes: three hundred modules fit."""
-HEADING_WITHIN = 200_000
-LARGEST_FRONT_PAGE = 10_000_000
 TEXT_KEYS = ("book_id", "title", "language", "base_url", "site", "pages")
 NUMBER_KEYS = ("max_chapter", "max_lesson")
 KEYS = (*TEXT_KEYS, *NUMBER_KEYS, "modules")
@@ -41,12 +39,12 @@ ISO_639_1 = """aa ab af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca
     sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo
     xh yi yo za zh zu"""
 LANGUAGE_CODES = frozenset(ISO_639_1.split())
-FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", "index.markdown")
 
 FOLDERS = "docs doc documentation src source sources content contents book books text texts pages site website lessons chapters"
+BUILDS = "html dirhtml singlehtml rst output out web"
 BRANCHES = "public main master trunk latest current stable repo repository checkout"
 LANGUAGES = "en de fr es pt zh ja ko ru it nl pl tr ar fa ur hi id vi uk cs sv da fi nb he el hu ro th en-us en-gb pt-br zh-cn"
-SAY_NOTHING = frozenset(f"{FOLDERS} {BRANCHES} {LANGUAGES}".split())
+SAY_NOTHING = frozenset(f"{FOLDERS} {BUILDS} {BRANCHES} {LANGUAGES}".split())
 """Names of folders that stand in nearly every repository."""
 CHECKOUT = re.compile(r"[0-9a-f]{16}")
 """What the checkout of a repository is called."""
@@ -203,7 +201,7 @@ class _Values:
         """Where an address or another style is given here, pages are addressed by their path in the book's folder."""
         style = self.site(site.style if site else "plain")
         found = site if site and site.style == style and "base_url" not in self.values else None
-        title = self.text("title", "") or (site.title if site else "") or _front_title(root)
+        title = self.text("title", "") or (site.title if site else "") or front_title(root)
         return Book(
             book_id=self.text("book_id", "") or default_id(root, title),
             title=title,
@@ -245,27 +243,13 @@ def _missing_modules(root: Path, book: Book, values: _Values | None) -> tuple[Bo
 
 
 def _single_file(path: Path) -> Book:
-    return Book(book_id=slug(path.stem) or "book", title=re.sub(r"[-_ ]+", " ", path.stem).strip() or "Book")
+    return Book(book_id=slug(path.stem) or "book", title=file_title(path))
 
 
 def declares_id(root: Path) -> bool:
     """Whether the book itself says what it is called, so that its folder's name has no say."""
     values = _declared(root)
     return values is not None and bool(values.text("book_id", ""))
-
-
-def _front_title(root: Path) -> str:
-    """Returns the front page's heading. A front page that cannot be read, or leads out of the book, gives none; it is reported
-    as a lesson."""
-    for name in FRONT_PAGES:
-        try:
-            raw = read_beside(root, name, limit_bytes=LARGEST_FRONT_PAGE)
-        except InvalidBook:
-            continue
-        title = first_heading(raw[:HEADING_WITHIN].decode("utf-8-sig", "replace")) if raw else None
-        if title:
-            return title
-    return root.resolve().name or "Book"
 
 
 def default_id(root: Path, title: str) -> str:

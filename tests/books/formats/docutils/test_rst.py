@@ -121,3 +121,9 @@ def test_what_is_broken_is_read_as_far_as_it_goes() -> None:
 
 def test_a_file_of_comments_is_no_lesson() -> None:
     assert read("a.rst", ".. only a comment\n") == ()
+
+
+def test_what_is_escaped_is_found_again() -> None:
+    text = "Write a ``Closes: #``\\ *nnnnn* entry and a Vcs-\\* header, see https://a.example/x\\ .\n"
+    (mark,) = read_one("a.rst", text).marks
+    assert mark.exact

@@ -78,6 +78,21 @@ def test_every_block_is_found_again_at_the_nearest_id() -> None:
 
 
 @pytest.mark.parametrize(
+    "heading",
+    [
+        '<section id="nmu-section"><span id="nmu"></span><h2>Uploads</h2>{}</section>',
+        '<p>Before.</p><a name="nmu-section"></a><h2>Uploads</h2>{}',
+        '<div class="section"><div class="titlepage"><h2><a id="nmu-section"></a>Uploads</h2></div>{}</div>',
+    ],
+)
+def test_a_section_with_a_label_keeps_its_id(heading: str) -> None:
+    """Sphinx puts the label between the section and its heading, DocBook and others put it elsewhere."""
+    reading = read_one("pkgs.html", f"<html><body><main>{heading.format('<p>The arm.</p>')}</main></body></html>")
+    assert reading.anchors == ("nmu-section",)
+    assert ("The arm.", "pkgs.html#nmu-section") in placed(reading)
+
+
+@pytest.mark.parametrize(
     "container",
     [
         '<main id="quarto-document-content">{}</main>',

@@ -23,6 +23,7 @@ PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+x
 FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 """Encryption that only hides fonts."""
 AGAIN = "save or download it again"
+MADE_INDEXES = frozenset({"genindex", "py-modindex", "modindex"})
 STEM = re.compile(r"[^\w.-]+")
 
 
@@ -42,14 +43,14 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     readings = []
     width = len(str(len(package.pages)))
     for number, part in enumerate(package.pages, start=1):
-        if part in package.contents:
+        stem = STEM.sub("-", posixpath.splitext(posixpath.basename(part))[0])
+        if part in package.contents or stem in MADE_INDEXES:
             continue
         root = _page(archive, part)
         walker = PageWalker(file=path, part=part)
         walker.walk(main_element(root))
         if not walker.writer.marks:
             continue
-        stem = STEM.sub("-", posixpath.splitext(posixpath.basename(part))[0])
         readings.append(
             Reading(
                 source_file=f"{path}/{number:0{width}}-{stem}",

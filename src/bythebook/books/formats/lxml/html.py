@@ -222,13 +222,18 @@ def _in_formula(element: Element) -> bool:
 
 
 def _heading_id(element: Element) -> str:
-    """Its own, that of an anchor in it, or that of the section it opens."""
+    """Its own, that of an anchor in it, that of the section it opens, or that of an empty anchor before it."""
     inner = next(
         (one.get("id") or one.get("name") for one in element.iterdescendants("a", "span") if one.get("id") or one.get("name")), ""
     )
-    above = element.getparent()
-    opens = above is not None and above.tag in ("section", "div") and next(iter(above), None) is element
-    return element.get("id") or inner or (above.get("id", "") if opens else "") or ""
+    above, beside = element.getparent(), ""
+    opens = above is not None and above.tag in ("section", "div")
+    for one in element.itersiblings(preceding=True):
+        if (words_of(one) + (one.tail or "")).strip():
+            opens = False
+            break
+        beside = beside or one.get("id") or one.get("name") or ""
+    return element.get("id") or inner or (above.get("id", "") if opens else "") or beside
 
 
 def _preformatted(element: Element) -> str:
