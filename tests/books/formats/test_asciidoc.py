@@ -101,3 +101,9 @@ def test_blocks_are_found_at_their_lines() -> None:
 @pytest.mark.parametrize("source", ["", "// only a comment\n", "----\nnever closed", "|===\n|a", "[source", "* ", "=== "])
 def test_odd_files_are_read_to_their_end(source: str) -> None:
     assert len(read("a.adoc", source)) < 2
+
+
+def test_a_plus_sign_that_is_the_code_stays_and_a_callout_is_a_mark() -> None:
+    reading = read_one("a.adoc", "Note the `+` sign, `+=`, `+{passed}+` and `C++`.\n\n----\n$ git init <1>\n----\n")
+    assert reading.text == "Note the `+` sign, `+=`, `{passed}` and `C++`.\n\n```\n$ git init\n```\n\n"
+    assert all(mark.exact for mark in reading.marks)

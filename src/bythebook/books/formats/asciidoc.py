@@ -40,6 +40,7 @@ INLINE = re.compile(
     r"|\*\*(?P<b2>.+?)\*\*|__(?P<i2>.+?)__|(?<![\w*])\*(?P<b1>\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(?P<i1>\S(?:[^_\n]*\S)?)_(?![\w_])"
     r"|##(?P<m2>.+?)##|(?<![\w#])#(?P<m1>\S[^#\n]*?)#(?![\w#])"
 )
+PASSED = re.compile(r"\+{1,2}(.*[^+].*?)\+{1,2}", re.DOTALL)
 CALLOUT = re.compile(r"\s*(?://|#|;;)?\s*<(?:\d+|\.)>\s*$")
 CELL = re.compile(r"(?:^|\s)(?:\d*\.?\d*[+*])?[<^>]?[aehlmsv]?\|")
 
@@ -58,7 +59,8 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
 
     def text(place: SourcePlace) -> str:
         source = "\n".join(lines[place.number - 1 : place.last])
-        return f"{source}\0{_bare(source)}"
+        listing = "\n".join(CALLOUT.sub("", line) for line in lines[place.number - 1 : place.last])
+        return f"{source}\0{_bare(source)}\0{listing}"
 
     return text
 
@@ -67,7 +69,7 @@ def _bare(text: str) -> str:
     """Without the marks that stand between words."""
     for pattern, said in MARKS:
         text = pattern.sub(said, text)
-    return INLINE.sub(lambda match: next((held for held in match.groups()[1:] if held is not None), match[0]), text)
+    return INLINE.sub(lambda match: _literal(next((held for held in match.groups()[1:] if held is not None), match[0])), text)
 
 
 def inline(text: str) -> str:
@@ -84,12 +86,18 @@ def inline(text: str) -> str:
 
 def _marked(match: re.Match[str]) -> str:
     if match["code"]:
-        return code_span((match["code1"] or match["code2"]).strip("+"))
+        return code_span(_literal(match["code1"] or match["code2"]))
     if match["sup"]:
         return superscript(match["sup"])
     if match["sub"]:
         return subscript(match["sub"])
     return inline(next(held for name, held in match.groupdict().items() if held is not None and name[0] in "bim"))
+
+
+def _literal(code: str) -> str:
+    """Without the plus signs around it that pass it through as it is; one alone is the code."""
+    passed = PASSED.fullmatch(code)
+    return passed[1] if passed else code
 
 
 def section_id(words: str) -> str:

@@ -49,7 +49,7 @@ FORMATS = (
     Format(name="html", version=3, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=2, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=2, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
-    Format(name="asciidoc", version=1, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
+    Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=2, suffixes=(".rst",), module="docutils.rst"),
     Format(name="pdf", version=2, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
