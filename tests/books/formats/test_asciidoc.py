@@ -104,6 +104,8 @@ def test_odd_files_are_read_to_their_end(source: str) -> None:
 
 
 def test_a_plus_sign_that_is_the_code_stays_and_a_callout_is_a_mark() -> None:
-    reading = read_one("a.adoc", "Note the `+` sign, `+=`, `+{passed}+` and `C++`.\n\n----\n$ git init <1>\n----\n")
-    assert reading.text == "Note the `+` sign, `+=`, `{passed}` and `C++`.\n\n```\n$ git init\n```\n\n"
+    reading = read_one(
+        "a.adoc", "Note the `+` sign, `+=`, `+{passed}+`, `C++` and linkgit:git-log[1].\n\n----\n$ git init <1>\n----\n"
+    )
+    assert reading.text == "Note the `+` sign, `+=`, `{passed}`, `C++` and git-log(1).\n\n```\n$ git init\n```\n\n"
     assert all(mark.exact for mark in reading.marks)

@@ -34,6 +34,7 @@ MARKS = (
     (re.compile(r"(?:footnote|indexterm|image|icon|anchor):\S*\[[^\]]*\]|\[\[[^\]]*\]\]"), ""),
     (re.compile(r"\b(?:kbd|btn|menu|pass|indexterm2|stem|latexmath):\w*\[([^\]]*)\]"), r"\1"),
     (re.compile(r"\[[.#][\w.#-]+\](?=[#*_`])"), ""),
+    (re.compile(r"\b[a-z]\w*:([\w./+-]+)\[(\d)\]"), r"\1(\2)"),  # a page of a manual: git-log(1)
 )
 INLINE = re.compile(
     r"(?P<code>``(?P<code2>.+?)``|(?<![\w`])`(?P<code1>[^`\n]+?)`(?![\w`]))|\^(?P<sup>[^\s^]{1,20})\^|~(?P<sub>[^\s~]{1,20})~"

@@ -92,6 +92,12 @@ def test_a_section_with_a_label_keeps_its_id(heading: str) -> None:
     assert ("The arm.", "pkgs.html#nmu-section") in placed(reading)
 
 
+def test_lines_of_code_that_mdbook_hides_are_not_read() -> None:
+    hidden = ('<span class="boring">fn main() {\n</span>', '<span class="boring">}</span>')
+    page = f'<body><pre><code class="language-rust">{hidden[0]}let x = 5;\n{hidden[1]}</code></pre></body>'
+    assert read_one("a.html", page).text.strip() == "```rust\nlet x = 5;\n```"
+
+
 @pytest.mark.parametrize(
     "container",
     [

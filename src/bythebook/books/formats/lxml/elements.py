@@ -40,7 +40,7 @@ FURNITURE = frozenset({
     "visually-hidden", "sr-only", "skip-link", "viewcode-link", "docutils-source", "quarto-title-meta",
     "quarto-secondary-nav", "page-navigation", "rst-footer-buttons", "articleHeader", "back-to-top", "bd-header-article",
     "header-article-items", "output_png", "jp-OutputArea", "output_area", "jp-InputPrompt", "prompt", "jp-OutputPrompt",
-    "footnote-backref", "footnote-back", "page-toc", "sidebar-toc", "bottom-of-page",
+    "footnote-backref", "footnote-back", "page-toc", "sidebar-toc", "bottom-of-page", "boring",
 })  # fmt: skip
 DROPPED = frozenset({
     "style", "nav", "form", "button", "template", "noscript", "svg", "iframe", "object", "canvas", "video", "audio", "select",
