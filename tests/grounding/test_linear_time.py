@@ -18,7 +18,7 @@ from bythebook.grounding.quotes import find_quote
 from bythebook.grounding.support import read_source
 from tests.support.checker_cases import passage
 
-SMALL, LARGE = 2_000, 16_000
+SMALL, LARGE = 1_000, 8_000
 SLOWEST = 40.0
 """Eight times the length may take this many times as long: a quadratic reading takes 64 times, a cubic one 512."""
 SHORTEST_SECONDS = 0.02

@@ -153,7 +153,8 @@ class Checker:
         said = prose(text)
         claim = read(said, self._language)
         basis = sentence.basis or " \u2026 ".join(code_lines(text))
-        found = () if same else find_quote(basis, every) or find_quote(basis, self._others(every))
+        found = () if same else find_quote(basis, [*every, *self._others(every)])
+        every = list(dict.fromkeys((*every, *(one.source for one in found))))
         rests = [_read_quote(one, self._language) for one in found]
         if same:
             reason = unsafe(text, every)
