@@ -174,6 +174,12 @@ def test_a_quiz_repeats_what_was_not_known_and_is_saved_for_anki(open_page: Call
     page.goto("/#/")
     page.get_by_role("link", name=re.compile("Due today")).click()
     expect(page.locator(".quiz-room h2")).to_be_visible()
+    page.goto(LESSON)
+    page.get_by_role("link", name="Quiz me on this chapter").click()
+    expect(page.locator("book-quiz > .where")).to_have_text("Chapter 1: How robots talk")
+    expect(page.locator(".quiz-room h2")).to_be_visible()
+    page.goto(f"/#/books/{BOOK}/quiz?module=ros2&chapter=99")
+    expect(page.get_by_text("The book has no such chapter.")).to_be_visible()
     page.goto(f"/#/books/{BOOK_ID}/quiz?lesson=02-right-to-left.md")
     expect(page.get_by_text("There is nothing to ask here")).to_be_visible()
 

@@ -72,6 +72,8 @@ def _refusal_text(reason: RefusalReason, turn: Turn, said: Texts, sections: tupl
     searched = said.searched_nearest if sections else said.searched
     if said.language == "en" and _foreign(turn):
         searched = searched.replace("searched", f"searched; it is written in {_language(turn.state.language)}", 1)
+    if (asked := len(turn.question.books)) > 1:
+        searched = said.searched_several.format(count=asked, title=turn.state.title)
     return f"{text} {searched}"
 
 

@@ -158,9 +158,9 @@ class _StatementCutter:
         close = start + len(source[start:end].rstrip())
         shown = readable("".join(lines))
         yield Statement(start=begin, end=close, kind="table", readable=shown, block=number)
-        names = _cells(lines[0])
+        names = cells(lines[0])
         for line in range(block.first + 2, block.end):
-            words = _row(names, _cells(lines[line - block.first]))
+            words = _row(names, cells(lines[line - block.first]))
             first = _skip(QUOTE_MARK, source, starts[line], starts[line + 1])
             last = starts[line] + len(lines[line - block.first].rstrip())
             if words and first < last:
@@ -197,7 +197,7 @@ def _words(markdown: str) -> str:
     return " ".join(readable(with_plain_formulas(markdown)).split())
 
 
-def _cells(line: str) -> list[str]:
+def cells(line: str) -> list[str]:
     bare = line.strip().lstrip("> \t").strip("|")
     return [_words(cell) for cell in re.split(r"(?<!\\)\|", bare)]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, sha256
-from bythebook.books.statements import statements
+from bythebook.books.statements import cells, statements
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import DEFINITION, PLAIN, STOP
@@ -43,6 +43,11 @@ CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
 SHORT_QUESTION = 5
 """Words below which a title that asks needs its lesson to be understood."""
+TABLE_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+ROWS_OF_A_TABLE = 4
+"""More would drown what the lesson says in sentences."""
+LONGEST_KEY, SHORTEST_CELL = 60, 5
+"""Characters of the cell that a row is known by, and of one that is worth asking for."""
 NUMBERS = r"\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 COUNTED = re.compile(
     r"^(?P<subject>(?:An? |The )?[a-z][\w -]{2,40}?) (?P<verb>has|takes|needs|holds|contains) "
@@ -63,6 +68,8 @@ class QuestionDraft:
     lesson: str | None = None
     quote: str | None = None
     checked: bool = False
+    table_head: str = ""
+    """The head of the table that the quote is a row of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,7 @@ class _Proposal:
     lesson: str
     quote: str
     promise: int
+    table_head: str = ""
 
 
 async def draft_questions(index: VectorIndex, state: IngestionState, count: int) -> list[QuestionDraft]:
@@ -86,14 +94,21 @@ async def draft_questions(index: VectorIndex, state: IngestionState, count: int)
     ]
 
 
-def draft_from(chunks: Sequence[Chunk], count: int, *, titles: bool = True) -> list[QuestionDraft]:
-    """Questions that these chunks answer. Those made of titles are for an author to correct, not for a reader to learn by."""
+def draft_from(chunks: Sequence[Chunk], count: int, *, to_learn: bool = False) -> list[QuestionDraft]:
+    """Questions that these chunks answer. Those made of titles are for an author to correct, those made of rows for a reader to
+    learn by."""
     names = _names(chunks)
-    made = [*_from_sentences(chunks, names), *(_from_titles(chunks, names) if titles else ())]
+    made = [*_from_sentences(chunks, names), *(_from_tables(chunks) if to_learn else _from_titles(chunks, names))]
     proposals = _spread(_once(made), count)
     return [
         QuestionDraft(
-            id=_id(one.question), question=one.question, answerable=True, kind="answerable", lesson=one.lesson, quote=one.quote
+            id=_id(one.question),
+            question=one.question,
+            answerable=True,
+            kind="answerable",
+            lesson=one.lesson,
+            quote=one.quote,
+            table_head=one.table_head,
         )
         for one in proposals
     ]
@@ -113,6 +128,36 @@ def _from_sentences(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[
                 quote = chunk.text[one.start : one.end]
                 promise = 0 if BOLD_TERM.match(quote) else 4 if quote.startswith("The ") else 1
                 yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=promise)
+
+
+def _from_tables(chunks: Sequence[Chunk]) -> Iterator[_Proposal]:
+    """A row is known by its first cell, and asked for the next: "In “Sensors”: what is the range of “Laser”?"."""
+    for chunk in chunks:
+        where = chunk.section_title or chunk.page_title
+        head: tuple[str, ...] = ()
+        left = 0
+        for one in statements(chunk.preface, chunk.text):
+            quote = chunk.text[one.start : one.end]
+            if one.kind == "table":
+                head, left = tuple(quote.splitlines()[:2]), ROWS_OF_A_TABLE
+            whole = left > 0 and len(head) == 2 and TABLE_RULE.fullmatch(head[1])  # a table that was split has no head here
+            question = _asked_of_row(cells(head[0]), cells(quote), where) if one.kind == "row" and whole else None
+            if question:
+                left -= 1
+                table_head = "\n".join(head)
+                yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=2, table_head=table_head)
+
+
+def _asked_of_row(names: Sequence[str], row: Sequence[str], where: str) -> str | None:
+    if len(names) < 2 or len(row) != len(names) or not names[1] or len(row[1]) < SHORTEST_CELL:
+        return None
+    known, wanted = row[0], names[1].rstrip(".?!:")
+    if not PLAIN.search(known) or len(known) > LONGEST_KEY or len(wanted) > LONGEST_KEY:
+        return None
+    if ASKING.match(wanted) or PREPOSITION.match(wanted):
+        return f"In “{where}”, “{wanted}”: “{known}”?"
+    verb = "are" if wanted.endswith("s") and not wanted.endswith("ss") else "is"
+    return f"In “{where}”: what {verb} the {_small(wanted, frozenset())} of “{known}”?"
 
 
 def _asked_of(sentence: str, names: frozenset[str]) -> str | None:

@@ -38,6 +38,8 @@ class StudyQuestion:
     page_title: str
     quote: str
     by: Literal["author", "draft"]
+    table_head: str = ""
+    """The head of the table that the quote is a row of."""
 
 
 class StudyQuestions:
@@ -121,7 +123,8 @@ def _drafted(chunks: Sequence[Chunk], count: int) -> list[StudyQuestion]:
             page_title=titles[one.lesson],
             quote=one.quote,
             by="draft",
+            table_head=one.table_head,
         )
-        for one in draft_from(chunks, count, titles=False)
+        for one in draft_from(chunks, count, to_learn=True)
         if one.lesson and one.quote
     ]

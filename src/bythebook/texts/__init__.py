@@ -31,6 +31,8 @@ class Texts:
     searched: str
     searched_nearest: str
     """The same where the nearest sections follow."""
+    searched_several: str
+    """Where {count} books were searched, and {title} is the one that refuses."""
     disclaimer: str
     headlines: dict[str, str]
     """Each reason to refuse in a few words."""

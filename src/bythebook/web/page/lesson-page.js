@@ -99,13 +99,32 @@ export class LessonPage extends HTMLElement {
       title: "This lesson answers",
       ask: (question) => (this.choose("tutor"), this.sheet.open(), this.tutor.ask(question)),
     });
-    const address = `#/books/${encodeURIComponent(this.book.book_id)}/quiz?lesson=${encodeURIComponent(path)}`;
+    const quiz = (query, words) =>
+      element(
+        "a",
+        { class: "button", href: `#/books/${encodeURIComponent(this.book.book_id)}/quiz?${new URLSearchParams(query)}` },
+        words,
+      );
+    const [module, chapter] = this.chapterAround(path);
     return element(
       "div",
       { class: "practice" },
       worth,
-      element("a", { class: "button", href: address }, "Quiz me on this lesson"),
+      element(
+        "p",
+        { class: "actions start" },
+        quiz({ lesson: path }, "Quiz me on this lesson"),
+        chapter?.lessons.length > 1 && quiz({ module, chapter: chapter.chapter }, "Quiz me on this chapter"),
+      ),
     );
+  }
+
+  // The module and the chapter that a lesson belongs to; pages outside the chapters belong to none.
+  chapterAround(path) {
+    for (const { module, chapters } of this.book.modules)
+      for (const chapter of chapters)
+        if (chapter.chapter && chapter.lessons.some((lesson) => lesson.source_file === path)) return [module, chapter];
+    return [null, null];
   }
 
   // Before and after, in the order of the book.

@@ -6,12 +6,14 @@ import { lessonAddress } from "./lesson-text.js";
 import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
 
 const MOST_CARDS = 20;
+const MOST_LESSONS = 30;
 
 export class BookQuiz extends HTMLElement {
-  // `query` names lessons (`lesson`), or asks for what is `due`.
+  // `query` names lessons (`lesson`) or a chapter (`module` and `chapter`), or asks for what is `due`.
   async open({ api, book }, query) {
     Object.assign(this, { api, book });
-    this.files = query.getAll("lesson");
+    this.chapter = chapterOf(book, query);
+    this.files = this.chapter ? this.chapter.lessons.map((lesson) => lesson.source_file) : query.getAll("lesson");
     this.room = element("div", { class: "quiz-room" });
     this.replaceChildren(
       element(
@@ -32,13 +34,14 @@ export class BookQuiz extends HTMLElement {
 
   about(query) {
     if (query.has("due")) return `${this.book.title}: what you wanted to see again.`;
+    if (this.chapter) return [`Chapter ${this.chapter.chapter}`, this.chapter.title].filter(Boolean).join(": ");
     const titles = lessonsOf(this.book).filter((lesson) => this.files.includes(lesson.source_file));
     return titles.length ? titles.map((lesson) => lesson.title).join(" · ") : this.book.title;
   }
 
   async fetch() {
     const query = new URLSearchParams([
-      ...this.files.map((file) => ["lesson", file]),
+      ...this.files.slice(0, MOST_LESSONS).map((file) => ["lesson", file]),
       ["purpose", "learn"],
       ["limit", MOST_CARDS],
     ]);
@@ -109,6 +112,14 @@ export class BookQuiz extends HTMLElement {
     const text = toCsv(this.all, this.book.title);
     download(new Blob([text], { type: "text/csv" }), `${this.book.book_id}-questions.csv`);
   }
+}
+
+function chapterOf(book, query) {
+  if (!query.has("chapter")) return null;
+  const module = book.modules.find((one) => one.module === (query.get("module") ?? ""));
+  const found = module?.chapters.find((one) => String(one.chapter) === query.get("chapter"));
+  if (!found) throw Object.assign(new Error("The book has no such chapter. It may have been renamed."), { status: 404 });
+  return found;
 }
 
 customElements.define("book-quiz", BookQuiz);

@@ -65,7 +65,7 @@ def _views(questions: tuple[StudyQuestion, ...]) -> tuple[QuestionView, ...]:
             page_title=one.page_title,
             by=one.by,
             quote=one.quote,
-            html=render_passage(one.quote),
+            html=render_passage(one.quote, preface=f"{one.table_head}\n" if one.table_head else ""),
         )
         for one in questions
     )
