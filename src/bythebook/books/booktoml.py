@@ -81,7 +81,7 @@ def _declared(root: Path) -> _Values | None:
 def _is_mdbook(source: str) -> bool:
     try:
         return is_mdbook(tomllib.loads(source))
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return False
 
 
@@ -139,7 +139,7 @@ class _Values:
         self.source = source
         try:
             self.values: Mapping[str, Any] = tomllib.loads(source)
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # also of a number too long to be read
             last_line = f"at line {source.rstrip().count(chr(10)) + 1}"
             reason = str(error).replace("at end of document", last_line)
             raise InvalidBook(f"{path} is not valid TOML: {reason}.") from error

@@ -19,6 +19,8 @@ LONGEST_TOML = 16_000
 """Its parser takes two seconds for the worst that fits in here, a key of 8,000 parts, and four times that for twice as much."""
 DEEPEST = 32
 """Lists and maps in each other. The YAML parser goes down in C, where too deep is the end of the process."""
+MOST_VALUES = 100_000
+"""Of a block, each counted as often as it is referred to: nine references to nine references are billions in a few lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +72,31 @@ def load_yaml(text: str) -> Any:
     """YAML as texts, lists and maps of a bounded size and depth; more than that is a YAMLError like any other."""
     if len(text) > LONGEST:
         raise yaml.YAMLError(f"it is longer than {LONGEST:,} characters")
-    depth = 0
-    for event in yaml.parse(text, Loader=LOADER):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise yaml.YAMLError(f"it is nested more than {DEEPEST} deep")
+    _check_size(yaml.parse(text, Loader=LOADER))
     return yaml.load(text, Loader=LOADER)
+
+
+def _check_size(events: Iterator[yaml.Event]) -> None:
+    named: dict[str, int] = {}
+    around: list[tuple[str | None, int]] = []  # the names of the lists and maps that are open, and what was counted before each
+    count = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            around.append((event.anchor, count))
+            count += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = around.pop()
+            named |= {anchor: count - before} if anchor else {}
+        elif isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in around):
+                raise yaml.YAMLError("a value refers to itself")
+            count += named.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            count += 1
+        if len(around) > DEEPEST:
+            raise yaml.YAMLError(f"it is nested more than {DEEPEST} deep")
+        if count > MOST_VALUES:
+            raise yaml.YAMLError(f"it holds more than {MOST_VALUES:,} values, references counted")
 
 
 def _load_toml(text: str) -> Any:

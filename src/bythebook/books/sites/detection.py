@@ -65,8 +65,11 @@ def _places(root: Path) -> Iterator[Path]:
 
 
 def _placed(site: Site, root: Path, folder: Path) -> Site | None:
-    lessons = site.folder.resolve()
-    if not lessons.is_dir():
+    try:
+        lessons = site.folder.resolve()
+        if not lessons.is_dir():
+            return None
+    except (OSError, ValueError, RuntimeError):  # a name too long, with a NUL in it, or of a link in a circle
         return None
     way = "../" * len(root.relative_to(folder).parts) if root.is_relative_to(folder) else f"{_relative(folder, root)}/"
     shown = way + site.config

@@ -24,7 +24,7 @@ from bythebook.errors import InvalidBook
 LARGEST = 64_000
 SCRIPTS = ("js", "ts", "mjs", "mts", "cjs", "cts")
 SUMMARY = "SUMMARY.md"
-SUMMARY_LINK = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[[^\]\n]*\]\(\s*<?([^)\s>#]+)[^)\n]*\)[ \t]*$", re.MULTILINE)
+SUMMARY_LINK = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[[^\]\n]*\]\(\s*+<?([^)\s>#]++)[^)\n]*+\)[ \t]*$", re.MULTILINE)
 MDBOOK_TABLES = ("book", "output", "build", "preprocessor", "rust")
 
 
@@ -183,7 +183,14 @@ def summary(folder: Path) -> tuple[str, ...]:
     raw = _raw(folder, SUMMARY) or b""
     found = SUMMARY_LINK.findall(raw.decode("utf-8-sig", "replace"))
     named = [posixpath.normpath(path.removeprefix("./")) for path in found]
-    return tuple(path for path in named if not path.startswith("..") and (folder / path).is_file())
+    return tuple(path for path in named if not path.startswith("..") and _is_file(folder / path))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long for any file
+        return False
 
 
 def leaves(nav: Any) -> Iterator[str]:
@@ -211,7 +218,7 @@ def text_of(values: Any, key: str) -> str:
 def _raw(folder: Path, name: str) -> bytes | None:
     try:
         return read_beside(folder, name, limit_bytes=LARGEST)
-    except (InvalidBook, ValueError):  # a link out of the folder, a name with a NUL in it
+    except (InvalidBook, ValueError, OSError):  # a link out of the folder, a name with a NUL in it or too long for any file
         return None
 
 

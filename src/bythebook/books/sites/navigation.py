@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
 from bythebook.books.links import EXTENSION, on_site, without_number
@@ -21,21 +21,23 @@ def lesson_order(site: Site, weights: Mapping[str, float | None], folders: Mappi
     `folders`: the same of folders that say it in a file of their own."""
     below = {**{folder_of(path): weight for path, weight in weights.items() if weight is not None and is_front(path)}, **folders}
     ordered = sorted(weights, key=lambda path: _key(path, weights[path], below))
-    named = {_name(site, _shown(site, path)): path for path in reversed(ordered)}
-    found = _listed(site, ordered, named) if site.entries else []
+    found = _listed(site, {path: _name(site, _shown(site, path)) for path in ordered}) if site.entries else []
     return {path: place for place, path in enumerate(dict.fromkeys([*found, *ordered]), start=1)}
 
 
-def _listed(site: Site, ordered: Sequence[str], named: Mapping[str, str]) -> Iterable[str]:
-    explicit = {path for entry in site.entries if (path := named.get(_name(site, entry))) and not entry.endswith("/")}
-    for entry in site.entries:
-        name = _name(site, entry)
-        if entry.endswith("/"):
-            inside = f"{name}/" if name else ""
-            for path in ordered:
-                own = _name(site, _shown(site, path))
-                if path not in explicit and (own == name or own.startswith(inside)):
-                    yield path
+def _listed(site: Site, names: Mapping[str, str]) -> Iterable[str]:
+    """`names` of all lessons, in their order. Each folder is looked through once, however often it is listed."""
+    named = {name: path for path, name in reversed(names.items())}
+    inside: dict[str, list[str]] = {}
+    for path, name in names.items():
+        parts = name.split("/") if name else []
+        for depth in range(len(parts) + 1):
+            inside.setdefault("/".join(parts[:depth]), []).append(path)
+    entries = dict.fromkeys((_name(site, entry), entry.endswith("/")) for entry in site.entries)
+    explicit = {named.get(name) for name, is_folder in entries if not is_folder}
+    for name, is_folder in entries:
+        if is_folder:
+            yield from (path for path in inside.get(name, ()) if path not in explicit)
         elif name in named:
             yield named[name]
 
@@ -73,4 +75,4 @@ def _key(path: str, weight: float | None, below: Mapping[str, float]) -> tuple[W
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """For sorting names so that 9 comes before 10."""
-    return tuple((0, int(part[:12]), "") if part.isdigit() else (1, 0, part.lower()) for part in DIGITS.split(name) if part)
+    return tuple((0, int(part[:12]), "") if part.isdecimal() else (1, 0, part.lower()) for part in DIGITS.split(name) if part)
