@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from bythebook.books.booktoml import read_book
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 from bythebook.ingestion import website
+from bythebook.ingestion.addresses import is_public
 from bythebook.ingestion.website import fetch_site, is_site
 from tests.support.site_server import Site, serving_site
 
@@ -119,3 +125,73 @@ def test_what_is_no_site_is_said(site: Site, tmp_path: Path) -> None:
         fetch_site("https:///book", tmp_path)
     with pytest.raises(NotFound, match="No page of"):
         fetch_site(f"{site.url}/nothing/", tmp_path)
+
+
+def test_a_page_made_to_hurt_is_read_in_time(site: Site, tmp_path: Path) -> None:
+    """Each of these took minutes: a link, a title and a sitemap's entry that begin again and again and never end."""
+    for number, piece in enumerate(("<a ", "<a href ", "<title>", "<title ", "<loc> ")):
+        site.pages[f"/book/{number}"] = piece.encode() * 100_000
+    site.page("/book/", "The arm bends.", *(f"/book/{number}" for number in range(5)))
+    site.pages["/book/sitemap.xml"] = b"<loc>" + b" " * 100_000
+    site.pages["/robots.txt"] = b"User-agent: *\n" + b"Disallow: /nowhere\n" * 200_000
+    began = time.process_time()
+    assert fetch_site(f"{site.url}/book/", tmp_path).pages == 6
+    assert time.process_time() - began < 10
+
+
+def test_links_that_are_none_are_passed_over(site: Site, tmp_path: Path) -> None:
+    links = (f"{site.url}9999999/book/", "http://[/book/", "http://[::1/book/", "//[x]/", "x" * 4_000, "/book/" + "y" * 300)
+    site.page("/book/", "The arm bends.", *links, "/book/legs", "/book/legs.html/below")
+    site.page("/book/legs.html/below", "A knee.")
+    site.page("/book/" + "y" * 300, "A page with a long name.")
+    report = fetch_site(f"{site.url}/book/", tmp_path)
+    assert report.pages == 3 + 1
+    assert any("it was not read" in problem for problem in report.problems)
+
+
+def test_a_title_with_control_characters_makes_a_book(site: Site, tmp_path: Path) -> None:
+    site.pages["/book/"] = b"<title>A\x7fb\x01 [31mbook</title><p>The arm bends.</p>"
+    report = fetch_site(f"{site.url}/book/", tmp_path)
+    assert read_book(report.root)[0].title == "A b [31mbook"
+
+
+def test_a_page_that_comes_in_drops_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then keeps every wait for the next one short."""
+    monkeypatch.setattr(website, "PAGE_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/book/"
+
+        def drip() -> None:
+            connected, _ = listening.accept()
+            with connected, suppress(OSError):
+                connected.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+                while True:
+                    connected.sendall(b".")
+                    time.sleep(0.05)  # this is what it does
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        with pytest.raises(Unavailable, match="takes longer than"):
+            fetch_site(url, tmp_path)
+        dripping.join()
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("1.1.1.1", True),
+        ("2606:4700::1111", True),
+        ("64:ff9b::101:101", True),
+        *(
+            (one, False)
+            for one in ("127.0.0.1", "0.0.0.0", "10.1.2.3", "169.254.169.254", "100.64.0.1", "224.0.0.1", "::1", "::")
+        ),
+        *(
+            (one, False)
+            for one in ("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::7f00:1")
+        ),
+        *((one, False) for one in ("2002:7f00:1::", "2002:a00:1::1", "fe80::1%eth0", "fc00::1", "2001::1", "ff02::1")),
+    ],
+)
+def test_an_address_is_public_by_what_it_leads_to(address: str, public: bool) -> None:
+    assert is_public(address) is public

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import http.client
-import ipaddress
 import json
 import re
 import socket
@@ -17,28 +16,35 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
 from bythebook.books.booktoml import slug
+from bythebook.books.model import sha256
 from bythebook.errors import InvalidInput, NotFound, Unavailable
+from bythebook.ingestion.addresses import is_public
 
 AGENT = "bythebook"
 MOST_PAGES = 5_000
 LARGEST_PAGE = 5_000_000
 LARGEST_SITE = 500_000_000
+LARGEST_ROBOTS = 500_000
+LONGEST_NAME = 100
 MOST_SITEMAPS = 50
 MOST_REDIRECTS = 5
 TIMEOUT_SECONDS = 20.0
+PAGE_SECONDS = 60.0
+"""For one page, however busily it comes in drops."""
 MOST_SECONDS = 1_800.0
 LONGEST_WAIT_SECONDS = 60.0
 TRIES = 3
-LOCATION = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*([^<\]]+?)\s*(?:\]\]>)?\s*</loc>", re.IGNORECASE)
-LINK = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#?]+)""", re.IGNORECASE)
-TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+LOCATION = re.compile(r"<loc>(?:\s*+<!\[CDATA\[)?([^<]*+)", re.IGNORECASE)
+LINK = re.compile(r"""<a\s[^<>]*?href\s*=\s*["']([^"'#?]+)""", re.IGNORECASE)
+TITLE = re.compile(r"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
 FETCHED = ".fetched.json"
 Told = Callable[[int, int], None]
@@ -121,8 +127,9 @@ class _Visit:
         self.report = FetchReport(root=self.root)
 
     def run(self) -> FetchReport:
-        self.private_allowed = not self._is_public(self._resolve(self.host))
-        if self.private_allowed and not self.private:
+        found = self._resolve(self.host)
+        self.private_allowed = not any(map(is_public, found))
+        if not self.private and not all(map(is_public, found)):
             meant = "If that is meant, set BYTHEBOOK_GIT_PRIVATE=true."
             raise InvalidInput(f"The site {self.start} is at a private address. {meant}")
         robots = self._robots()
@@ -141,7 +148,8 @@ class _Visit:
     def _robots(self) -> RobotFileParser:
         robots = RobotFileParser()
         answer = self._get(self._absolute("/robots.txt"))
-        robots.parse(answer.body.decode("utf-8", "replace").splitlines() if answer.status == 200 else [])
+        said = answer.body[:LARGEST_ROBOTS].decode("utf-8", "replace")
+        robots.parse(said.splitlines() if answer.status == 200 else [])
         return robots
 
     def _listed(self, robots: RobotFileParser) -> list[str]:
@@ -157,7 +165,8 @@ class _Visit:
                 continue
             seen.add(sitemap)
             text = _unpacked(self._get(sitemap))
-            inside = [urljoin(sitemap, html.unescape(one)) for one in LOCATION.findall(text)]
+            listed = (one.strip().removesuffix("]]>").strip() for one in LOCATION.findall(text))
+            inside = [_joined(sitemap, one) for one in listed if one]
             if "<sitemapindex" in text[:2000]:
                 queue.extend(inside)
             else:
@@ -183,7 +192,7 @@ class _Visit:
             self.tell(len(kept), len(kept) + len(queue) + 1)
             body = self._keep(url, kept) if robots.can_fetch(AGENT, url) else b""
             for link in LINK.findall(body.decode("utf-8", "replace")):
-                target = urljoin(url, html.unescape(link))
+                target = _joined(url, link)
                 if target not in seen and len(seen) < 4 * MOST_PAGES and self._is_here(target):
                     seen.add(target)
                     queue.append(target)
@@ -209,9 +218,13 @@ class _Visit:
             if answer.status != 200:
                 self.report.problems.append(f"{url} answers {answer.status}; it was not read.")
             return b""
-        file.parent.mkdir(parents=True, exist_ok=True)
         mark = f"<!-- saved from url=({len(answer.url):04}){answer.url} -->\n"
-        file.write_bytes(mark.encode() + answer.body)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(mark.encode("utf-8", "replace") + answer.body)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            self.report.problems.append(f"{url} has the name of a folder of the site, or below a page; it was not read.")
+            return b""
         self.known[url] = {"etag": answer.etag, "modified": answer.modified}
         kept[url] = name
         self.report.pages += 1
@@ -229,7 +242,7 @@ class _Visit:
         if not settings.exists():
             first = (self.root / next(iter(kept.values()))).read_text("utf-8", "replace")
             named = TITLE.search(first)
-            title = " ".join(html.unescape(named[1]).split()) if named else self.host
+            title = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", html.unescape(named[1])).split()) if named else self.host
             said = {"title": title or self.host, "base_url": self._absolute(self.below)}
             lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items())
             settings.write_text("".join(lines), encoding="utf-8")
@@ -247,15 +260,17 @@ class _Visit:
         return f"{self.scheme}://{host}{port}{path}"
 
     def _is_here(self, url: str, *, below: bool = True) -> bool:
-        parts = urlsplit(url)
-        here = (
-            parts.scheme in ("http", "https") and parts.hostname == self.host and (parts.port or 0) in (self.port or 0, 80, 443)
-        )
+        try:
+            parts = urlsplit(url)
+            port = parts.port or 0
+        except ValueError:  # a port that is none, brackets around no address
+            return False
+        here = parts.scheme in ("http", "https") and parts.hostname == self.host and port in (self.port or 0, 80, 443)
         return here and (not below or (parts.path or "/").startswith(self.below))
 
     def _file_of(self, url: str) -> str:
         path = unquote(urlsplit(url).path or "/").removeprefix(self.below)
-        parts = [re.sub(r"[^\w.-]+", "-", part) for part in path.split("/")]
+        parts = [_shortened(re.sub(r"[^\w.-]+", "-", part)) for part in path.split("/")]
         clean = "/".join(part for part in parts[:-1] if part.strip("."))
         name = parts[-1] or "index.html"
         name = name if name.lower().endswith((".html", ".htm")) else f"{name}.html"
@@ -268,7 +283,7 @@ class _Visit:
             answer, target = self._attempts(here, before or {})
             if target is None:
                 return answer
-            here = urljoin(here, target)
+            here = _joined(here, target)
             if not self._is_here(here, below=False):
                 return Fetched(status=answer.status, url=here)
         raise Unavailable(f"{url} leads from page to page without an end; it was not read.")
@@ -290,17 +305,14 @@ class _Visit:
 
     def _request(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None, float | None]:
         parts = urlsplit(url)
-        connection = self._connection(parts.scheme, parts.port)
         headers = {"User-Agent": AGENT, "Accept": "text/html, application/xml;q=0.9", "Accept-Encoding": "gzip"}
         headers |= {"If-None-Match": before["etag"]} if before.get("etag") else {}
         headers |= {"If-Modified-Since": before["modified"]} if before.get("modified") else {}
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~") + (f"?{parts.query}" if parts.query else "")
-        try:
+        with self._connection(parts.scheme, parts.port) as connection:
             connection.request("GET", path, headers={**headers, "Host": parts.netloc.rpartition("@")[2]})
             response = connection.getresponse()
             body = response.read(LARGEST_PAGE + 1)
-        finally:
-            connection.close()
         if len(body) > LARGEST_PAGE:
             raise ValueError(f"it is larger than {LARGEST_PAGE:,} bytes")
         if response.getheader("Content-Encoding", "") == "gzip":
@@ -320,19 +332,29 @@ class _Visit:
         )
         return answer, response.getheader("Location") if redirected else None, float(after) if after.isdigit() else None
 
-    def _connection(self, scheme: str, port: int | None) -> http.client.HTTPConnection:
-        """To an address that was looked at, and not to what the name stands for a moment later."""
+    @contextmanager
+    def _connection(self, scheme: str, port: int | None) -> Iterator[http.client.HTTPConnection]:
+        """To an address that was looked at, and not to what the name stands for a moment later; for a page and no longer."""
         address = self._checked_address()
-        if scheme == "http":
-            return http.client.HTTPConnection(address, port or 80, timeout=TIMEOUT_SECONDS)
-        connection = http.client.HTTPSConnection(address, port or 443, timeout=TIMEOUT_SECONDS)
-        plain = socket.create_connection((address, port or 443), TIMEOUT_SECONDS)
-        connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
-        return connection
+        port = port or {"http": 80}.get(scheme, 443)
+        connection = http.client.HTTPConnection(address, port)
+        connected = socket.create_connection((address, port), TIMEOUT_SECONDS)
+        try:
+            if scheme == "https":
+                secure = ssl.create_default_context()
+                connected = secure.wrap_socket(connected, server_hostname=self.host, do_handshake_on_connect=False)
+            with _time_limit(connected):
+                if isinstance(connected, ssl.SSLSocket):
+                    connected.do_handshake()
+                connection.sock = connected
+                yield connection
+        finally:
+            connection.close()
+            connected.close()
 
     def _checked_address(self) -> str:
         found = self._resolve(self.host)
-        if not self.private_allowed and not self._is_public(found):
+        if not self.private_allowed and not all(map(is_public, found)):
             raise ValueError(f"{self.host} now leads to an address inside a private network")
         return found[0]
 
@@ -342,9 +364,39 @@ class _Visit:
         except OSError as error:
             raise Unavailable(f"{host} cannot be found ({error.strerror}); check the address and the network.") from error
 
-    @staticmethod
-    def _is_public(addresses: list[str]) -> bool:
-        return all(ipaddress.ip_address(one.partition("%")[0]).is_global for one in addresses)
+
+@contextmanager
+def _time_limit(connected: socket.socket) -> Iterator[None]:
+    """Ends the connection when its time is over, whatever is being read from it."""
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(PAGE_SECONDS, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if over.is_set():
+            raise TimeoutError(f"it takes longer than {PAGE_SECONDS:.0f} seconds")
+
+
+def _joined(base: str, link: str) -> str:
+    """The address that a link means; nothing where it means none."""
+    try:
+        return urljoin(base, html.unescape(link))
+    except ValueError:
+        return ""
+
+
+def _shortened(name: str) -> str:
+    """A name that a file can have."""
+    return name if len(name.encode()) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 4]}-{sha256(name)[:16]}"
 
 
 def _unpacked(answer: Fetched) -> str:

@@ -8,7 +8,6 @@ environment reaches git but what it needs to get out.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bythebook.errors import Rejected, StorageFailure, Unavailable
+from bythebook.ingestion.addresses import is_public
 
 TIMEOUT_SECONDS = 600.0
 LOOK_SECONDS = 0.2
@@ -43,6 +43,7 @@ PASSED_ON = re.compile(
     re.IGNORECASE,
 )
 """Never our keys, and nothing that would make git work elsewhere (GIT_DIR)."""
+PROXY = re.compile(r"(https?|all)_proxy", re.IGNORECASE)
 SAFE = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.protectHFS=true", "core.protectNTFS=true"),
     *(
@@ -160,7 +161,9 @@ class Checkout:
         host = found["host"] or urlsplit(self.url).hostname or ""
         port = (urlsplit(self.url).port if found["scheme"] else None) or {"http": 80, "https": 443}.get(found["scheme"] or "", 22)
         addresses = await _resolved(host, port)
-        if any(not _is_public(address) for address in addresses):
+        if not addresses and not any(PROXY.fullmatch(name) for name in os.environ):
+            raise Unavailable(f"The repository {self.shown} cannot be fetched (its host is not found). Check its address.")
+        if not all(map(is_public, addresses)):
             raise Rejected(
                 f"The repository {self.shown} is at a private address. If that is meant, set BYTHEBOOK_GIT_PRIVATE=true."
             )
@@ -261,18 +264,12 @@ def _environment() -> dict[str, str]:
 
 
 async def _resolved(host: str, port: int) -> list[str]:
-    """All addresses of the name; none where it is a proxy's affair to find them, or git's to complain."""
+    """All addresses of the name; none where it is a proxy's affair to find them."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port)
     except OSError:
         return []
     return sorted({str(address[0]).partition("%")[0] for *_, address in found})
-
-
-def _is_public(address: str) -> bool:
-    parsed = ipaddress.ip_address(address)
-    mapped = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
-    return parsed.is_global and not parsed.is_multicast and (mapped is None or mapped.is_global)
 
 
 def _size_of(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""Books whose files are made to hurt: what only orders or describes a book is read in bounds or passed over, and its lessons stay."""
+"""Books whose files are made to hurt: what orders or describes a book is read in bounds or passed over, and its lessons stay."""
 
 from __future__ import annotations
 

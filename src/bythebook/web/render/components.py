@@ -17,7 +17,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from bythebook.books.jsx import ESM_LINE, tag_end
+from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
 from bythebook.books.markdown import ALERT, TITLE
 
 COLONS = re.compile(r":{3,}[ \t]*\{?([\w-]*)\}?[ \t]*(?:\[(.*)\]|(.*))$")
@@ -59,7 +59,7 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     elif first.startswith(("<!--", "{/*")) and (comment := COMMENT.match(state.src, start, state.eMarks[end_line - 1])):
         after = _line_after(state, line, end_line, comment.end())
     elif FURNITURE.match(first):
-        stop = tag_end(state.src, start, state.eMarks[end_line - 1])
+        stop = _tag_end(state, start, state.eMarks[end_line - 1])
         if stop > 0 and not HANDLER.search(state.src, start, stop):
             title = TITLE.search(state.src, start, stop)
             after, label = _line_after(state, line, end_line, stop), ((title[1] or title[2] or "") if title else "")
@@ -74,6 +74,14 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     return True
 
 
+def _tag_end(state: StateBlock | StateInline, start: int, limit: int) -> int:
+    """One that never ends is looked through once: after it, attributes may no longer hold braces in braces."""
+    stop = tag_end(state.src, start, limit, braces="tag_never_ends" not in state.env)
+    if stop == NEVER_ENDS:
+        state.env["tag_never_ends"] = True
+    return stop
+
+
 def _line_after(state: StateBlock, line: int, end_line: int, offset: int) -> int:
     """The line after the one on which `offset` ends it; `line` itself where more stands behind."""
     for number in range(line, end_line):
@@ -86,7 +94,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
     """A tag among words."""
     if not FURNITURE.match(state.src, state.pos):
         return False
-    stop = tag_end(state.src, state.pos, state.posMax)
+    stop = _tag_end(state, state.pos, state.posMax)
     if stop <= 0 or HANDLER.search(state.src, state.pos, stop):
         return False
     kept = KEPT.match(state.src, state.pos)
