@@ -77,7 +77,7 @@ def load_yaml(text: str) -> Any:
 
 
 def _check_size(events: Iterator[yaml.Event]) -> None:
-    named: dict[str, int] = {}
+    named: dict[str | None, int] = {}
     around: list[tuple[str | None, int]] = []  # the names of the lists and maps that are open, and what was counted before each
     count = 0
     for event in events:

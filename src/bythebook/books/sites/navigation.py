@@ -27,7 +27,7 @@ def lesson_order(site: Site, weights: Mapping[str, float | None], folders: Mappi
 
 def _listed(site: Site, names: Mapping[str, str]) -> Iterable[str]:
     """`names` of all lessons, in their order. Each folder is looked through once, however often it is listed."""
-    named = {name: path for path, name in reversed(names.items())}
+    named = {name: path for path, name in reversed(list(names.items()))}
     inside: dict[str, list[str]] = {}
     for path, name in names.items():
         parts = name.split("/") if name else []

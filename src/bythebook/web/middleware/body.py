@@ -48,6 +48,7 @@ class WholeBody:
         if (_announced(scope) or 0) > most:
             raise _too_large(most)
         parts: list[bytes] = []
+        size = 0
         try:
             async with asyncio.timeout(self._arrival_seconds):
                 while True:
@@ -55,7 +56,8 @@ class WholeBody:
                     if message["type"] == "http.disconnect":
                         return None
                     parts.append(message.get("body", b""))
-                    if sum(map(len, parts)) > most:
+                    size += len(parts[-1])
+                    if size > most:
                         raise _too_large(most)
                     if not message.get("more_body"):
                         return b"".join(parts)
