@@ -5,6 +5,7 @@ import { lessonAt, lessonsOf } from "./contents.js";
 import { element, icon } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keepText, lastPlace } from "./reading.js";
+import { speak } from "./words.js";
 import "./profile.js";
 import "./conversation.js";
 
@@ -93,6 +94,7 @@ async function openBook(wanted) {
   if (!id) return null;
   keepText(BOOK, id);
   if (!books.has(id)) books.set(id, await api.get(`/books/${id}`));
+  await speak(books.get(id).language);
   drawChoice(known, id);
   drawReading(books.get(id));
   return books.get(id);

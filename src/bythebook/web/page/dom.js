@@ -1,5 +1,7 @@
 // Elements from calls. Text is always set as text; `html` takes only what the server has rendered and made safe.
 
+import { language, word } from "./words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
   arrow: "M5 12h14m-6-6 6 6-6 6",
@@ -22,16 +24,21 @@ const ICONS = {
   share: "M12 15V4m-4 4 4-4 4 4M5 12v8h14v-8",
 };
 
+const SAID = new Set(["aria-label", "title", "placeholder"]);
+
+// Words of the page are said in the book's language. What has `dir` is a book's or a reader's, and stays as it is.
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
+  const own = !properties.dir;
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "html") made.innerHTML = value;
     else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "value" || name === "checked" || name === "selected") made[name] = value;
-    else made.setAttribute(name, value === true ? "" : value);
+    else made.setAttribute(name, value === true ? "" : SAID.has(name) ? word(value) : value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  const shown = children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false);
+  made.append(...shown.map((child) => (own ? word(child) : child)));
   return made;
 }
 
@@ -108,15 +115,14 @@ export function toast(text, { undo, seconds = 6 } = {}) {
 }
 
 export function plural(count, one, many = one + "s") {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+  return word(`${count.toLocaleString(language())} ${count === 1 ? one : many}`);
 }
 
 // What a screen reader says of a marker and of the source it leads to.
 export function sourceName({ label, page_title, section }) {
-  return `Source ${label}: ${[page_title, section].filter(Boolean).join(", ")}`;
+  return word(`Source ${label}: ${[page_title, section].filter(Boolean).join(", ")}`);
 }
 
-const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 export function ago(moment) {
   const seconds = (new Date(moment) - Date.now()) / 1000;
   for (const [unit, length] of [
@@ -127,7 +133,7 @@ export function ago(moment) {
     if (Math.abs(seconds) >= length)
       return Math.abs(seconds) > 30 * 86400
         ? new Date(moment).toLocaleDateString()
-        : RELATIVE.format(Math.round(seconds / length), unit);
+        : new Intl.RelativeTimeFormat(language(), { numeric: "auto" }).format(Math.round(seconds / length), unit);
   }
-  return "just now";
+  return word("just now");
 }

@@ -5,6 +5,7 @@ import { button, element } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
 import { Sheet } from "./sheet.js";
 import { closer, outLink, scrollWithin } from "./source-list.js";
+import { word } from "./words.js";
 
 export class SourcePanel extends HTMLElement {
   // `fetchPassage` and `fetchLesson` read from the book `bookId`.
@@ -48,7 +49,7 @@ export class SourcePanel extends HTMLElement {
 
   // The sources of one turn, unless something else is open that the reader looks at.
   show(turn) {
-    this.heading.textContent = "Sources";
+    this.heading.textContent = word("Sources");
     if (!this.list.isConnected) this.body.replaceChildren(this.list);
     if (this.list.turn !== turn) this.body.scrollTop = 0;
     this.list.show(turn);

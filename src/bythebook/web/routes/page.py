@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from bythebook.errors import InvalidBook, InvalidInput, NotFound
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.context import read_context, read_lesson_chunks, whole_text
 from bythebook.settings import Settings
+from bythebook.texts import LANGUAGES, page_words
 from bythebook.web.access import Reader, choose_book
 from bythebook.web.render.book_links import PICTURES, BookLinks
 from bythebook.web.requests import BookId
@@ -223,13 +225,16 @@ def _send(name: str, request: Request) -> Response:
 @cache
 def _files() -> dict[str, File]:
     """All of them, read once: they are few and small."""
-    found = {}
-    for entry in files("bythebook.web").joinpath("page").iterdir():
-        body = entry.read_bytes()
-        found[entry.name] = File(
-            body=body,
-            packed=gzip.compress(body, mtime=0),
-            tag=f'"{hashlib.sha256(body).hexdigest()[:16]}"',
-            media_type=TYPES[entry.name.rpartition(".")[2]],
-        )
-    return found
+    bodies = {entry.name: entry.read_bytes() for entry in files("bythebook.web").joinpath("page").iterdir()}
+    for language in LANGUAGES:
+        bodies[f"words-{language}.js"] = f"export default {json.dumps(page_words(language), ensure_ascii=False)};\n".encode()
+    return {name: _file(name, body) for name, body in bodies.items()}
+
+
+def _file(name: str, body: bytes) -> File:
+    return File(
+        body=body,
+        packed=gzip.compress(body, mtime=0),
+        tag=f'"{hashlib.sha256(body).hexdigest()[:16]}"',
+        media_type=TYPES[name.rpartition(".")[2]],
+    )
