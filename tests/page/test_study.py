@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import PHONE
 from tests.support.hostile_book import BOOK_ID
 from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, ask, ended, violations
-from tests.support.serving import BOOK
+from tests.support.serving import BOOK, running
 
 LESSON = f"/#/books/{BOOK}/lessons/module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
 TARGETS = """() => [...document.querySelectorAll("a, button, input, select, summary")]
@@ -252,6 +253,40 @@ def test_notes_stand_with_their_words_survive_a_reload_and_an_edit_and_are_saved
     page.locator(".reading .passage p").first.click(click_count=3)
     page.get_by_role("button", name="Highlight").click()
     expect(page.locator(".toast")).to_contain_text("the note was not saved")
+
+
+def test_a_book_that_is_edited_while_it_is_read(open_page: Callable[..., Page], folder: Path) -> None:
+    """The page notices; what is shown moves when the reader wants it; notes stand where their words still do."""
+    book = folder / "pumps"
+    book.mkdir()
+    (book / "book.toml").write_text('book_id = "pumps"\ntitle = "Pumps"\n', "utf-8")
+    kept, gone = "A check valve lets water pass one way.", "A gate valve is opened by a wheel."
+    (book / "01-valves.md").write_text(f"# Valves\n\n{kept}\n\n{gone}\n", "utf-8")
+    (book / "02-seals.md").write_text("# Seals\n\nA seal keeps water in.\n", "utf-8")
+    with running(folder / "data", source_roots=str(folder)) as service, service.client() as client:
+        ingested(client, book)
+        page = open_page("/#/books/pumps/lessons/01-valves.md", base=service.url)
+        for words in (kept, gone):
+            page.get_by_text(words).first.click(click_count=3)
+            page.get_by_role("button", name="Highlight").click()
+        (book / "01-valves.md").write_text(f"# Valves\n\nValves are taps that think.\n\nRead on: {kept}\n", "utf-8")
+        (book / "02-seals.md").unlink()
+        ingested(client, book)
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the reader comes back to the page
+        expect(page.locator(".toast")).to_contain_text("The book has changed since you opened it.")
+        expect(page.get_by_text("Valves are taps that think.")).to_have_count(0)
+        page.get_by_role("button", name="Show the new text").click()
+        expect(page.get_by_text("Valves are taps that think.")).to_be_visible()
+        expect(page.get_by_text("The lesson no longer has these words.")).to_have_count(1)
+        assert page.evaluate(MARKED) == kept.rstrip(".")
+        expect(page.get_by_role("link", name=re.compile("^Next"))).to_have_count(0)
+        page.goto(f"{service.url}/#/books/pumps/lessons/02-seals.md")
+        expect(page.get_by_role("heading", name="Not here")).to_be_visible()
+
+
+def ingested(client: httpx.Client, book: Path) -> None:
+    job = client.post(f"/books/{book.name}/jobs", json={"source": {"folder": str(book)}}).json()
+    assert '"completed"' in client.get(f"/jobs/{job['job_id']}/events").text
 
 
 def test_every_sheet_of_a_phone_closes_by_button_key_tap_and_back(open_page: Callable[..., Page]) -> None:

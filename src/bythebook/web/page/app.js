@@ -100,6 +100,13 @@ async function openBook(wanted) {
   return books.get(id);
 }
 
+// The book as it is now: it may have been ingested anew since the page was opened.
+function refresh(id) {
+  listed = null;
+  books.delete(id);
+  return openBook(id);
+}
+
 // The way to the shelf bears the name of the book that is open.
 function drawChoice(known, id) {
   const choice = document.getElementById("book-choice");
@@ -199,6 +206,8 @@ async function show() {
 }
 
 function failed(problem) {
+  listed = null; // what is not there may have been renamed, and the next view must not be drawn from what was
+  books.clear();
   const title = problem.status === 404 ? "Not here" : "That did not work";
   document.title = `${title} · By the Book`;
   main.replaceChildren(
@@ -244,7 +253,7 @@ async function views([view = "", id, kind, ...path], query) {
     if (shown instanceof LessonPage && shown.book === book)
       return { element: shown, open: () => shown.go(path.join("/"), query) };
     const made = new LessonPage();
-    return { element: made, open: () => made.open({ api, book }, path.join("/"), query) };
+    return { element: made, open: () => made.open({ api, book, refresh }, path.join("/"), query) };
   }
   if (view === "books" && kind === "quiz") {
     const [{ BookQuiz }, book] = await Promise.all([import("./quiz.js"), openBook(id)]);

@@ -106,12 +106,13 @@ export function announce(text) {
   while (log.childElementCount > 12) log.firstElementChild.remove();
 }
 
-// A line at the bottom that goes away; `undo` stops what was about to happen.
-export function toast(text, { undo, seconds = 6 } = {}) {
+// A line at the bottom that goes away after some seconds, or stays where `seconds` is null; `act` is what its button does.
+export function toast(text, { act, label = "Undo", seconds = 6 } = {}) {
   const shown = element("div", { class: "toast" }, element("span", {}, text));
-  const timer = setTimeout(() => shown.remove(), seconds * 1000);
-  if (undo) shown.append(button("Undo", () => (clearTimeout(timer), shown.remove(), undo())));
+  const timer = seconds && setTimeout(() => shown.remove(), seconds * 1000);
+  if (act) shown.append(button(label, () => (clearTimeout(timer), shown.remove(), act())));
   document.getElementById("toasts").append(shown);
+  return shown;
 }
 
 export function plural(count, one, many = one + "s") {

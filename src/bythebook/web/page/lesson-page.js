@@ -1,7 +1,8 @@
 // Reading: a lesson as a page of its own, the lessons before and after it, and beside it the contents and the tutor.
 
+import { followChanges } from "./book-changes.js";
 import { contents, lessonsOf } from "./contents.js";
-import { announce, button, element, icon } from "./dom.js";
+import { announce, button, element, icon, toast } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
 import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
 import { lastPlace, rememberPlace } from "./reading.js";
@@ -14,7 +15,7 @@ import "./conversation.js";
 const SAVED_EVERY_MS = 400; // where a browser does not tell that scrolling has ended
 
 export class LessonPage extends HTMLElement {
-  // `room` is {api, book}.
+  // `room` is {api, book, refresh}: `refresh()` reads the book anew.
   open(room, path, query) {
     Object.assign(this, room);
     this.column = element("div", { class: "column reading" });
@@ -45,6 +46,11 @@ export class LessonPage extends HTMLElement {
     this.onscrollend = () => this.save();
     addEventListener("scroll", this.onscroll, { passive: true });
     addEventListener("scrollend", this.onscrollend);
+    this.endChanges = followChanges(
+      this.api,
+      () => this.book,
+      () => this.tellChange(),
+    );
     return this.go(path, query);
   }
 
@@ -53,6 +59,8 @@ export class LessonPage extends HTMLElement {
     removeEventListener("scrollend", this.onscrollend);
     clearTimeout(this.saving);
     this.ending?.();
+    this.endChanges?.();
+    this.change?.remove();
     this.tutor.end();
     this.sheet?.drop();
   }
@@ -77,6 +85,24 @@ export class LessonPage extends HTMLElement {
     if (!same) this.choose("contents", { keep: (this.chosen ?? "contents") !== "contents" });
     this.show(article, query, { same });
     announce(`Lesson: ${lesson.page_title}.`);
+  }
+
+  // Nothing moves under the reader's eyes before they want it.
+  tellChange() {
+    this.change?.remove();
+    this.change = toast("The book has changed since you opened it.", {
+      label: "Show the new text",
+      act: () => this.showChange(),
+      seconds: null,
+    });
+  }
+
+  async showChange() {
+    this.book = this.tutor.book = await this.refresh(this.book.book_id);
+    const there = lessonsOf(this.book).some((lesson) => lesson.source_file === this.path);
+    if (there) await this.go(this.path, new URLSearchParams("continue"));
+    else toast("This lesson is no longer in the book. The contents show what is.");
+    this.choose(there ? this.chosen : "contents");
   }
 
   show(article, query, { same }) {

@@ -161,7 +161,7 @@ export class ThreadList extends HTMLElement {
     this.waiting.set(thread.thread_id, act);
     toast("Thread deleted.", {
       seconds: UNDO_SECONDS,
-      undo: () => (clearTimeout(timer), this.waiting.delete(thread.thread_id), (row.hidden = false)),
+      act: () => (clearTimeout(timer), this.waiting.delete(thread.thread_id), (row.hidden = false)),
     });
   }
 }

@@ -1,0 +1,31 @@
+// A book may be ingested anew while it is read. Looks now and then, and whenever the reader comes back to the page.
+
+const LOOK_EVERY_MS = 60_000;
+
+// Which state of the book this is.
+export function versionOf({ last_full_ingest: full, last_incremental_update: update }) {
+  return `${full} ${update}`;
+}
+
+// `book()` is the book as it is shown; `changed()` is called when the server has another state of it, once for each.
+export function followChanges(api, book, changed) {
+  let told = null;
+  const look = async () => {
+    if (document.hidden) return;
+    try {
+      const { books } = await api.get("/books");
+      const now = books.find((one) => one.book_id === book().book_id);
+      if (!now || [told, versionOf(book())].includes(versionOf(now))) return;
+      told = versionOf(now);
+      changed();
+    } catch {
+      // The server is away, which is said elsewhere.
+    }
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  document.addEventListener("visibilitychange", look);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", look);
+  };
+}
