@@ -20,6 +20,7 @@ from bench.workshop import Workshop
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import jobs as job_rows
 from bythebook.embedding.granite import GraniteEmbedder
+from bythebook.index.state import IngestionRequest
 from bythebook.jobs.model import Folder, Order
 from bythebook.jobs.store import Jobs, new_row
 
@@ -53,9 +54,9 @@ async def _overhead(workshop: Workshop) -> Row:
     ratios = []
     for number in range(workshop.sizes.throughput_pairs + 1):
         async with opened(workshop.empty_dir(f"jobs-plain-{number}"), embedder) as resources:
-            plain = await _cpu_seconds(resources.publisher.run(book, calibrate=False))
+            plain = await _cpu_seconds(resources.publisher.run(book, IngestionRequest(calibrate=False)))
         async with opened(workshop.empty_dir(f"jobs-job-{number}"), embedder) as resources:
-            job = await _cpu_seconds(resources.foreground_job.run(book, calibrate=False))
+            job = await _cpu_seconds(resources.foreground_job.run(book, IngestionRequest(calibrate=False)))
         ratios.append(job / plain - 1)
     await embedder.close()
     overhead = median(ratios[1:])  # the first pair warms everything up

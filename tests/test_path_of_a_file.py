@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bythebook.index.state import NO_CONSENT, Consent
+from bythebook.index.state import NO_CONSENT, Consent, IngestionRequest
 from bythebook.ingestion.progress import IngestReport
 from bythebook.retrieval.context import read_context
 from bythebook.retrieval.query import SearchQuery
@@ -94,4 +94,4 @@ async def _story(book: Path, data: Path) -> None:
 
 
 async def _ingest(resources: Resources, book: Path, *, consent: Consent = NO_CONSENT) -> IngestReport:
-    return await resources.ingestion.run(book, consent=consent)
+    return await resources.ingestion.run(book, IngestionRequest(consent=consent))

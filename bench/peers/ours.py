@@ -10,6 +10,7 @@ from bench.peers.trial import RESULTS, Passage
 from bythebook.answering.answer import Answered
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
+from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent
 from bythebook.retrieval.query import Scope
 from bythebook.settings import read_settings
@@ -59,5 +60,5 @@ class Library:
             if isinstance(event, CalibrationBegun):
                 calibrating = time.perf_counter()
 
-        await self._resources.publisher.run(book, book_id="book", tell=hear)
+        await self._resources.publisher.run(book, IngestionRequest(book_id="book"), tell=hear)
         return time.perf_counter() - calibrating if calibrating else 0.0

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.embedding.embedder import Vectors
+from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import IngestReport
 from bythebook.jobs.progress import JobEvent
 from bythebook.operations.address import SERVER_FILE, read_address
@@ -60,7 +61,7 @@ def ingesting(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     async def ingest() -> None:
         opening = open_runner(settings, lambda settings: open_resources(settings, embedder=embedder))
         async with opening as runner:
-            async for event in runner.follow(publish, root=book, book_id=None, mode="incremental", dry_run=False):
+            async for event in runner.follow(publish, root=book, request=IngestionRequest()):
                 if isinstance(event, IngestReport):
                     reports.append(event)
 
@@ -132,7 +133,7 @@ def test_a_second_ingestion_goes_on_when_the_first_ends(cli: Cli, folder: Path, 
     async def ingest() -> None:
         opening = open_runner(settings, lambda settings: open_resources(settings, embedder=embedder))
         async with opening as runner:
-            async for event in runner.follow(publish, root=third, book_id=None, mode="incremental", dry_run=False):
+            async for event in runner.follow(publish, root=third, request=IngestionRequest()):
                 events.append(event)
 
     with ingesting(folder, monkeypatch) as end:

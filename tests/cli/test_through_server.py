@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.embedding.embedder import Vectors
+from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import Planned
 from bythebook.operations.address import SERVER_FILE, announced
 from bythebook.operations.author import publish
@@ -249,7 +250,7 @@ def test_progress_is_told_as_it_goes_and_leaving_ends_the_work(folder: Path, mon
 
     async def leave_early() -> None:
         async with open_runner(read_settings(data_dir=folder / "data"), open_resources) as runner:
-            events = runner.follow(publish, root=book, book_id=None, mode="incremental", dry_run=False)
+            events = runner.follow(publish, root=book, request=IngestionRequest())
             assert isinstance(await anext(events), Planned)  # and nothing will ever be embedded
             assert await asyncio.to_thread(gate.waiting.wait, 60)
 

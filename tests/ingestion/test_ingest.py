@@ -18,7 +18,7 @@ from bythebook.books.booktoml import read_book
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.batches import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
-from bythebook.index.state import Consent
+from bythebook.index.state import Consent, IngestionRequest
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.parser import Parser
@@ -304,7 +304,7 @@ def test_recreate_with_another_embedder_builds_beside_and_switches(book: Path, f
                 assert (await old.ask("elbow forearm plane")).results[0].source_file == ELBOWS
                 assert (await old.snapshot_of("small"))["points"] == before["small"]["points"]
 
-            await new.ingestion.run(book, mode="recreate", tell=old_serves)
+            await new.ingestion.run(book, IngestionRequest(mode="recreate"), tell=old_serves)
             assert seen
             assert list(await new.index.collections()) == ["textbook_chunks_2"]
             assert (await new.ask("elbow forearm plane")).results[0].source_file == ELBOWS

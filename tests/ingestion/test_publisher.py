@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.grounding.calibration import Calibration
+from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent, IngestReport, Mode
 from tests.support.library import heard, open_library
 from tests.support.lighthouse import LAMP, WICK, Lighthouse, make_embedder, tell, write_lighthouse
@@ -16,7 +17,7 @@ from tests.support.small_book import write
 
 
 async def publish(light: Lighthouse, root: Path, *, mode: Mode = "incremental", dry_run: bool = False) -> list[type]:
-    events = await heard(lambda tell: light.publisher.run(root, mode=mode, dry_run=dry_run, tell=tell))
+    events = await heard(lambda tell: light.publisher.run(root, IngestionRequest(mode=mode, dry_run=dry_run), tell=tell))
     return [type(event) for event in events]
 
 
@@ -156,7 +157,7 @@ def test_a_book_that_cannot_be_calibrated_is_published_all_the_same(folder: Path
     async def story() -> None:
         write(folder / "tiny", "one.md", "# One\n\nOne sentence stands here and it is the only one.\n")
         async with open_library(folder / "data", make_embedder()) as library:
-            report = await Lighthouse(library=library).publisher.run(folder / "tiny", book_id="light")
+            report = await Lighthouse(library=library).publisher.run(folder / "tiny", IngestionRequest(book_id="light"))
             assert report.total_chunks == 1
 
     asyncio.run(story())

@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -24,7 +23,7 @@ from bythebook.embedding.batches import EmbeddingCache
 from bythebook.embedding.embedder import Embedder
 from bythebook.index.payload import to_payload
 from bythebook.index.qdrant_edge.index import EdgeIndex
-from bythebook.index.state import NO_CONSENT, Consent
+from bythebook.index.state import NO_CONSENT, Consent, IngestionRequest
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
@@ -84,8 +83,8 @@ class Library:
         consent: Consent = NO_CONSENT,
     ) -> list[IngestionEvent | IngestReport]:
         """What it told, and its report."""
-        run = partial(self.ingestion.run, root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
-        return await heard(lambda tell: run(tell=tell))
+        request = IngestionRequest(book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
+        return await heard(lambda tell: self.ingestion.run(root, request, tell=tell))
 
     async def ingest(
         self,
@@ -96,7 +95,7 @@ class Library:
         book_id: str | None = None,
         consent: Consent = NO_CONSENT,
     ) -> IngestReport:
-        return await self.ingestion.run(root, mode=mode, dry_run=dry_run, book_id=book_id, consent=consent)
+        return await self.ingestion.run(root, IngestionRequest(book_id=book_id, mode=mode, dry_run=dry_run, consent=consent))
 
     async def ask(self, text: str, book_id: str = "small", **given: Any) -> SearchResponse:
         searching = BookSearch(search=self.search, index=self.index)

@@ -45,17 +45,17 @@ def run(
 
     async def show_all(resources: OperationRunner[Resources]) -> None:
         from bythebook.cli.ask import show
-        from bythebook.cli.ingest import IngestMode, ingest, print_report
+        from bythebook.cli.ingest import ingest, print_report
         from bythebook.errors import Mismatch
-        from bythebook.index.state import Consent
+        from bythebook.index.state import Consent, IngestionRequest
         from bythebook.operations.open_book import OpenBook
 
         moved = Consent(replace=True, remove=True)  # with every new place that the program is installed at
         try:
-            report = await ingest(resources, sample_book(), mode=IngestMode.incremental, consent=moved)
+            report = await ingest(resources, sample_book(), IngestionRequest(consent=moved))
         except Mismatch:  # the book is the program's own, so nobody need be asked
             console.print("[dim]Another version of this program indexed the sample book; indexing it again.[/]")
-            report = await ingest(resources, sample_book(), mode=IngestMode.recreate, consent=moved)
+            report = await ingest(resources, sample_book(), IngestionRequest(mode="recreate", consent=moved))
         print_report(report)
         opened = OpenBook(book_id=report.book_id, runner=resources)
         for text in (ANSWERED, REFUSED):

@@ -16,9 +16,8 @@ from bythebook.cli import printable
 from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
 
 if TYPE_CHECKING:
-    from bythebook.books.model import BookOptions
     from bythebook.cli.output.console import Console
-    from bythebook.index.state import Consent
+    from bythebook.index.state import Consent, IngestionRequest
     from bythebook.ingestion.progress import IngestReport
     from bythebook.jobs.model import Repository
     from bythebook.operations.runner import OperationRunner
@@ -87,7 +86,7 @@ def run(
     """Ingest a book, or update the index after the book was edited."""
     from bythebook.books.model import BookOptions
     from bythebook.errors import InvalidInput
-    from bythebook.index.state import Consent
+    from bythebook.index.state import Consent, IngestionRequest
     from bythebook.jobs.sources import repository_at
 
     website = "://" in folder and _is_site(folder)
@@ -100,18 +99,8 @@ def run(
     async def bring_in(resources: OperationRunner[Resources], consent: Consent) -> tuple[IngestReport, list[str]]:
         from bythebook.operations.author import list_books
 
-        work = ingest(
-            resources,
-            root,
-            repository=repository,
-            mode=mode,
-            dry_run=dry_run,
-            book=book,
-            consent=consent,
-            options=options,
-            quiet=json,
-        )
-        done = await work
+        request = IngestionRequest(book_id=book, mode=mode.value, dry_run=dry_run, consent=consent, options=options)
+        done = await ingest(resources, root, request, repository=repository, quiet=json)
         return done, await resources.run(list_books)
 
     def attempt(consent: Consent) -> tuple[IngestReport, list[str]]:
@@ -204,21 +193,15 @@ def _watch(folder: Path, book: str | None, consent: Consent, data_dir: Path | No
 async def ingest(
     resources: OperationRunner[Resources],
     folder: Path,
+    request: IngestionRequest,
     *,
-    mode: IngestMode,
-    dry_run: bool = False,
-    book: str | None = None,
-    consent: Consent | None = None,
-    options: BookOptions | None = None,
     repository: Repository | None = None,
     quiet: bool = False,
 ) -> IngestReport:
     """Ingests with a progress bar on a terminal, and with a line now and then in a log."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    from bythebook.books.model import BookOptions
     from bythebook.cli.output.console import Console
-    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import Advanced, CalibrationBegun, IngestReport, Planned
     from bythebook.jobs.progress import WaitBegun
     from bythebook.operations.author import publish
@@ -238,18 +221,7 @@ async def ingest(
     report = None
     with bar:
         task = bar.add_task("Reading", total=None, done="")
-        said, described = consent or Consent(), options or BookOptions()
-        work = resources.follow(
-            publish,
-            root=folder,
-            book_id=book,
-            mode=mode.value,
-            dry_run=dry_run,
-            consent=said,
-            options=described,
-            repository=repository,
-        )
-        async for event in work:
+        async for event in resources.follow(publish, root=folder, request=request, repository=repository):
             match event:
                 case Planned():
                     bar.update(task, description="Ingesting", total=event.bytes_total or 1, files=event.files_total)

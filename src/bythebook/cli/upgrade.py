@@ -36,8 +36,8 @@ def run(data_dir: DataDir = None) -> None:
 
 def _index_again(book: OutdatedBook, data_dir: Path | None) -> bool:
     """Whether it could be done."""
-    from bythebook.cli.ingest import IngestMode, ingest
-    from bythebook.index.state import NO_CONSENT
+    from bythebook.cli.ingest import ingest
+    from bythebook.index.state import IngestionRequest
 
     if not book.remakable:
         typer.echo(f"✗ {book.book_id}: {printable(book.reason)}")
@@ -48,9 +48,7 @@ def _index_again(book: OutdatedBook, data_dir: Path | None) -> bool:
         return False
 
     async def work(resources: OperationRunner[Resources]) -> int:
-        report = await ingest(
-            resources, Path(book.source_root), mode=IngestMode.recreate, dry_run=False, book=book.book_id, consent=NO_CONSENT
-        )
+        report = await ingest(resources, Path(book.source_root), IngestionRequest(book_id=book.book_id, mode="recreate"))
         return report.total_chunks
 
     chunks = run_with_resources(work, data_dir=data_dir, embeds=True)

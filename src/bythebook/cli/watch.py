@@ -104,13 +104,13 @@ async def _ingest(
     settings: Settings, embedder: Embedder, folder: Path, book: str | None, consent: Consent
 ) -> IngestReport | None:
     """The report, where relevance must be fitted again."""
+    from bythebook.index.state import IngestionRequest
     from bythebook.ingestion.progress import IngestReport
     from bythebook.operations.author import publish
 
     async with _opened(settings, embedder) as resources:
-        async for event in resources.follow(
-            publish, root=folder, book_id=book, mode="incremental", dry_run=False, calibrate=False, consent=consent
-        ):
+        request = IngestionRequest(book_id=book, calibrate=False, consent=consent)
+        async for event in resources.follow(publish, root=folder, request=request):
             if isinstance(event, IngestReport):
                 report = event
     _print(report)

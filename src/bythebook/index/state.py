@@ -28,6 +28,21 @@ NO_CONSENT = Consent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IngestionRequest:
+    """What is asked of an ingestion. `book_id`: None where the book itself says what it is called."""
+
+    book_id: str | None = None
+    mode: Mode = "incremental"
+    dry_run: bool = False
+    calibrate: bool = True
+    consent: Consent = NO_CONSENT
+    options: BookOptions = NO_OPTIONS
+
+
+DEFAULT_REQUEST = IngestionRequest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionRecord:
     """What the index holds of one lesson. `fingerprint` covers all that its chunks depend on, not only the file."""
 

@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.books.chunker import embedded_text
-from bythebook.books.model import NO_OPTIONS, Book, BookOptions, Chunk
+from bythebook.books.model import Book, Chunk
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.batches import Batches, EmbeddingCache, cache_key
 from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
-from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
+from bythebook.index.state import DEFAULT_REQUEST, IngestionRecord, IngestionRequest, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.parser import Parsed, Parser, record_of
 from bythebook.ingestion.plan import Plan, PlannedTexts, check_removal, identify, make_plan
-from bythebook.ingestion.progress import IngestionRun, IngestReport, Mode, Tally, Tell, nobody
+from bythebook.ingestion.progress import IngestionRun, IngestReport, Tally, Tell, nobody
 from bythebook.ingestion.readings import ReadingStore
 from bythebook.ingestion.records import BookCollections, Records
 
@@ -76,37 +76,24 @@ class Ingestion:
     async def run(
         self,
         root: Path,
+        request: IngestionRequest = DEFAULT_REQUEST,
         *,
-        book_id: str | None = None,
-        mode: Mode = "incremental",
-        dry_run: bool = False,
-        consent: Consent = NO_CONSENT,
-        options: BookOptions = NO_OPTIONS,
         tell: Tell = nobody,
     ) -> IngestReport:
         """All of it, one step after the other. Tells Planned, then Advanced as it goes."""
-        run = await self.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent, options=options)
+        run = await self.plan(root, request)
         await tell(run.planned)
-        if dry_run:
+        if request.dry_run:
             return await self.rehearse(run)
         return await self.serve(run, await self.write(run, tell))
 
-    async def plan(
-        self,
-        root: Path,
-        *,
-        book_id: str | None,
-        mode: Mode,
-        dry_run: bool,
-        consent: Consent,
-        options: BookOptions = NO_OPTIONS,
-    ) -> IngestionRun:
+    async def plan(self, root: Path, request: IngestionRequest) -> IngestionRun:
         """What there is to do. A book that comes, or moves to another collection, finds that one made ready."""
         started, texts = datetime.now(UTC), PlannedTexts()
-        identified = await identify(self._records, root, book_id=book_id, consent=consent, options=options)
+        identified = await identify(self._records, root, request)
         book, state = identified.book, identified.state
-        collection = await self._shelf.choose(book, state, mode)
-        fresh = mode == "recreate" or state is None
+        collection = await self._shelf.choose(book, state, request.mode)
+        fresh = request.mode == "recreate" or state is None
         known = {} if fresh else await self._records.records(book.book_id, collection)
         plan = await asyncio.to_thread(
             make_plan,
@@ -123,17 +110,17 @@ class Ingestion:
         if not plan.pages:
             why = f"The first: {plan.failures[0].reason}" if plan.failures else "No file in it holds the text of a book."
             raise InvalidBook(f"No lesson in {root} can be read, so nothing was changed. {why}")
-        if not dry_run:
-            if state and not consent.remove:
+        if not request.dry_run:
+            if state and not request.consent.remove:
                 before = known or await self._records.records(book.book_id, state.collection_name)
                 check_removal(book, before, plan.pages, plan.kept)
             if fresh:
                 require_room(self._folder, TO_CREATE)
-                collection = await self._shelf.prepare(book, state, mode)
+                collection = await self._shelf.prepare(book, state, request.mode)
             plan = await self._healed(plan, collection, known)
         return IngestionRun(
             root=root,
-            mode=mode,
+            mode=request.mode,
             plan=plan,
             texts=texts,
             known=known,

@@ -25,8 +25,8 @@ from bythebook.books.sites.navigation import lesson_order
 from bythebook.books.sites.site import Site
 from bythebook.books.source_places import Reading
 from bythebook.errors import InvalidBook, InvalidInput, NeedsConsent
-from bythebook.index.state import Consent, IngestionRecord, IngestionState
 from bythebook.index.state import Failure as Failure
+from bythebook.index.state import IngestionRecord, IngestionRequest, IngestionState
 from bythebook.ingestion.readings import FileReader, ReadingStore, ReadLesson, failure_of
 from bythebook.ingestion.records import Records
 
@@ -52,25 +52,23 @@ class IdentifiedBook:
     options: BookOptions
 
 
-async def identify(
-    records: Records, root: Path, *, book_id: str | None, consent: Consent, options: BookOptions = NO_OPTIONS
-) -> IdentifiedBook:
+async def identify(records: Records, root: Path, request: IngestionRequest) -> IdentifiedBook:
     """The book in `root`: under the id given, the one it declares, the one this folder was ingested under, or its own name.
     What was said of it in an earlier run holds, unless it is another source's."""
     site = await asyncio.to_thread(_site, root)
-    book, warnings = await asyncio.to_thread(read_book, root, book_id=book_id, site=site)
+    book, warnings = await asyncio.to_thread(read_book, root, book_id=request.book_id, site=site)
     source, states = str(await asyncio.to_thread(root.resolve)), await records.books()
     as_others = [state.book_id for state in states if _same(state.source_root, source) and state.book_id != book.book_id]
     state = next((state for state in states if state.book_id == book.book_id), None)
     at_home = state is not None and _same(state.source_root, source)
-    if as_others and book_id is None and not at_home:
+    if as_others and request.book_id is None and not at_home:
         book = replace(book, book_id=await _earlier_id(root, book, as_others))
         state = next(state for state in states if state.book_id == book.book_id)
     elif as_others and not at_home:
         warnings = (*warnings, _twice(book, as_others))
-    if state and not _same(state.source_root, source) and not consent.replace:
+    if state and not _same(state.source_root, source) and not request.consent.replace:
         raise InvalidInput(_another(book, state, source))
-    said = options.over(state.options if state and _same(state.source_root, source) else NO_OPTIONS)
+    said = request.options.over(state.options if state and _same(state.source_root, source) else NO_OPTIONS)
     if said != NO_OPTIONS:
         book, _ = await asyncio.to_thread(read_book, root, book_id=book.book_id, site=site, options=said)
     return IdentifiedBook(book=book, state=state, warnings=warnings, site=site, options=said)

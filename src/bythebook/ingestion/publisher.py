@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bythebook.books.model import NO_OPTIONS, BookOptions
 from bythebook.grounding.calibration import Fit
-from bythebook.index.state import NO_CONSENT, Consent
+from bythebook.index.state import DEFAULT_REQUEST, IngestionRequest
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.ingest import Ingestion
-from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Mode, Tell, nobody
+from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Tell, nobody
 from bythebook.ingestion.records import Records
 
 Coming = Callable[[], Coroutine[Any, Any, None]]
@@ -39,33 +38,28 @@ class Publisher:
     async def run(
         self,
         root: Path,
+        request: IngestionRequest = DEFAULT_REQUEST,
         *,
-        book_id: str | None = None,
-        mode: Mode = "incremental",
-        dry_run: bool = False,
-        calibrate: bool = True,
-        consent: Consent = NO_CONSENT,
-        options: BookOptions = NO_OPTIONS,
         coming: Coming = _nothing,
         tell: Tell = nobody,
     ) -> IngestReport:
         """Ingest the book, and calibrate it if what it says changed. A book that comes, or moves to another collection, is
         served from there only when it is calibrated. `coming`: the next run of the book, to which calibrating one that is
         served is left."""
-        run = await self.ingestion.plan(root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent, options=options)
+        run = await self.ingestion.plan(root, request)
         await tell(run.planned)
-        if dry_run:
+        if request.dry_run:
             return await self.ingestion.rehearse(run)
         id = run.plan.book.book_id
         was_fitted = bool(run.plan.changed() or run.plan.deleted) and await self._outdate(id)
         state = await self.ingestion.write(run, tell)
-        if run.moves and calibrate:
+        if run.moves and request.calibrate:
             await tell(CalibrationBegun())
             await self.calibrator.calibrate(state, root)
         report = await self.ingestion.serve(run, state)
         if was_fitted and not _changed(report):
             await self._mark(id, outdated=False)
-        elif calibrate and not run.moves and not await self._fitted(id):
+        elif request.calibrate and not run.moves and not await self._fitted(id):
             await tell(CalibrationBegun())
             await _unless(coming, self.calibrate(id, root))
         return report
@@ -87,7 +81,8 @@ class Publisher:
         if state is None:
             return False
         manifest = (await self.index.collections()).get(state.collection_name)
-        fit = Fit.read_current(manifest.calibration.get(book_id)) if manifest else None
+        stored = manifest.calibration.get(book_id) if manifest else None
+        fit = Fit.read_current(stored) if stored else None
         return fit is not None and not fit.outdated
 
     async def _mark(self, book_id: str, *, outdated: bool) -> None:

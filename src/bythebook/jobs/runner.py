@@ -20,12 +20,12 @@ from pathlib import Path
 from random import Random
 from uuid import uuid4
 
-from bythebook.books.model import NO_OPTIONS, BookOptions, BookWarning
+from bythebook.books.model import BookWarning
 from bythebook.errors import BookError, RateLimited, Rejected, Unavailable
-from bythebook.index.state import NO_CONSENT, Consent, IngestionRecord, IngestionState
+from bythebook.index.state import DEFAULT_REQUEST, IngestionRecord, IngestionRequest, IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.plan import identify
-from bythebook.ingestion.progress import Advanced, IngestReport, Mode, StaleCitation, nobody
+from bythebook.ingestion.progress import Advanced, IngestReport, StaleCitation, nobody
 from bythebook.ingestion.publisher import Publisher
 from bythebook.ingestion.records import Records
 from bythebook.jobs.model import Folder, Job, Order, Repository
@@ -177,17 +177,10 @@ class JobRunner:
         progress.enter("fetching")
         source = await self.sources.fetch(job.source)
         progress.enter("reading")
-        coming = partial(self._another, job)
-        report = await self.publisher.run(
-            source.root,
-            book_id=job.book_id,
-            mode=job.mode,
-            calibrate=calibrate,
-            consent=job.consent,
-            options=job.options,
-            coming=coming,
-            tell=tell,
+        request = IngestionRequest(
+            book_id=job.book_id, mode=job.mode, calibrate=calibrate, consent=job.consent, options=job.options
         )
+        report = await self.publisher.run(source.root, request, coming=partial(self._another, job), tell=tell)
         unread = tuple(BookWarning(source_file="", line=0, field="site", message=problem) for problem in source.problems)
         return await self._with_impact(job, replace(report, warnings=(*report.warnings, *unread)))
 
@@ -242,31 +235,30 @@ class ForegroundJob:
     async def run(
         self,
         root: Path,
+        request: IngestionRequest = DEFAULT_REQUEST,
         *,
-        book_id: str | None = None,
-        mode: Mode = "incremental",
-        dry_run: bool = False,
-        calibrate: bool = True,
-        consent: Consent = NO_CONSENT,
-        options: BookOptions = NO_OPTIONS,
         repository: Repository | None = None,
         tell: TellJob = nobody,
     ) -> IngestReport:
         """A rehearsal is no job. `repository`: where the book comes from, if not from the folder `root`."""
         if repository:
             root = (await self.runner.sources.fetch(repository)).root
-        if dry_run:
-            return await self.runner.publisher.run(
-                root, book_id=book_id, mode=mode, dry_run=True, consent=consent, options=options, tell=tell
-            )
-        book = (await identify(self.runner.publisher.records, root, book_id=book_id, consent=consent, options=options)).book
+        if request.dry_run:
+            return await self.runner.publisher.run(root, request, tell=tell)
+        book = (await identify(self.runner.publisher.records, root, request)).book
         folder = Folder(path=await asyncio.to_thread(root.resolve), host=this_host())
-        order = Order(book_id=book.book_id, source=repository or folder, mode=mode, consent=consent, options=options)
+        order = Order(
+            book_id=book.book_id,
+            source=repository or folder,
+            mode=request.mode,
+            consent=request.consent,
+            options=request.options,
+        )
         await self.runner.take_back()
         while (job := await self.runner.jobs.start(order, new_owner())) is None:
             await tell(WaitBegun(reason=f"Another job of '{book.book_id}' is running", seconds=TURN_POLL_SECONDS))
             await asyncio.sleep(TURN_POLL_SECONDS)
-        return await self.runner.run(job, calibrate=calibrate, tell=tell)
+        return await self.runner.run(job, calibrate=request.calibrate, tell=tell)
 
 
 async def mark_stale(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, BookOptions
+from bythebook.books.model import CHUNKER_VERSION
 from bythebook.errors import Mismatch, NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.lexical import LEXICAL_VERSION
-from bythebook.index.state import NO_CONSENT, Consent
+from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.integrity import Inspection, inspect_book
-from bythebook.ingestion.progress import Mode
 from bythebook.jobs.model import Repository
 from bythebook.jobs.progress import JobEvent, follow
 from bythebook.operations.reader import NO_BOOK
@@ -69,17 +67,11 @@ def publish(
     resources: Resources,
     *,
     root: Path,
-    book_id: str | None,
-    mode: Mode,
-    dry_run: bool,
-    calibrate: bool = True,
-    consent: Consent = NO_CONSENT,
-    options: BookOptions = NO_OPTIONS,
+    request: IngestionRequest,
     repository: Repository | None = None,
 ) -> AsyncIterator[JobEvent]:
     """Ingests a book as a job that runs at once; a dry run is not a job."""
-    job = partial(resources.foreground_job.run, root, book_id=book_id, mode=mode, dry_run=dry_run, consent=consent)
-    return follow(lambda tell: job(options=options, repository=repository, calibrate=calibrate, tell=tell))
+    return follow(lambda tell: resources.foreground_job.run(root, request, repository=repository, tell=tell))
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:

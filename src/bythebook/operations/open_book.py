@@ -83,6 +83,7 @@ class OpenBook:
         **settings: Any,
     ) -> IngestReport:
         """Ingests a folder, or only what changed in it. The report has the `book_id` to open; `tell` hears of the progress."""
+        from bythebook.index.state import IngestionRequest
         from bythebook.ingestion.progress import IngestReport
         from bythebook.operations.author import publish
         from bythebook.operations.runner import open_runner
@@ -90,7 +91,8 @@ class OpenBook:
 
         read = _settings(data_dir, settings)
         async with open_runner(read, lambda read: open_resources(read, rehearsal=dry_run, embeds=not dry_run)) as runner:
-            async for event in runner.follow(publish, root=_absolute(folder), book_id=book_id, mode=mode, dry_run=dry_run):
+            request = IngestionRequest(book_id=book_id, mode=mode, dry_run=dry_run)
+            async for event in runner.follow(publish, root=_absolute(folder), request=request):
                 if tell:
                     await tell(event)
                 if isinstance(event, IngestReport):

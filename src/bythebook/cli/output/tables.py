@@ -22,4 +22,9 @@ def when(moment: datetime | None) -> str:
 
 def counted(number: int, one: str) -> str:
     """A number and what it counts, in the singular or the plural."""
-    return f"{number:,} {one if number == 1 else one + 's'}"
+    return f"{number:,} {plural(number, one)}"
+
+
+def plural(number: int, one: str) -> str:
+    """What is counted alone, for a column beside its number."""
+    return one if number == 1 else f"{one}s"
