@@ -18,6 +18,7 @@ from bythebook.cli import (
     check,
     context,
     demo,
+    doctor,
     evaluate,
     gaps,
     ingest,
@@ -48,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 READ = (demo, ingest, ask, chat, search, context, lesson, lessons, calibration, evaluate, gaps, check)
-for module in (*READ, serve, mcp, llms, widget, worker, audit, backup, restore, upgrade):
+for module in (*READ, serve, mcp, llms, widget, worker, audit, backup, restore, upgrade, doctor):
     app.command(module.__name__.rpartition(".")[2])(module.run)
 for group in (books, questions, jobs, threads, keys, privacy, model):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
