@@ -9,7 +9,7 @@ import typer
 from bythebook.cli.options import AsJson, DataDir, to_json
 
 if TYPE_CHECKING:
-    from bythebook.operations.diagnosis import Finding
+    from bythebook.operations.diagnosis import Diagnosis
 
 SIGNS = {"works": "[green]✓[/]", "note": "[yellow]·[/]", "problem": "[red]✗[/]"}
 
@@ -30,7 +30,7 @@ def run(json: AsJson = False, data_dir: DataDir = None) -> None:
         raise typer.Exit(1)
 
 
-def _print(findings: list[Finding]) -> None:
+def _print(findings: list[Diagnosis]) -> None:
     from rich.markup import escape
 
     from bythebook.cli.output.console import Console
