@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.books.formats.test_notebook import cell, notebook
 from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
@@ -50,6 +52,22 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_in(cli: Cli, folder: Pat
     assert done.code == 1
     assert "broken.ipynb cannot be read: it is not valid JSON (line 1: Expecting value)" in done.out
     assert {one["source_file"] for one in json.loads(cli("lessons", "--json").out)} == {"good.ipynb", "plain.md"}
+
+
+def test_a_notebook_of_outputs_without_end_is_named_with_the_remedy(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BYTHEBOOK_MAX_FILE_BYTES", "1000")
+    book = folder / "outputs"
+    book.mkdir()
+    printed = {"output_type": "stream", "name": "stdout", "text": "x" * 6000}
+    (book / "large.ipynb").write_bytes(notebook({**cell("code", "print()"), "outputs": [printed]}))
+    (book / "plain.md").write_text(f"# Legs\n\n{KNEE}\n")
+    done = cli("ingest", book, "--dry-run")
+    assert done.code == 1
+    assert "large.ipynb is larger than 5,000 bytes; clear its outputs, or split it into several lessons." in " ".join(
+        done.out.split()
+    )
 
 
 def test_a_changed_chapter_of_an_epub_is_embedded_alone_and_a_broken_file_keeps_the_old_lessons(

@@ -199,7 +199,8 @@ def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> byte
     except OSError as error:
         raise InvalidBook(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
     if len(raw) > limit_bytes:
-        raise InvalidBook(f"{path} is larger than {limit_bytes:,} bytes; split it into several lessons.")
+        remedy = "clear its outputs, or " if path.lower().endswith(".ipynb") else ""
+        raise InvalidBook(f"{path} is larger than {limit_bytes:,} bytes; {remedy}split it into several lessons.")
     return raw
 
 

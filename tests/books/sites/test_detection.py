@@ -214,6 +214,27 @@ def test_a_translation_takes_the_rest_from_the_first_language(tmp_path: Path) ->
     assert (book.title, book.language, order[1]) == ("Der Leuchtturm", "de", "docs/rock/storms.md")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        (
+            "myst.yml",
+            "version: 1\nproject:\n  title: Keeping a Lighthouse\n  toc:\n  - file: index.md\n  - title: Rock\n    children:\n"
+            "    - file: rock/storms.md\n    - file: rock/boats.md\nsite:\n  template: book-theme\n",
+            "Keeping a Lighthouse",
+        ),
+        ("_bookdown.yml", 'book_filename: "light"\nrmd_files: ["index.md", "rock/storms.md", "rock/boats.md"]\n', "index.md"),
+        ("_bookdown.yml", "rmd_files:\n  html: [index.md, rock/storms.md, rock/boats.md]\n  latex: [index.md]\n", "index.md"),
+    ],
+)
+def test_the_order_of_myst_and_bookdown(tmp_path: Path, name: str, text: str, title: str) -> None:
+    write(tmp_path, {name: text, **lessons("")})
+    book, site, order = found(tmp_path)
+    assert site is not None
+    assert (book.title, site.config) == (title, name)
+    assert order == ["index.md", "rock/storms.md", "rock/boats.md"]
+
+
 def test_jupyter_books_configuration_is_not_jekylls(tmp_path: Path) -> None:
     write(tmp_path, {"_config.yml": JEKYLL, "_toc.yml": "root: index\n", **lessons("")})
     site = found(tmp_path)[1]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bythebook.books.discovery import SourceFile
 from bythebook.books.model import PASSED_OVER, BookWarning
-from bythebook.books.sites.executable_books import jupyter_book, quarto
+from bythebook.books.sites.executable_books import bookdown, jupyter_book, myst, quarto
 from bythebook.books.sites.generators import READERS, SUMMARY, summary
 from bythebook.books.sites.site import Site
 
@@ -28,7 +28,7 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
     if not root.is_dir():
         return None
     for folder in _places(root):
-        for read in (quarto, jupyter_book, *READERS):
+        for read in (quarto, jupyter_book, myst, bookdown, *READERS):
             site = read(folder)
             placed = _placed(site, root, folder) if site else None
             if placed and _shows(placed, files):

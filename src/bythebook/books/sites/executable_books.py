@@ -1,4 +1,5 @@
-"""The configuration of books whose chapters are run: Quarto's `_quarto.yml`, Jupyter Book's `_toc.yml` and `_config.yml`."""
+"""The configuration of books whose chapters are run: Quarto's `_quarto.yml`, Jupyter Book's `_toc.yml` and `_config.yml` or,
+since its second version, MyST's `myst.yml`, and bookdown's `_bookdown.yml`."""
 
 from __future__ import annotations
 
@@ -46,6 +47,26 @@ def jupyter_book(folder: Path) -> Site | None:
         base_url=text_of(config.get("html"), "baseurl"),
         entries=tuple(_files(contents)),
     )
+
+
+def myst(folder: Path) -> Site | None:
+    """Its pages have addresses that only a build knows, so that links stay relative."""
+    values = read_yaml(folder, "myst.yml")
+    project = values.get("project") if values else None
+    if not isinstance(project, dict):
+        return None
+    contents = project.get("toc")
+    return Site(style="plain", config="myst.yml", folder=folder, title=text_of(project, "title"), entries=tuple(_files(contents)))
+
+
+def bookdown(folder: Path) -> Site | None:
+    """Its pages are called after their headings, so that links stay relative. Where it names no files, they come by name."""
+    values = read_yaml(folder, "_bookdown.yml")
+    if values is None:
+        return None
+    files = values.get("rmd_files")
+    html = files.get("html") if isinstance(files, dict) else files
+    return Site(style="plain", config="_bookdown.yml", folder=folder, entries=tuple(leaves(html)))
 
 
 def _files(node: Any) -> Iterator[str]:

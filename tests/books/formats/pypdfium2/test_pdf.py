@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import chain
 
 import pytest
@@ -92,6 +93,32 @@ def test_bullets_are_items_and_the_lines_of_a_table_stay_lines() -> None:
     text = read_one("a.pdf", MadePdf([[*column("These are the joints of a robot:", top=712), *items, *rows]]).write()).text
     assert "- An elbow bends in one plane.\n\n- A wrist turns.\n" in text
     assert "Arm Load left" not in text.replace("\n", " ")
+
+
+def chapters(changed: int | None = None, *, count: int, pages: int) -> MadePdf:
+    """Each of `pages` pages of its own."""
+    made = [
+        column(
+            *(
+                f"Line {line} of page {page} {'now ' * (page // pages == changed)}says what arm {page} carries."
+                for line in range(9)
+            )
+        )
+        for page in range(count * pages)
+    ]
+    return MadePdf(made, outline=[(0, f"Chapter {number}", number * pages) for number in range(count)])
+
+
+def test_an_edit_of_one_chapter_changes_the_words_of_that_chapter_alone() -> None:
+    before, after = (read("a.pdf", chapters(changed, count=4, pages=3).write()) for changed in (None, 2))
+    assert [one.text == other.text for one, other in zip(before, after, strict=True)] == [True, True, False, True]
+
+
+@pytest.mark.soak
+def test_two_thousand_pages_are_read_within_the_limit() -> None:
+    started = time.process_time()
+    assert len(read("a.pdf", chapters(count=100, pages=20).write())) == 100
+    assert time.process_time() - started < 200
 
 
 def test_pages_that_are_pictures_are_named_with_the_remedy() -> None:
