@@ -261,6 +261,7 @@ def print_report(report: IngestReport) -> None:
     from rich.table import Table
 
     from bythebook.cli.output.console import Console
+    from bythebook.cli.output.tables import plural
 
     console = Console(highlight=False)
     verb = "would be " if report.dry_run else ""
@@ -275,11 +276,11 @@ def print_report(report: IngestReport) -> None:
     lessons = f"{report.files_new:,} new, {report.files_modified:,} changed, {report.files_deleted:,} removed"
     table.add_row(
         f"{report.files_processed:,}",
-        f"{_many(report.files_processed, 'lesson')} {verb}ingested [dim]({lessons}, {report.files_skipped:,} unchanged)[/]",
+        f"{plural(report.files_processed, 'lesson')} {verb}ingested [dim]({lessons}, {report.files_skipped:,} unchanged)[/]",
     )
     removed = f"{report.chunks_deleted:,} {verb}removed"
-    table.add_row(f"{report.chunks_created:,}", f"{_many(report.chunks_created, 'chunk')} {verb}added, {removed}")
-    embedded = f"{_many(report.chunks_embedded, 'text')} {verb}embedded"
+    table.add_row(f"{report.chunks_created:,}", f"{plural(report.chunks_created, 'chunk')} {verb}added, {removed}")
+    embedded = f"{plural(report.chunks_embedded, 'text')} {verb}embedded"
     table.add_row(f"{report.chunks_embedded:,}", f"{embedded} [dim](the rest came from the cache)[/]")
     if report.words_read:
         share = f"{100 * report.words_exact / report.words_read:.1f} %"
@@ -287,16 +288,12 @@ def print_report(report: IngestReport) -> None:
     if not report.dry_run:
         table.add_row(
             f"{report.total_chunks:,}",
-            f"{_many(report.total_chunks, 'chunk')} in the index [dim]({report.duration_seconds:.1f} s)[/]",
+            f"{plural(report.total_chunks, 'chunk')} in the index [dim]({report.duration_seconds:.1f} s)[/]",
         )
     console.print(table)
     _print_stale(console, report)
     _print_warnings(console, report)
     _print_failures(console, report)
-
-
-def _many(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"
 
 
 def _site(report: IngestReport) -> str:

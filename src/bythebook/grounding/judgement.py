@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bythebook.grounding.citations import Doubtful, Supported, Unsupported
+from bythebook.grounding.quotes import letters_of
 from bythebook.grounding.support import folded
 
 LONGEST_WORDS = 120
@@ -81,8 +82,8 @@ def _believed(one: Doubtful, opinion: Opinion | None) -> Opinion | None:
     """A "yes" counts where its deciding words stand in a passage; a "no" counts as it is."""
     if opinion is None or not opinion.supported:
         return opinion
-    words = _letters(opinion.words)
-    return opinion if words and any(words in _letters(passage) for passage in one.passages) else None
+    words = letters_of(opinion.words)
+    return opinion if words and any(words in letters_of(passage) for passage in one.passages) else None
 
 
 def _settled(one: Doubtful, opinions: Sequence[Opinion], note: str) -> Settled:
@@ -95,7 +96,3 @@ def _settled(one: Doubtful, opinions: Sequence[Opinion], note: str) -> Settled:
         f"means something else than its sources, says the judge ({words})" if words else "means something else than its sources"
     )
     return Settled(outcome=Unsupported(text=one.text, reason=reason), by="judge")
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())

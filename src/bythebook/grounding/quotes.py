@@ -45,7 +45,7 @@ class FoundQuote:
 def find_quote(quote: str, sources: Sequence[CheckedSource]) -> tuple[FoundQuote, ...]:
     """Where the quote stands, in the order of the quote; nothing where too little of it does."""
     quote = quote.strip()[:LONGEST]
-    wanted = len(_letters(quote))
+    wanted = len(letters_of(quote))
     if wanted < SHORTEST:
         return ()
     found, held = [], 0
@@ -60,16 +60,16 @@ def _pieces(piece: str, sources: Sequence[CheckedSource]) -> Iterator[tuple[Foun
     """The piece as a whole, or else sentence by sentence, each with how many letters of the quote it stands for."""
     whole = _exact(piece, sources) or None
     if whole:
-        yield whole, len(_letters(piece))
+        yield whole, len(letters_of(piece))
         return
     for part in SENTENCE_END.split(piece):
         one = _exact(part, sources) or _nearest(part, sources)
         if one:
-            yield one, len(_letters(part))
+            yield one, len(letters_of(part))
 
 
 def _exact(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
-    letters = _letters(piece)
+    letters = letters_of(piece)
     if len(letters) < SHORTEST:
         return None
     for source in sources:
@@ -109,7 +109,7 @@ def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
     joined: list[FoundQuote] = []
     for one in sorted(found, key=lambda one: (one.source.chunk.id, one.start)):
         last = joined[-1] if joined else None
-        if last and last.source is one.source and not _letters(one.source.chunk.text[last.end : one.start]):
+        if last and last.source is one.source and not letters_of(one.source.chunk.text[last.end : one.start]):
             joined[-1] = FoundQuote(source=one.source, start=last.start, end=max(last.end, one.end))
         else:
             joined.append(one)
@@ -117,7 +117,8 @@ def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
     return tuple(sorted(joined, key=lambda one: (order[one.source.chunk.id], one.start)))
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
+    """Its letters and digits, folded: what is left when marks and spaces do not count."""
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
