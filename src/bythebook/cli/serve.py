@@ -24,7 +24,9 @@ def run(
         str | None, typer.Option(help="The address to listen on. Default 127.0.0.1: this machine only.", show_default=False)
     ] = None,
     port: Annotated[int | None, typer.Option(help="The port. Default 8000; 0 takes a free one.", show_default=False)] = None,
-    workers: Annotated[int, typer.Option(help="How many processes. More than one needs QDRANT_URL.", min=1, max=64)] = 1,
+    workers: Annotated[
+        int, typer.Option(help="How many processes. More than one needs QDRANT_URL and REDIS_URL.", min=1, max=64)
+    ] = 1,
     data_dir: DataDir = None,
 ) -> None:
     """Serve the HTTP API and the page."""
