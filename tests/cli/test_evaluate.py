@@ -17,6 +17,7 @@ from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.lighthouse import LAMP, TRIMMED, copy_published, make_embedder
 from tests.support.questions import QUESTIONS, write_questions
+from tests.support.small_book import write
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluate-on-every-change.yml"
 
@@ -241,3 +242,25 @@ def test_drafts_replace_nobodys_questions(shelf: Cli) -> None:
     outcome = shelf("questions", "draft", "-o", "questions.jsonl")
     assert outcome.code == 2
     assert "exists already" in outcome.sentence()
+
+
+def test_drafts_spread_over_the_book_and_hold_near_misses(cli: Cli, folder: Path) -> None:
+    book = folder / "things"
+    for number, thing in enumerate(
+        ("anchor", "bollard", "capstan", "davit", "fender", "grapnel", "halyard", "jib", "keel", "lanyard")
+    ):
+        text = f"# On board {number}\n\nA {thing} is a part of a ship that every sailor knows. She is a friend to all who sail.\n"
+        priced = "\nA lanyard costs four shillings.\n" if thing == "lanyard" else ""
+        write(book, f"{number:02}-{thing}.md", text + priced)
+    assert cli("ingest", book).code == 0
+    drafts = [json.loads(line) for line in cli("questions", "draft", "--count", "5").out.splitlines()]
+    lessons = [draft["lesson"] for draft in drafts if draft["answerable"]]
+    assert lessons == sorted(lessons)
+    assert lessons[0] < "02" < "06" < lessons[-1]
+    drafts = [json.loads(line) for line in cli("questions", "draft", "--count", "100").out.splitlines()]
+    asked = {draft["question"]: draft["kind"] for draft in drafts}
+    assert asked["What is a capstan?"] == "answerable"
+    assert not [question for question in asked if " she" in question.lower()]
+    near = [question for question, kind in asked.items() if kind == "near"]
+    assert near
+    assert "How much does a lanyard cost?" not in near

@@ -41,14 +41,15 @@ def _print(inspection: Inspection) -> None:
     from rich.markup import escape
 
     from bythebook.cli.output.console import Console
+    from bythebook.cli.output.tables import counted
 
     console = Console(highlight=False)
-    size = f"{inspection.lessons:,} lessons, {inspection.chunks:,} chunks"
+    size = f"{counted(inspection.lessons, 'lesson')}, {counted(inspection.chunks, 'chunk')}"
     if not inspection.problems:
         console.print(f"[green]✓[/] [bold]{inspection.book_id}[/]  {size}: every invariant holds")
         _print_places(console, inspection)
         return
-    console.print(f"[red]✗[/] [bold]{inspection.book_id}[/]  {size}: {len(inspection.problems):,} problems")
+    console.print(f"[red]✗[/] [bold]{inspection.book_id}[/]  {size}: {counted(len(inspection.problems), 'problem')}")
     for rule, group in groupby(inspection.problems, key=lambda problem: problem.rule):
         problems = list(group)
         console.print(f"\n  {len(problems):,} × violated: [bold]{rule}[/]")

@@ -14,8 +14,8 @@ from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import DEFINITION, PLAIN, STOP
 
-FOREIGN_SHARE = 0.2
-"""Of the drafts, those the book does not answer: refusing has to be measured too."""
+UNANSWERED_SHARE = 0.2
+"""Of the drafts, those the book does not answer: refusing has to be measured too. Half of them are near its subject."""
 FOREIGN = (
     "How do I get a stain of beetroot out of a shirt?",
     "Which bird lays the largest egg?",
@@ -34,11 +34,31 @@ FOREIGN = (
 NAMELESS = STOP | {
     "each", "every", "another", "one", "first", "second", "third", "other", "such", "lesson", "chapter", "section", "book",
 }  # fmt: skip
+POINTING = frozenset({
+    "he", "her", "here", "him", "his", "i", "it", "its", "me", "my", "now", "our", "ours", "she", "since", "that", "their",
+    "them", "there", "these", "they", "this", "those", "us", "we", "you", "your",
+})  # fmt: skip
+"""A phrase with one of these means something only where it stands: "What is she?"."""
+NEAR_MISSES = (
+    (
+        "Who invented {}?",
+        "Who invented {}?",
+        re.compile(r"\b(?:invent|creat|develop|introduc|propos|design|found)", re.IGNORECASE),
+    ),
+    (
+        "How much does {} cost?",
+        "How much do {} cost?",
+        re.compile(r"\b(?:costs?|price|fee|free|cheap|expensive)|[$€£]\d", re.IGNORECASE),
+    ),
+    ("In which year was {} first used?", "In which year were {} first used?", re.compile(r"\b(?:1[5-9]|20)\d\d\b|\byears?\b")),
+)
+"""What may be asked of one thing and of several, and what the passages that name it would have to say for it."""
 ASKING = re.compile(r"(?:how|why|where|which|what|who)\b", re.IGNORECASE)
 PREPOSITION = re.compile(r"(?:from|with|without|beyond|before|after|behind|inside|in|on|at|to|for|by)\b", re.IGNORECASE)
 DOING = re.compile(r"\w+ing \w+|\w+ly ", re.IGNORECASE)
 """How a phrase begins that tells of something rather than names it: "moving the camera", "widely used remedy"."""
 BOLD_TERM = re.compile(r"^(?:An? |The )?\*\*[^*]+\*\*,? ?")
+DEFINED = re.compile(r"What (is|are) (.+)\?")
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
 SHORT_QUESTION = 5
@@ -88,10 +108,28 @@ async def draft_questions(index: VectorIndex, state: IngestionState, count: int)
     """Returns as many drafts as asked for, or as the text gives; the same every time."""
     chunks = [held.chunk async for held in index.scan(state.collection_name, Filters(book_id=state.book_id))]
     chunks.sort(key=lambda chunk: (chunk.source_file, chunk.chunk_index))
-    foreign = FOREIGN[: round(count * FOREIGN_SHARE)]
-    return draft_from(chunks, count - len(foreign)) + [
-        QuestionDraft(id=_id(text), question=text, answerable=False, kind="foreign") for text in foreign
+    share = round(count * UNANSWERED_SHARE)
+    unanswered = [(text, "near") for text in _near_misses(chunks, share // 2)]
+    unanswered += [(text, "foreign") for text in FOREIGN[: share - len(unanswered)]]
+    return draft_from(chunks, count - len(unanswered)) + [
+        QuestionDraft(id=_id(text), question=text, answerable=False, kind=kind) for text, kind in unanswered
     ]
+
+
+def _near_misses(chunks: Sequence[Chunk], count: int) -> list[str]:
+    """Of things that the book defines, what no passage that names them says."""
+    asked = _spread(_once(list(_from_sentences(chunks, _names(chunks)))), len(chunks))
+    texts = [chunk.text.lower() for chunk in chunks]
+    found: list[str] = []
+    for place, defined in enumerate(filter(None, (DEFINED.fullmatch(one.question) for one in asked))):
+        if len(found) >= count:
+            break
+        verb, thing = defined.groups()
+        single, several, said = NEAR_MISSES[place % len(NEAR_MISSES)]
+        bare = re.sub(r"^(?:an?|the) ", "", thing.lower())
+        if not any(bare in text and said.search(text) for text in texts):
+            found.append((several if verb == "are" else single).format(thing))
+    return found
 
 
 def draft_from(chunks: Sequence[Chunk], count: int, *, to_learn: bool = False) -> list[QuestionDraft]:
@@ -176,7 +214,7 @@ def _asked_of(sentence: str, names: frozenset[str]) -> str | None:
 def _nameless(words: str) -> bool:
     """Whether these words name nothing that can be asked about by itself."""
     rest = re.sub(r"^(?:an?|the) ", "", words.lower()).split()
-    return not rest or rest[0] in NAMELESS or len(rest) > 4 or bool(DOING.match(" ".join(rest)))
+    return not rest or rest[0] in NAMELESS or len(rest) > 4 or bool(POINTING & set(rest) or DOING.match(" ".join(rest)))
 
 
 def _names(chunks: Sequence[Chunk]) -> frozenset[str]:
@@ -218,7 +256,10 @@ def _asked_by(title: str, page_title: str, names: frozenset[str]) -> str:
         return f"Can you explain {small}?"
     if bare.lower().startswith("when "):
         return f"What is there to do {small}?"
-    return f"What does “{bare}” mean here?" if PREPOSITION.match(bare) else f"What does the book say about {small}?"
+    if PREPOSITION.match(bare):
+        return f"What does “{bare}” mean here?"
+    in_capitals = any(word[0].isupper() and word not in names for word in bare.split()[1:])
+    return f"What does the book say about {f'“{bare}”' if in_capitals else small}?"
 
 
 def _once(made: Sequence[_Proposal]) -> list[_Proposal]:
@@ -230,11 +271,15 @@ def _once(made: Sequence[_Proposal]) -> list[_Proposal]:
 
 
 def _spread(made: Sequence[_Proposal], count: int) -> list[_Proposal]:
-    """A lesson after the other, each question once and the best first, so that a few drafts already cover the book."""
+    """A question of every lesson, then a second one: the best first. Where fewer are wanted than there are lessons, of lessons
+    that lie evenly over the book."""
     by_lesson: dict[str, list[_Proposal]] = {}
     for one in made:
         by_lesson.setdefault(one.lesson, []).append(one)
     lessons = [sorted(by_lesson[lesson], key=lambda one: (one.promise, _id(one.question))) for lesson in sorted(by_lesson)]
-    rounds = max(map(len, lessons), default=0)
-    taken = [lesson[turn] for turn in range(rounds) for lesson in lessons if turn < len(lesson)]
-    return taken[: max(0, count)]
+    taken: list[_Proposal] = []
+    for turn in range(max(map(len, lessons), default=0)):
+        there = [lesson[turn] for lesson in lessons if turn < len(lesson)]
+        wanted = min(len(there), count - len(taken))
+        taken += [there[place * len(there) // wanted] for place in range(wanted)]
+    return taken

@@ -20,6 +20,8 @@ SNIPPET = 420
 """Characters of a passage shown in a list of results: about four lines."""
 MARK = "bold yellow"
 INDENT = 4
+UNMARKED = (1, "A2", "L1")
+"""What a lesson has that says nothing of tier, level and layer."""
 
 
 def where(passage: SearchResult | Chunk) -> Text:
@@ -31,13 +33,15 @@ def where(passage: SearchResult | Chunk) -> Text:
 
 
 def course(passage: SearchResult | Chunk) -> Text:
-    """The place in the course and for whom it is written."""
+    """The place in the course and for whom it is written; nothing where the book has no course."""
     parts = [passage.module] if passage.module else []
     if passage.chapter:
         parts.append(f"chapter {passage.chapter}" + (f": {passage.chapter_title}" if passage.chapter_title else ""))
     if passage.lesson:
         parts.append(f"lesson {passage.lesson}")
-    parts += [f"tier {passage.hardware_tier}", passage.proficiency_level, passage.layer]
+    marks = (passage.hardware_tier, passage.proficiency_level, passage.layer)
+    if passage.chapter or marks != UNMARKED:
+        parts += [f"tier {passage.hardware_tier}", passage.proficiency_level, passage.layer]
     return Text(" · ".join(parts), style="dim")
 
 
@@ -91,7 +95,8 @@ class Hit:
         yield headline
         body = snippet(plain(result.preface + result.text), self._question, self._language)
         for part in (course(result), marked(body, self._question, self._language)):
-            yield Padding(part, (0, 0, 0, INDENT))
+            if part:
+                yield Padding(part, (0, 0, 0, INDENT))
         if console.is_terminal:
             yield Padding(Text(result.source_url, style="blue", overflow="fold"), (0, 0, 0, INDENT))
         else:  # for a program to follow: whole, on one line
