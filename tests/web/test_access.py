@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import update
 
 from bythebook.database.tables import keys
+from bythebook.web.access import network_of
 from bythebook.web.keys import KeyLimits
 from tests.support.sample_library import sample_library
 from tests.support.serving import BOOK, Service, ask, problem, running
@@ -319,3 +320,19 @@ def test_a_client_exports_and_erases_its_own_users_and_nobody_elses(locked: Serv
             "key_erased": False,
         }
         assert site.get("/threads").json()["threads"] == []
+
+
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb::2", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("a socket", "a socket"),
+    ],
+)
+def test_a_reader_without_a_key_is_counted_by_the_network_he_has(host: str, network: str) -> None:
+    """One who has a network of IPv6 has more addresses than there are readers, and would use up what all have together."""
+    assert network_of(host) == network

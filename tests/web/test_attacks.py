@@ -89,6 +89,16 @@ async def ask_at_once(service: Service, count: int) -> None:
     assert len({response for _, response in told}) == len(questions)
 
 
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+@pytest.mark.parametrize("path", [f"/books/{BOOK}/gaps", f"/books/{BOOK}/wrong", f"/books/{BOOK}/wrong.jsonl"])
+def test_the_first_and_the_last_day_there_is(client: httpx.Client, path: str, since: str) -> None:
+    assert client.get(path, params={"since": since}).status_code == 200
+
+
+def test_nobody_holds_a_stream_of_nothing_open(client: httpx.Client) -> None:
+    problem(client.get("/mcp", headers={"Accept": "text/event-stream"}), 405, "method_not_allowed")
+
+
 HOSTILE = """\
 # Valves <script>alert(1)</script>
 

@@ -151,6 +151,6 @@ def test_a_public_book_is_asked_without_a_key_and_nothing_else_is(open_house: Se
         for path in (f"/threads/{session}", "/threads", "/books", f"/books/{BOOK}/gaps"):
             problem(anyone.get(path), 401, "key_required")
         problem(anyone.post("/search", json={"text": NODE}), 401, "key_required")
-        problem(anyone.get("/mcp", headers={"Authorization": "Bearer wrong"}), 401, "key_required")
+        problem(anyone.post("/mcp", headers={"Authorization": "Bearer wrong"}), 401, "key_required")
         codes = [anyone.get("/v1/models").status_code for _ in range(40)]
         assert (codes[0], codes[-1]) == (200, 429)

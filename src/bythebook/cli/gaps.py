@@ -42,7 +42,7 @@ def run(
         from bythebook.threads.reactions import Reactions
         from bythebook.threads.review import Review
 
-        day = since.astimezone() if since else None
+        day = since.astimezone() if since and since.year > 1 else None  # before the first day there is no other
         chosen = await _choose_book(database, book, data_dir)
         wrong = await read_wrong_answers(Reactions(database), chosen, since=day)
         return await read_gaps(Review(database), chosen, since=day), wrong

@@ -34,7 +34,10 @@ class Moment(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is not None and value.tzinfo is None:
             raise ValueError("a time without a zone")
-        return value.astimezone(UTC) if value else None
+        try:
+            return value.astimezone(UTC) if value else None
+        except OverflowError:  # the first or last day there is, in another zone
+            return (datetime.min if value and value.year == 1 else datetime.max).replace(tzinfo=UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value

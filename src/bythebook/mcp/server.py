@@ -25,6 +25,8 @@ INSTRUCTIONS = (
 )
 PAGE = 200
 """Resources in one answer."""
+LONGEST_CURSOR = 9
+"""Digits."""
 HINTS = types.ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True, destructive_hint=False)
 
 HttpManager = StreamableHTTPSessionManager
@@ -55,7 +57,7 @@ def make_server(caller_of: CallerOf, told: Told = lambda request, error: str(err
     async def list_resources(context: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         lessons = await _failing(lambda: caller_of(context.request).lessons(), context.request)
         cursor = params.cursor if params and params.cursor else "0"
-        start = int(cursor) if cursor.isascii() and cursor.isdigit() else 0
+        start = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) <= LONGEST_CURSOR else 0
         listed = [
             types.Resource(uri=lesson_address(book_id, path), name=path, mime_type="text/markdown")
             for book_id, path in lessons[start : start + PAGE]

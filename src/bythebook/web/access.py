@@ -7,7 +7,9 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Request, Security
@@ -119,7 +121,7 @@ async def guest(request: Request, current: Current, credentials: Credentials) ->
     notes = request.scope["state"]
     notes["key_id"] = PUBLIC
     await _count(PUBLIC, READERS_AT_ONCE * PUBLIC_REQUESTS_PER_MINUTE, current)
-    address = hashlib.sha256((request.client.host if request.client else "").encode()).hexdigest()
+    address = hashlib.sha256(network_of(request.client.host if request.client else "").encode()).hexdigest()
     notes["headers"] = await _count(f"{PUBLIC}:{address[:19]}", PUBLIC_REQUESTS_PER_MINUTE, current, notes)
     return Principal(key_id=PUBLIC, scopes=frozenset({"public"}), public_books=frozenset(public))
 
@@ -132,6 +134,15 @@ async def _count(owner: str, per_minute: int, current: State, notes: dict[str, A
     if not passes:
         raise exceeded(standing)
     return standing.headers
+
+
+def network_of(host: str) -> str:
+    """Who has one address of IPv6 has the whole network of its first 64 bits."""
+    with suppress(ValueError):
+        address = ip_address(host.partition("%")[0])
+        if isinstance(address, IPv6Address):
+            return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
+    return host
 
 
 def _reader(key: Key, request: Request) -> tuple[str, dict[str, str]]:

@@ -19,6 +19,8 @@ CHORES: dict[str, list[str] | str | None] = {"title": None, "tags": [], "follow_
 """What each is answered with, by the name of the field it asks for. A title is the reader's first question."""
 FIRST_QUESTION = re.compile(r"^(?:USER|user|User):\s*(.+)$", re.MULTILINE)
 LONGEST_TITLE = 60
+LONGEST_READ = 20_000
+"""Characters of an earlier message. An answer of ours with its sources has fewer."""
 
 
 class _Lenient(BaseModel):
@@ -116,9 +118,9 @@ def _exchanges(messages: Sequence[CompletionMessage]) -> tuple[Exchange, ...]:
     question = ""
     for message in messages:
         if message.role == "user":
-            question = _typed(message.text)
+            question = _typed(message.text)[:LONGEST_READ]
         elif question.strip() and message.text.strip():
-            made.append(read_exchange(question, message.text))
+            made.append(read_exchange(question, message.text[:LONGEST_READ]))
             question = ""
     return tuple(made)
 

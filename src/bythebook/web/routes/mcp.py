@@ -81,8 +81,9 @@ class ToolResponse(Response):
         return self._sent.pop()
 
 
-@router.api_route("/mcp", methods=["GET", "POST", "DELETE"])
+@router.api_route("/mcp", methods=["POST", "DELETE"])
 async def call(request: Request, who: Guest, current: Current) -> Response:
+    """No GET: it would hold a stream open on which nothing is ever said, for as long as its reader likes."""
     from bythebook.mcp.tools import ToolCaller
 
     endpoint: McpEndpoint = request.app.state.mcp
