@@ -206,3 +206,10 @@ def test_two_programs_that_open_a_new_database_at_once(folder: Path, postgresql:
 
     asyncio.run(story(None))
     asyncio.run(story(postgresql))
+
+
+def test_a_folders_own_page_comes_before_the_others_in_it() -> None:
+    files = ["b/attention.md", "b/index.md", "a/readme.MD", "a/a.md", "b/indexes.md", "index.md"]
+    records = [replace(RECORD, source_file=file, place=replace(RECORD.place, chapter=0, lesson=0)) for file in files]
+    ordered = [one.source_file for one in sorted(records, key=lambda one: one.reading_order)]
+    assert ordered == ["index.md", "a/readme.MD", "a/a.md", "b/index.md", "b/attention.md", "b/indexes.md"]

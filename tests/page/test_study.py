@@ -36,6 +36,20 @@ REWORDED = """() => {
     notes[0].text = "Words that stood there once";
     localStorage.setItem(name, JSON.stringify(notes));
 }"""
+FOLDERS = """(book) => import("/page/chapters.js").then(({ chaptersOf, looseLessons, chapterAround, chapterNamed }) => {
+    const files = (lessons) => lessons.map((lesson) => lesson.source_file);
+    return [
+        ...chaptersOf(book.modules[0]).map((chapter) => [chapter.title, files(chapter.lessons)]),
+        ["loose", files(looseLessons(book.modules[0]))],
+        ["around", chapterAround(book, "docs/linear_models/loss.md").title],
+        ["named", chapterNamed(book, new URLSearchParams({ module: "", folder: "docs/how-to" })).title],
+    ];
+})"""
+SNIPPETS = {
+    r"A rate $\eta > 0$: $$\mathbf{x} \leftarrow \mathbf{x} - \eta \nabla f(\mathbf{x})$$": "A rate η > 0: x ← x - η ∇ f(x)",
+    r"\_private\_, [a link](https://x.example), :cite:`A.1805` and **bold**": "_private_, a link, and bold",
+    "It costs $5 and $6.": "It costs $5 and $6.",
+}
 ACROSS = """(one) => {
     const other = one.cloneNode(true);
     other.dataset.file = "other.md";
@@ -183,6 +197,16 @@ def test_a_quiz_repeats_what_was_not_known_and_is_saved_for_anki(open_page: Call
     expect(page.get_by_text("The book has no such chapter.")).to_be_visible()
     page.goto(f"/#/books/{BOOK_ID}/quiz?lesson=02-right-to-left.md")
     expect(page.get_by_text("There is nothing to ask here")).to_be_visible()
+
+
+def test_folders_are_chapters_where_none_is_numbered_and_snippets_have_no_marks(page: Page) -> None:
+    files = ["docs/start.md", "docs/linear_models/index.md", "docs/linear_models/loss.md", "docs/how-to/a.md", "docs/how-to/b.md"]
+    lessons = [{"source_file": file, "title": "Lines" if "index" in file else file} for file in files]
+    book = {"modules": [{"module": "", "chapters": [{"chapter": 0, "title": "", "lessons": lessons}]}]}
+    told = page.evaluate(FOLDERS, book)
+    assert told == [["Lines", files[1:3]], ["How to", files[3:]], ["loose", files[:1]], ["around", "Lines"], ["named", "How to"]]
+    for markdown, words in SNIPPETS.items():
+        assert page.evaluate("(text) => import('/page/plain-text.js').then(({ plain }) => plain(text))", markdown) == words
 
 
 def test_what_is_known_waits_longer_each_time_and_a_full_browser_is_said(page: Page) -> None:

@@ -33,6 +33,7 @@ FOREIGN = (
 """None of them is among those that relevance is fitted by."""
 NAMELESS = STOP | {
     "each", "every", "another", "one", "first", "second", "third", "other", "such", "lesson", "chapter", "section", "book",
+    "here", "there",
 }  # fmt: skip
 POINTING = frozenset({
     "he", "her", "here", "him", "his", "i", "it", "its", "me", "my", "now", "our", "ours", "she", "since", "that", "their",
@@ -63,6 +64,8 @@ CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
 SHORT_QUESTION = 5
 """Words below which a title that asks needs its lesson to be understood."""
+VAGUE = re.compile(r"What (?:is|are) the \w+\?")
+"""The result, the answer: which one is meant stands in the sentence before."""
 TABLE_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 ROWS_OF_A_TABLE = 4
 """More would drown what the lesson says in sentences."""
@@ -136,7 +139,8 @@ def draft_from(chunks: Sequence[Chunk], count: int, *, to_learn: bool = False) -
     """Questions that these chunks answer. Those made of titles are for an author to correct, those made of rows for a reader to
     learn by."""
     names = _names(chunks)
-    made = [*_from_sentences(chunks, names), *(_from_tables(chunks) if to_learn else _from_titles(chunks, names))]
+    told = [one for one in _from_sentences(chunks, names) if not to_learn or not VAGUE.fullmatch(one.question)]
+    made = [*told, *(_from_tables(chunks) if to_learn else _from_titles(chunks, names))]
     proposals = _spread(_once(made), count)
     return [
         QuestionDraft(

@@ -3,6 +3,7 @@ for an ingestion and its outcome are made of: whoever only tells of them need no
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -12,6 +13,8 @@ from bythebook.books.model import NO_OPTIONS, BookOptions, BookWarning, Place
 Mode = Literal["incremental", "full", "recreate"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 RecordStatus = Literal["ingested", "interrupted"]
+INDEX_NAME = re.compile(r"(?:^|(?<=/))(?:_?index|readme)(?=\.\w+\Z)", re.IGNORECASE)
+"""A folder's own page comes before the others in it."""
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -67,7 +70,7 @@ class IngestionRecord:
     @property
     def reading_order(self) -> tuple[int, int, int, str]:
         """To sort lessons by, as a reader meets them."""
-        return self.order, self.place.chapter, self.place.lesson, self.source_file
+        return self.order, self.place.chapter, self.place.lesson, INDEX_NAME.sub("", self.source_file)
 
     @property
     def status(self) -> RecordStatus:

@@ -309,3 +309,9 @@ def test_a_quoted_formula_of_myst_is_marked() -> None:
 def test_a_directive_cut_off_by_the_end_of_its_chunk_is_shown() -> None:
     assert "<mi>x</mi>" in render_passage("```{math}\nx")
     assert render_passage("```{note}\nWords.") == '<p class="label">note</p>\n<p>Words.</p>\n'
+
+
+def test_lines_that_say_nothing_leave_nothing() -> None:
+    """D2L names places and tabs in lines of their own, and sources before a comma."""
+    text = "# Lines\n:label:`sec_lines`\n\nFound early :cite:`A.1805`, used late.\n\n:begin_tab:`mxnet`\nRead on.\n:end_tab:\n"
+    assert render_passage(text) == "<h4>Lines</h4>\n<p>Found early, used late.</p>\n<p>Read on.</p>\n"

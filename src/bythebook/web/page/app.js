@@ -1,7 +1,8 @@
 // The frame: which view the address names, which book is open, the key, light and dark, and what happens when the server is away.
 
 import { Api } from "./api.js";
-import { lessonAt, lessonsOf } from "./contents.js";
+import { lessonsOf } from "./chapters.js";
+import { lessonAt } from "./contents.js";
 import { element, icon } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keepText, lastPlace } from "./reading.js";

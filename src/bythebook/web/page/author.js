@@ -1,7 +1,8 @@
 // The author's side: what is in the index, what is being brought in, what needs a look, and what readers ask that the book does not say.
 
 import { ago, button, element, plural, toast } from "./dom.js";
-import { download, lessonsOf } from "./contents.js";
+import { lessonsOf } from "./chapters.js";
+import { download } from "./contents.js";
 import { curve } from "./curve.js";
 import { byChapter, gapGroup } from "./gaps.js";
 import { jobRow, MODES } from "./jobs.js";

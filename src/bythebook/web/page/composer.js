@@ -1,8 +1,8 @@
 // The box a question is typed into, on the page and in the widget. What is typed stays until it is asked.
 
 import { button, element, icon, iconButton } from "./dom.js";
+import { plain } from "./plain-text.js";
 import { keepText } from "./reading.js";
-import { plain } from "./source-list.js";
 
 export const LONGEST_QUESTION = 1000;
 

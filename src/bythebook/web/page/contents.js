@@ -1,8 +1,9 @@
 // What is in the book: chapters that fold, a search as one types, and how something of it is taken along.
 
+import { chaptersOf, lessonsOf, looseLessons } from "./chapters.js";
 import { element, plural } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
-import { plain } from "./source-list.js";
+import { plain } from "./plain-text.js";
 import { finishedLessons } from "./reading.js";
 
 const TYPING_MS = 250;
@@ -26,7 +27,7 @@ export function contents(book, api, { current = null } = {}) {
   const modules = element(
     "ul",
     {},
-    book.modules.map(({ module, chapters }) => moduleEntry(module, chapters, entry, current)),
+    book.modules.map((module) => moduleEntry(module, entry, current)),
   );
   const made = element(
     "section",
@@ -44,31 +45,26 @@ export function contents(book, api, { current = null } = {}) {
 }
 
 // A module is named by its own page where it has one. A chapter is open where the reader is.
-function moduleEntry(module, chapters, entry, current) {
-  const own = chapters.filter((chapter) => !chapter.chapter).flatMap((chapter) => chapter.lessons);
+function moduleEntry(module, entry, current) {
+  const own = looseLessons(module);
+  const chapters = chaptersOf(module);
+  const named = module.module || (chapters.some((chapter) => chapter.label) ? "Pages" : null);
   return element(
     "li",
     { class: "module" },
-    own.length ? own.map((lesson) => element("p", {}, entry(lesson))) : element("p", {}, module || "Pages"),
-    chapters
-      .filter((chapter) => chapter.chapter)
-      .map((chapter) =>
+    own.length ? own.map((lesson) => element("p", {}, entry(lesson))) : named && element("p", {}, named),
+    chapters.map((chapter) =>
+      element(
+        "details",
+        { open: chapter.lessons.some((lesson) => lesson.source_file === current) },
+        element("summary", { dir: "auto" }, chapter.label && element("span", { class: "count" }, chapter.label), chapter.title),
         element(
-          "details",
-          { open: chapter.lessons.some((lesson) => lesson.source_file === current) },
-          element(
-            "summary",
-            { dir: "auto" },
-            element("span", { class: "count" }, chapter.chapter),
-            chapter.title || `Chapter ${chapter.chapter}`,
-          ),
-          element(
-            "ul",
-            {},
-            chapter.lessons.map((lesson) => element("li", {}, entry(lesson))),
-          ),
+          "ul",
+          {},
+          chapter.lessons.map((lesson) => element("li", {}, entry(lesson))),
         ),
       ),
+    ),
   );
 }
 
@@ -155,10 +151,6 @@ function snippet(text, words) {
   const whole = plain(text, 100_000);
   const at = whole.toLowerCase().indexOf(words.toLowerCase());
   return at > 80 ? `… ${plain(whole.slice(whole.indexOf(" ", at - 60) + 1), 150)}` : plain(whole, 150);
-}
-
-export function lessonsOf(book) {
-  return book.modules.flatMap((module) => module.chapters.flatMap((chapter) => chapter.lessons));
 }
 
 // The lesson whose address this is, whatever place in it is meant.

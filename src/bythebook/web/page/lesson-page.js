@@ -1,7 +1,8 @@
 // Reading: a lesson as a page of its own, the lessons before and after it, and beside it the contents and the tutor.
 
 import { followChanges } from "./book-changes.js";
-import { contents, lessonsOf } from "./contents.js";
+import { chapterAround, lessonsOf } from "./chapters.js";
+import { contents } from "./contents.js";
 import { announce, button, element, icon, toast } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
 import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
@@ -131,7 +132,7 @@ export class LessonPage extends HTMLElement {
         { class: "button", href: `#/books/${encodeURIComponent(this.book.book_id)}/quiz?${new URLSearchParams(query)}` },
         words,
       );
-    const [module, chapter] = this.chapterAround(path);
+    const chapter = chapterAround(this.book, path);
     return element(
       "div",
       { class: "practice" },
@@ -140,17 +141,9 @@ export class LessonPage extends HTMLElement {
         "p",
         { class: "actions start" },
         quiz({ lesson: path }, "Quiz me on this lesson"),
-        chapter?.lessons.length > 1 && quiz({ module, chapter: chapter.chapter }, "Quiz me on this chapter"),
+        chapter?.lessons.length > 1 && quiz(chapter.query, "Quiz me on this chapter"),
       ),
     );
-  }
-
-  // The module and the chapter that a lesson belongs to; pages outside the chapters belong to none.
-  chapterAround(path) {
-    for (const { module, chapters } of this.book.modules)
-      for (const chapter of chapters)
-        if (chapter.chapter && chapter.lessons.some((lesson) => lesson.source_file === path)) return [module, chapter];
-    return [null, null];
   }
 
   // Before and after, in the order of the book.

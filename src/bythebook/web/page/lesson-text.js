@@ -26,11 +26,10 @@ export function lessonArticle(lesson, api, bookId, { level = 3 } = {}) {
   );
 }
 
-// Most lessons begin with their title as a heading, which stands above already.
+// Most lessons begin with their title as a heading, which stands above already; some set up their code before it.
 function withoutTitle(text, title) {
-  const first = text.firstElementChild;
-  if (first && /^H[4-6]$/.test(first.tagName) && first.textContent.trim() === title && !first.querySelector("mark"))
-    first.remove();
+  const first = [...text.children].find((one) => /^H[4-6]$/.test(one.tagName));
+  if (first?.textContent.trim() === title && !first.querySelector("mark")) first.remove();
 }
 
 // The server begins with the fourth level, because it does not know what stands around the text.

@@ -1,7 +1,8 @@
 // Highlights and notes: words of a lesson that the reader marks, with what they think of them. Kept in this browser. They are found
 // again by their words, so they survive an edit of the book as long as the words stand there.
 
-import { download, lessonsOf } from "./contents.js";
+import { lessonsOf } from "./chapters.js";
+import { download } from "./contents.js";
 import { button, element, iconButton, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keep, readKept } from "./reading.js";

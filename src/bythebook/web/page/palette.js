@@ -1,6 +1,6 @@
 // Ctrl-K or Cmd-K: go to a lesson, a thread or a book, or ask, by typing a few letters of it.
 
-import { lessonsOf } from "./contents.js";
+import { lessonsOf } from "./chapters.js";
 import { element, icon } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 

@@ -1,6 +1,7 @@
 // Quiz: a question, the book's own words behind it, and the reader says whether they knew. What was not known comes again.
 
-import { download, lessonsOf } from "./contents.js";
+import { chapterNamed, lessonsOf } from "./chapters.js";
+import { download } from "./contents.js";
 import { announce, button, element, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
@@ -9,10 +10,10 @@ const MOST_CARDS = 20;
 const MOST_LESSONS = 30;
 
 export class BookQuiz extends HTMLElement {
-  // `query` names lessons (`lesson`) or a chapter (`module` and `chapter`), or asks for what is `due`.
+  // `query` names lessons (`lesson`) or a chapter (by what `chaptersOf` has as its query), or asks for what is `due`.
   async open({ api, book }, query) {
     Object.assign(this, { api, book });
-    this.chapter = chapterOf(book, query);
+    this.chapter = query.has("lesson") || query.has("due") ? null : chapterOf(book, query);
     this.files = this.chapter ? this.chapter.lessons.map((lesson) => lesson.source_file) : query.getAll("lesson");
     this.room = element("div", { class: "quiz-room" });
     this.replaceChildren(
@@ -34,7 +35,7 @@ export class BookQuiz extends HTMLElement {
 
   about(query) {
     if (query.has("due")) return `${this.book.title}: what you wanted to see again.`;
-    if (this.chapter) return [`Chapter ${this.chapter.chapter}`, this.chapter.title].filter(Boolean).join(": ");
+    if (this.chapter) return [this.chapter.label && `Chapter ${this.chapter.label}`, this.chapter.title].filter(Boolean).join(": ");
     const titles = lessonsOf(this.book).filter((lesson) => this.files.includes(lesson.source_file));
     return titles.length ? titles.map((lesson) => lesson.title).join(" · ") : this.book.title;
   }
@@ -115,9 +116,8 @@ export class BookQuiz extends HTMLElement {
 }
 
 function chapterOf(book, query) {
-  if (!query.has("chapter")) return null;
-  const module = book.modules.find((one) => one.module === (query.get("module") ?? ""));
-  const found = module?.chapters.find((one) => String(one.chapter) === query.get("chapter"));
+  if (!query.has("chapter") && !query.has("folder")) return null;
+  const found = chapterNamed(book, query);
   if (!found) throw Object.assign(new Error("The book has no such chapter. It may have been renamed."), { status: 404 });
   return found;
 }

@@ -18,6 +18,7 @@ export function followSelection(root, ask, mark = null) {
     bar.hidden = true;
     if (chosen?.problem) return toast(chosen.problem);
     if (chosen) ask(question, chosen);
+    document.getSelection().removeAllRanges(); // or the bar comes back with the next key
   };
   const keepWords = () => {
     const chosen = selected(root);

@@ -3,6 +3,7 @@
 
 import { button, element, icon, iconButton, sourceName, withCopyButtons } from "./dom.js";
 import { scanButton, showPictures } from "./pictures.js";
+import { plain } from "./plain-text.js";
 
 export class SourceList extends HTMLElement {
   // `fetchPassage(chunkId, spans)` reads a passage; `scroller` is what may be scrolled to show one; `links(read, spans)` are the
@@ -173,15 +174,6 @@ function drawQuotes(card, source) {
     where ? element("p", { class: "place" }, where) : "",
   ]);
   card.querySelector(".quotes").replaceChildren(...quotes);
-}
-
-export function plain(markdown, longest = 240) {
-  const text = markdown
-    .replace(/```\w*[^\n]*\n?|\*\*|`|^\s*[-*]\s|^#+ .*$|^[/:]{3,}.*$|<\/?[a-z][^>]*>/gim, "")
-    .replace(/(?<![\p{L}\p{N}*])\*(?=\S)([^*\n]+)\*/gu, "$1")
-    .replace(/\s+/g, " ")
-    .trim();
-  return text.length > longest ? text.slice(0, text.lastIndexOf(" ", longest)) + " …" : text;
 }
 
 customElements.define("source-list", SourceList);

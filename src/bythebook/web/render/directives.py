@@ -15,6 +15,7 @@ from bythebook.books.directives import (
     FIGURES,
     FORMULAS,
     LONGEST_OPTIONS,
+    NO_TEXT,
     ROLE,
     closes,
     opened,
@@ -27,6 +28,9 @@ from bythebook.web.render.quotes import SIGNS
 PICTURES = frozenset({"figure", "image"})
 CODE = frozenset({"code", "code-block", "code-cell", "sourcecode"})
 """Directives that name their language behind the braces; in others it stands between them."""
+TAB = re.compile(r"[ \t]*:(?:begin|end)_tab:(?:`[^`]*`)?[ \t]*$")
+"""Of D2L: what stands between two such lines is for one of several libraries."""
+SPACED = (" ,", " .", " ;", " :", " )")
 TICKS = re.compile(r"`+")
 
 
@@ -42,7 +46,12 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if first in ends:
         state.line = first + 1
         return True
-    directive = opened(SIGNS.sub("", state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]))
+    line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
+    if NO_TEXT.match(line) or TAB.match(line):
+        if not silent:
+            state.line = first + 1
+        return True
+    directive = opened(SIGNS.sub("", line))
     if directive is None:
         return False
     if silent:
@@ -105,6 +114,10 @@ def _inline(state: StateInline, silent: bool) -> bool:
     name, said = mark[1] or mark[2], state.src[ticks.end() : close]
     if not silent:
         kind = "math_inline" if name in FORMULAS else "text"
-        state.push(kind, "", 0).content = said if kind == "math_inline" else role_text(name, said)
+        shown = said if kind == "math_inline" else role_text(name, said)
+        after = state.src[close + len(ticks[0]) :][:1]
+        if not shown and state.pending.endswith(" ") and f" {after}" in SPACED:
+            state.pending = state.pending.rstrip(" ")  # what stood before the comma is not shown
+        state.push(kind, "", 0).content = shown
     state.pos = close + len(ticks[0])
     return True
