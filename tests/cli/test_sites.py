@@ -80,7 +80,7 @@ def test_what_is_said_at_the_command_line_goes_first_and_holds_for_later_runs(cl
 def test_an_option_that_makes_no_sense_is_one_sentence(cli: Cli, folder: Path, option: str, value: str, told: str) -> None:
     outcome = cli("ingest", write_mdbook(folder / "lamp", "README", "wick"), option, value)
     assert outcome.code == 2
-    assert f"{option} {told}" in outcome.sentence()
+    assert f"({option}) {told}" in outcome.sentence()
 
 
 def test_what_was_passed_over_is_said_and_pages_without_a_number_are_no_warning(cli: Cli, folder: Path) -> None:

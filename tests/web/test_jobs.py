@@ -104,7 +104,8 @@ def test_a_sites_pages_become_searchable_and_only_a_changed_one_is_read_again(fo
 
 
 def test_a_job_is_ordered_done_by_the_services_own_worker_and_told_with_ds_fields(forge: Forge) -> None:
-    ordered = forge.client.post("/books/listings/jobs", json={"source": {"folder": "listings"}})
+    said = {"title": "Listings of the hall", "language": "de", "base_url": "https://hall.example", "site": "mkdocs"}
+    ordered = forge.client.post("/books/listings/jobs", json={"source": {"folder": "listings"}, **said})
     assert ordered.status_code == 202
     job = ordered.json()
     assert ordered.headers["Location"] == f"/jobs/{job['job_id']}"
@@ -114,6 +115,10 @@ def test_a_job_is_ordered_done_by_the_services_own_worker_and_told_with_ds_field
     assert "owner" not in done
     again = forge.ended(forge.client.post("/books/listings/jobs", json={}).json())
     assert (again["files_processed"], again["files_skipped"], again["source"]) == (0, 2, done["source"])
+    book = forge.client.get("/books/listings").json()
+    assert (book["title"], book["language"]) == ("Listings of the hall", "de")
+    wrong = forge.client.post("/books/listings/jobs", json={"site": "sphynx"})
+    assert "must be one of docusaurus" in problem(wrong, 422, "invalid_input")["detail"]
 
 
 def test_a_job_is_followed_to_its_end(forge: Forge) -> None:

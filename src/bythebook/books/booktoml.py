@@ -93,16 +93,21 @@ def _source(root: Path, name: str) -> str | None:
         raise InvalidBook(f"{root / name} is not UTF-8 (byte {error.start}); save it as UTF-8.") from error
 
 
-def _with_options(book: Book, options: BookOptions) -> Book:
-    if options.site is not None and options.site not in SITE_STYLES:
-        raise InvalidInput(f"--site must be one of {', '.join(SITE_STYLES)}, not '{options.site}'.")
+def check_options(options: BookOptions) -> None:
+    """Raises InvalidInput for what cannot be meant. An empty text takes back what was said earlier."""
+    if options.site and options.site not in SITE_STYLES:
+        raise InvalidInput(f"The site (--site) must be one of {', '.join(SITE_STYLES)}, not '{options.site}'.")
     if options.base_url and (reason := _no_address(options.base_url)):
-        raise InvalidInput(f"--base-url {reason}.")
+        raise InvalidInput(f"The address of the site (--base-url) {reason}.")
     if options.pages and (reason := _no_pattern(options.pages)):
-        raise InvalidInput(f"--pages {reason}.")
+        raise InvalidInput(f"The pattern of its pages (--pages) {reason}.")
     if options.language and not re.fullmatch(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})?", options.language):
-        raise InvalidInput(f"--language must be a code such as en or pt-BR, not '{options.language}'.")
-    style: SiteStyle = book.site if options.site is None else options.site
+        raise InvalidInput(f"The language (--language) must be a code such as en or pt-BR, not '{options.language}'.")
+
+
+def _with_options(book: Book, options: BookOptions) -> Book:
+    check_options(options)
+    style = next((style for style in SITE_STYLES if style == options.site), book.site)
     return replace(
         book,
         title=options.title or book.title,

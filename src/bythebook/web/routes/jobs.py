@@ -13,6 +13,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
+from bythebook.books.booktoml import check_options
+from bythebook.books.model import BookOptions
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import Consent, Failure, Mode
 from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source, Website
@@ -37,6 +39,10 @@ EVENTS = (
 JobId = Annotated[int, InPath(ge=1, le=LARGEST_ID, description="The job's number.")]
 
 
+Said = Annotated[str, Field(max_length=500)] | None
+"""An empty text takes back what was said earlier."""
+
+
 class SourceRequest(BaseModel):
     """`folder`: under one of the service's source roots. `git`, `site`: a repository or site that is configured for the book."""
 
@@ -53,6 +59,11 @@ class JobRequest(BaseModel):
     source: SourceRequest | None = Field(None, description="Default: the book's configured repository, or where it came from.")
     replace: bool = Field(False, description="Put this source in the place of the one that the book came from.")
     yes: bool = Field(False, description="Let more than a third of the book's lessons go.")
+    title: Said = Field(None, description="The book's title. This and the next four go before the book's own files, and stay.")
+    language: Said = Field(None, description="Its language: en, de, pt-BR …")
+    base_url: Said = Field(None, description="The address of its site.")
+    site: Said = Field(None, description="Its site generator, one of those that `bythebook ingest --site` takes.")
+    pages: Said = Field(None, description="How its pages are addressed: {path}.html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +104,11 @@ class JobList:
 @router.post("/books/{book_id}/jobs", status_code=202, response_model=JobView, summary="Have a book ingested")
 async def order_job(book_id: Annotated[BookId, InPath()], body: JobRequest, who: Author, current: Current) -> Response:
     source = await _source(who.book(book_id), body.source, current, who)
+    options = BookOptions(title=body.title, language=body.language, base_url=body.base_url, site=body.site, pages=body.pages)
+    check_options(options)
     consent = Consent(replace=body.replace, remove=body.yes)
-    job = await current.resources.jobs.queue(Order(book_id=book_id, source=source, mode=body.mode, consent=consent))
+    order = Order(book_id=book_id, source=source, mode=body.mode, consent=consent, options=options)
+    job = await current.resources.jobs.queue(order)
     return _accepted(job)
 
 
