@@ -89,8 +89,8 @@ def test_the_book_id_given_wins(tmp_path: Path) -> None:
         ("book_id = ", "line 1"),
         ("title = 5", "line 1: 'title' must be text"),
         (
-            "\nsite = 'sphinx'",
-            "line 2: 'site' must be one of docusaurus, mkdocs, mdbook, vitepress, hugo, jekyll, quarto, jupyterbook, plain",
+            "\nsite = 'sphynx'",
+            "line 2: 'site' must be one of docusaurus, mkdocs, mdbook, vitepress, hugo, jekyll, quarto, jupyterbook, sphinx",
         ),
         ("titel = 'x'", "line 1: 'titel' is not a key"),
         ("max_chapter = -1", "line 1: 'max_chapter' must be a whole number"),

@@ -55,6 +55,7 @@ PAGES: Mapping[SiteStyle, str] = {
     "jekyll": "{path}.html",
     "quarto": "{path}.html",
     "jupyterbook": "{path}.html",
+    "sphinx": "{path}.html",
     "plain": "{file}",
 }
 FRONT_PAGES: Mapping[SiteStyle, tuple[str, ...]] = {
@@ -65,8 +66,10 @@ FRONT_PAGES: Mapping[SiteStyle, tuple[str, ...]] = {
     "jekyll": ("index", "README"),
     "quarto": ("index",),
     "jupyterbook": (),
+    "sphinx": (),
     "plain": (),
 }
+SPHINX_STYLES = ("jupyterbook", "sphinx")
 PATTERN_FIELDS = ("path", "folder", "name", "file")
 
 
@@ -145,7 +148,7 @@ def slugify(site: SiteStyle, heading: str) -> str:
     if site == "quarto":  # pandoc's rule: from the first letter on, and with full stops
         kept = (char for char in heading.lower() if char.isalnum() or char in "_-. ")
         return re.sub(r"^[\W\d_]+", "", "".join(kept).strip()).replace(" ", "-") or "section"
-    if site == "jupyterbook":  # docutils' rule
+    if site in SPHINX_STYLES:  # docutils' rule
         ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode().lower()
         return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", ascii_only))
     if site == "hugo":
@@ -196,7 +199,7 @@ class Anchors:
         if given is not None:
             return "" if self.site == "docusaurus" and level == 1 else given
         slug = slugify(self.site, anchor_text(self.site, heading))
-        if self.site == "jupyterbook":
+        if self.site in SPHINX_STYLES:
             return self._docutils(slug)
         anchor = self._python(slug) if self.site == "mkdocs" else self._counted(slug)
         return "" if self.site == "docusaurus" and level == 1 else anchor

@@ -13,7 +13,7 @@ from bythebook.books.source_places import SourceMark, SourcePlace, mark_at
 
 Proficiency = Literal["A1", "A2", "B1", "B2", "C1", "C2"]
 Layer = Literal["L1", "L2", "L3", "L4"]
-SiteStyle = Literal["docusaurus", "mkdocs", "mdbook", "vitepress", "hugo", "jekyll", "quarto", "jupyterbook", "plain"]
+SiteStyle = Literal["docusaurus", "mkdocs", "mdbook", "vitepress", "hugo", "jekyll", "quarto", "jupyterbook", "sphinx", "plain"]
 
 PROFICIENCIES: tuple[Proficiency, ...] = get_args(Proficiency)
 LAYERS: tuple[Layer, ...] = get_args(Layer)

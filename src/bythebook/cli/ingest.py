@@ -72,7 +72,7 @@ def run(
     site: Annotated[
         str | None,
         typer.Option(
-            help="Its site generator: docusaurus, mkdocs, mdbook, vitepress, hugo, jekyll, quarto, jupyterbook or plain.",
+            help="Its site generator: docusaurus, mkdocs, mdbook, vitepress, hugo, jekyll, quarto, jupyterbook, sphinx or plain.",
             show_default=False,
         ),
     ] = None,

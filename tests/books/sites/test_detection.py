@@ -235,6 +235,46 @@ def test_the_order_of_myst_and_bookdown(tmp_path: Path, name: str, text: str, ti
     assert order == ["index.md", "rock/storms.md", "rock/boats.md"]
 
 
+CONF = """\
+import os
+project = "Keeping a Lighthouse"
+language = "en"
+html_baseurl = "https://light.example/en/latest/"
+extensions = [name for name in os.environ]
+raise SystemExit("this is never run")
+"""
+RST_INDEX = """\
+Keeping a Lighthouse
+====================
+
+.. toctree::
+   :maxdepth: 2
+
+   rock/storms
+   Boats <rock/boats>
+
+More.
+"""
+MYST_INDEX = "# Keeping a Lighthouse\n\n```{toctree}\n:maxdepth: 2\nrock/storms.md\n/rock/boats\n```\n"
+
+
+@pytest.mark.parametrize(("suffix", "index"), [("rst", RST_INDEX), ("md", MYST_INDEX)])
+def test_sphinx_is_read_and_never_run(tmp_path: Path, suffix: str, index: str) -> None:
+    pages = {f"rock/{name}.{suffix}": "Storms\n======\n\nIt blows.\n" for name in ("boats", "storms")}
+    write(tmp_path, {"conf.py": CONF, f"index.{suffix}": index, **pages})
+    book, site, order = found(tmp_path)
+    assert site is not None
+    assert (book.title, book.language, book.site, site.config) == ("Keeping a Lighthouse", "en", "sphinx", "conf.py")
+    assert order == [f"index.{suffix}", f"rock/storms.{suffix}", f"rock/boats.{suffix}"]
+    assert page_url(book, order[1], {}) == "https://light.example/en/latest/rock/storms.html"
+
+
+@pytest.mark.parametrize("text", ["def", "project = name()", "project = 5", "(" * 5_000, "\x00", "version = '1'"])
+def test_what_is_no_configuration_of_sphinx_is_passed_over(tmp_path: Path, text: str) -> None:
+    write(tmp_path, {"conf.py": text, **lessons("")})
+    assert found(tmp_path)[1] is None
+
+
 def test_jupyter_books_configuration_is_not_jekylls(tmp_path: Path) -> None:
     write(tmp_path, {"_config.yml": JEKYLL, "_toc.yml": "root: index\n", **lessons("")})
     site = found(tmp_path)[1]

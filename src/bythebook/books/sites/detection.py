@@ -13,6 +13,7 @@ from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.books.sites.executable_books import bookdown, jupyter_book, myst, quarto
 from bythebook.books.sites.generators import READERS, SUMMARY, summary
 from bythebook.books.sites.site import Site
+from bythebook.books.sites.sphinx import sphinx
 
 LEVELS_ABOVE = 4
 BELOW = ("docs", "doc", "documentation", "website", "site", "book", "guide", "docs/en")
@@ -28,7 +29,7 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
     if not root.is_dir():
         return None
     for folder in _places(root):
-        for read in (quarto, jupyter_book, myst, bookdown, *READERS):
+        for read in (quarto, jupyter_book, myst, bookdown, *READERS, sphinx):
             site = read(folder)
             placed = _placed(site, root, folder) if site else None
             if placed and _shows(placed, files):

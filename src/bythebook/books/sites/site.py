@@ -17,6 +17,7 @@ GENERATOR_NAMES: Mapping[SiteStyle, str] = {
     "jekyll": "Jekyll",
     "quarto": "Quarto",
     "jupyterbook": "Jupyter Book",
+    "sphinx": "Sphinx",
     "plain": "plain files",
 }
 
