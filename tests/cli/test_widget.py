@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -22,7 +23,9 @@ REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "widget.md").read_text("utf-8")
 SOURCE = "https://tutor.example/page/widget.js"
 SITES = REPOSITORY / ".venv" / "sites" / "bin"
-"""Where `make soak` installs the generators that are Python's. The others are used where they are installed."""
+"""Where `make soak` installs the generators that are Python's. The others are used where they are installed: mdbook and quarto on
+the path, Docusaurus (core, plugin-content-docs, theme-classic, react, react-dom) by `npm install --prefix .venv/sites`."""
+PACKAGES = SITES.parent / "node_modules"
 HARD = {"book": "physical-ai-robotics", "key": "btb_1_x-y", "label": 'It\'s "our" <book> & more'}
 
 
@@ -129,3 +132,25 @@ def test_quarto_puts_it_on_every_page(tmp_path: Path) -> None:
     head = 'project:\n  type: website\nwebsite:\n  title: "Book"\n'
     (tmp_path / "_quarto.yml").write_text(head + snippet(SiteGenerator.quarto, SOURCE, HARD) + "\n", "utf-8")
     assert built(tmp_path, command, "_site/index.html") == HARD
+
+
+@pytest.mark.soak
+def test_docusaurus_puts_it_on_every_page() -> None:
+    docusaurus = PACKAGES.resolve() / ".bin" / "docusaurus"
+    if not docusaurus.exists():
+        pytest.skip("docusaurus is not installed")
+    with TemporaryDirectory(dir=PACKAGES.resolve().parent) as beside:  # where it finds its packages
+        assert built(docusaurus_site(Path(beside)), [str(docusaurus), "build"], "build/index.html") == HARD
+
+
+def docusaurus_site(folder: Path) -> Path:
+    (folder / "package.json").write_text("{}", "utf-8")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "index.md").write_text("# Lesson\n", "utf-8")
+    lines = (
+        'title: "Book", url: "https://book.example", baseUrl: "/", themes: ["@docusaurus/theme-classic"],',
+        'plugins: [["@docusaurus/plugin-content-docs", { routeBasePath: "/" }]],',
+        snippet(SiteGenerator.docusaurus, SOURCE, HARD),
+    )
+    (folder / "docusaurus.config.js").write_text("module.exports = {\n" + "\n".join(lines) + "\n};\n", "utf-8")
+    return folder
