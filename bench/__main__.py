@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from bench.answers import answers
 from bench.changes import changes
 from bench.drafts import drafts
+from bench.first_sentence import first_sentence
 from bench.followups import followups
 from bench.jobs import jobs
 from bench.latency import latency
@@ -42,6 +43,7 @@ TABLES: Mapping[str, Callable[[Workshop], Table]] = {
     "followups": followups,
     "answers": answers,
     "drafts": drafts,
+    "first sentence": first_sentence,
     "unseen": unseen,
     "service": service,
     "jobs": jobs,

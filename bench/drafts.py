@@ -82,8 +82,8 @@ def _errs(seed: int) -> Answers:
 
 def judged(answers: Answers | None, *, run: int = 0) -> Iterator[Judged]:
     """Every sentence of every draft, those of one draft together, as a turn has them judged."""
-    for row in _drafts():
-        checker = Checker(_evidence(row), "en", row["standalone"] or row["question"])
+    for row in drafted():
+        checker = Checker(evidence_of(row), "en", row["standalone"] or row["question"])
         for corrupted in (False, True):
             found = [one for one in _sentences(row) if (one[0] != TRUE) == corrupted]
             sentences = [
@@ -188,7 +188,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part / max(1, whole):.1%} ({part})"
 
 
-def _drafts() -> Iterator[dict[str, Any]]:
+def drafted() -> Iterator[dict[str, Any]]:
     for path in sorted(DRAFTS.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)
@@ -201,7 +201,7 @@ def _sentences(row: dict[str, Any]) -> Iterator[tuple[str, str, tuple[int, ...],
         yield one["how"], one["text"], tuple(one["labels"]), row["sentences"][one["of"]]["basis"]
 
 
-def _evidence(row: dict[str, Any]) -> list[Evidence]:
+def evidence_of(row: dict[str, Any]) -> list[Evidence]:
     return [
         Evidence(
             label=one["label"],

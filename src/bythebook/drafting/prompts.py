@@ -83,14 +83,14 @@ NOT_IN_PASSAGES = "@none"
 """The one line of an answer that says that the passages do not answer."""
 LINE_FORM = """\
 - End EVERY sentence with the label of the result it rests on, before the full stop. Before it, on a line that begins with \
-"> ", copy the words of that result that say so, character for character:
-> At sea level, water boils at 100 \u00b0C.
-Water boils at 100 \u00b0C at sea level [2].
+"> ", copy the words of that result that say so, character for character. For a sentence that rests on result 2, write:
+> WORDS OF RESULT 2
+YOUR SENTENCE [2].
 - Where a sentence rests on two results, quote both, each on its line, and write both labels: [1][3]. This takes the place of \
 inline citations and of a list of sources."""
 JSON_FORM = """\
-- Reply with one JSON object: {"answered": true, "search": "", "sentences": [{"quote": "At sea level, water boils at \
-100 \u00b0C.", "label": 2, "text": "Water boils at 100 \u00b0C at sea level."}]}
+- Reply with one JSON object: {"answered": true, "search": "", "sentences": [{"quote": "WORDS OF RESULT 2", "label": 2, \
+"text": "YOUR SENTENCE"}]}
 - Each sentence has the words of the result that it rests on as its "quote", copied character for character, and the number of \
 that result as its "label". This takes the place of inline citations and of a list of sources."""
 NOTHING_IN_LINES = "reply with this one line and nothing else: {none}"
