@@ -50,8 +50,8 @@ STORED_NAMES = {
     "ToolCall": "tool_call",
     "Trace": "trace",
 }
-"""Class name -> the name under which its values are stored in threads and reports. Who renames a class changes the left side; the
-right side stays for ever, or stored threads can no longer be read."""
+"""Class name -> the name under which its values are stored in threads and reports. A class that is renamed changes the left side;
+the right side never changes, or stored threads can no longer be read."""
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 

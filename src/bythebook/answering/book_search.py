@@ -27,13 +27,13 @@ class BookSearch:
         return await self.search_served(query, *await self._search.served(query.book_id))
 
     async def search_served(self, query: SearchQuery, state: IngestionState, manifest: Manifest) -> SearchResponse:
-        """The same when it is known from where the book is served."""
+        """Searches a book whose state and manifest are known already."""
         return await self.search_embedded(query, state, await self._search.embed(query.text), quick_fit(manifest, state))
 
     async def search_embedded(
         self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], fit: Calibration | None = None
     ) -> SearchResponse:
-        """The same when the question's embedding is known already. Without a fit, results have no relevance."""
+        """Searches with an embedding of the question that is known already. Without a fit, results have no relevance."""
         return await self._search.read(state, lambda now: self._found(query, now, embedding, fit))
 
     async def _found(

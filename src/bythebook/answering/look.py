@@ -34,7 +34,7 @@ class Look:
     found: Retrieval
     signals: Signals
     rarity: Mapping[str, float]
-    """Of the question's stems in the whole book."""
+    """How rare each stem of the question is in the whole book."""
     ranking: RankedSignals | None = None
     """The signals with what the ranking says, where it was fitted to the embedder and in the language."""
 
@@ -98,7 +98,7 @@ async def _nothing() -> tuple[ReadStatement, ...]:
 
 
 def relevances(look: Look, scale: Calibration | RankedScale | None) -> list[float]:
-    """Of each hit, on the fitted scale; without one the cosine stands for it."""
+    """The relevance of each hit on the fitted scale; without a scale, its cosine."""
     if scale is None:
         return [hit.cosine for hit in look.found.hits]
     pool = [hit.score for hit in look.found.hits[:POOL]]

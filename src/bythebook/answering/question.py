@@ -33,7 +33,7 @@ class Question:
     score_scale: ScoreScale = "relevance"
     history: tuple[Exchange, ...] = ()
     selection: str = ""
-    """Words of the book that the question is about: the reader has them before their eyes."""
+    """Words of the book that the reader selected, which the question is about."""
     books: tuple[BookAssessment, ...] = ()
     """Where several books were asked: how each stood, the one that answers first."""
 

@@ -46,7 +46,7 @@ CONSIDERED = 10
 
 @dataclass(slots=True)
 class Steps:
-    """Of one turn. `attributes` tell of the turn as a whole."""
+    """The steps of one turn. `attributes` describe the turn as a whole."""
 
     attributes: Attributes = field(default_factory=dict)
     recorded: list[tuple[Step, Attributes]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: StepName) -> Iterator[Attributes]:
-        """What is put into the attributes is told with the step. One that fails counts, too."""
+        """Records a step with the attributes that are set in it, also if it fails."""
         attributes: Attributes = {}
         began_at, began = datetime.now(UTC), time.perf_counter()
         try:

@@ -277,7 +277,7 @@ def tells(name: str) -> bool:
 
 
 def _repository(root: Path) -> str:
-    """Of the git repository that the folder lies in: by its origin's address, else by its folder. Git is not run."""
+    """The name of the git repository that holds the folder: from its origin's address, else from its folder. Git is not run."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
     if top is None:
         return ""

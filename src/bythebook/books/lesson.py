@@ -48,7 +48,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """What Docusaurus is told of a folder."""
+    """What the `_category_.json` of Docusaurus says about a folder."""
 
     label: str
     position: float | None

@@ -26,7 +26,8 @@ DEFAULT_LAYER: Layer = "L1"
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 TOKENS_PER_WORD = 1.3
 CHUNKER_VERSION = 2
-"""Of the way lessons are cut and linked. Here and not beside the chunker, because a search checks it and cuts nothing."""
+"""The version of how lessons are cut and linked. It is here and not beside the chunker, because a search checks it and cuts
+nothing."""
 LINE_END = re.compile(r"\r\n?|\n")
 BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 

@@ -38,7 +38,7 @@ BYTES_EACH_CHARACTER = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """What a call came to that could not be done. `reason` goes on after the lesson's name."""
+    """A call that failed. `reason` is printed after the lesson's name."""
 
     reason: str
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ANSWERED = "How many services and topics is an action built from?"
 REFUSED = "Which wine goes with grilled fish?"
 FOLDER = "demo"
-"""Of the data folder: the sample book is in a library of its own and never among the reader's books."""
+"""A folder in the data folder: the sample book has a library of its own and is never among the reader's books."""
 DataDir = Annotated[
     Path | None,
     typer.Option(

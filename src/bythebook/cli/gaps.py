@@ -57,7 +57,7 @@ def run(
 
 
 async def _choose_book(database: Database, wanted: str | None, data_dir: Path | None) -> str:
-    """The same as everywhere, by what the database knows: no index has to be opened for it."""
+    """Chooses the book as every command does, from the database: no index has to be opened for it."""
     from bythebook.ingestion.records import Records
     from bythebook.operations.reader import choose_among
     from bythebook.settings import read_settings

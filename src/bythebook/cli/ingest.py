@@ -244,7 +244,8 @@ async def ingest(
 
 
 class ProgressLog:
-    """Lines on standard error where that is no terminal, at most one in `SECONDS_BETWEEN`: a log tells that the work goes on."""
+    """Lines on standard error where that is no terminal, at most one in `SECONDS_BETWEEN`: a log shows that the work
+    continues."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet

@@ -86,7 +86,7 @@ def run_with_resources(
     embeds: bool = False,
     drafts: bool = False,
 ) -> T:
-    """The same, with what an author needs as well."""
+    """Runs the work with a library and with what an author needs."""
     from bythebook.settings import read_settings
     from bythebook.wiring.adapters import check_model
 
@@ -103,7 +103,7 @@ def run_with_settings(
     rehearsal: bool = False,
     embeds: bool = False,
 ) -> T:
-    """The same, in the library that these settings name."""
+    """Runs the work in the library that these settings name."""
     from bythebook.wiring.author import open_resources
 
     return _run(lambda settings: open_resources(settings, rehearsal=rehearsal, embeds=embeds), work, settings)
@@ -178,7 +178,7 @@ def to_json(value: object) -> str:
 
 
 def to_line(value: object) -> str:
-    """The same, on one line."""
+    """A value as JSON on one line."""
     return _escaped(json.dumps(value, default=_plain, ensure_ascii=False))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bythebook.wiring.author import Resources
 
 SETTLED_MILLISECONDS = 150
-"""Editors write a file in several steps; what comes closer together than this is one change."""
+"""Editors write a file in several steps; changes closer together than this count as one."""
 PAUSE_MILLISECONDS = 5_000
 
 
@@ -61,7 +61,7 @@ class DeferredFit:
         self._fit = fit
         self._running: asyncio.Task[None] | None = None
         self.wanted: IngestReport | None = None
-        """Of the last edit that nothing was fitted to."""
+        """The report of the last edit that relevance was not fitted to yet."""
 
     def go_on(self) -> None:
         if self.wanted and (self._running is None or self._running.done()):

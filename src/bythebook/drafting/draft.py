@@ -90,7 +90,7 @@ class DraftRequest:
     history: tuple[Exchange, ...] = ()
     search_again: SearchAgain | None = None
     rarity: Mapping[str, float] = field(default_factory=dict)
-    """Of the question's stems in the whole book, where it is known."""
+    """How rare each stem of the question is in the whole book, where that is known."""
     embedding: NDArray[np.float32] | None = field(default=None, compare=False)
     """The question's, where it is known."""
     selection: str = ""

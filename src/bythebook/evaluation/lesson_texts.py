@@ -40,7 +40,7 @@ class LessonText:
 
     @property
     def order(self) -> tuple[str, int, int]:
-        """Of the lesson in its book: by folder, then by its numbers."""
+        """The order of the lesson in its book: by folder, then by its numbers."""
         first = self.chunks[0]
         return self.source_file.rpartition("/")[0].partition("/")[0], first.chapter, first.lesson
 

@@ -157,7 +157,7 @@ def draft_from(chunks: Sequence[Chunk], count: int, *, to_learn: bool = False) -
 
 
 def _id(question: str) -> str:
-    """Of the question's words, so that a later draft of the same question is known to be the same."""
+    """A hash of the question's words, so that a later draft of the same question is recognised."""
     return f"draft-{sha256(question)[:8]}"
 
 

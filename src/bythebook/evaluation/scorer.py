@@ -108,7 +108,7 @@ class Scorer:
         return lesson is not None and lesson.between(citation.span.start, citation.span.end) == citation.quote
 
     async def _supported(self, sentence: Sentence) -> bool:
-        """Checked anew against the cited chunks as the index holds them now: as a quotation, which is soon seen, or by its
+        """Checked again against the cited chunks as the index holds them now: as a quotation, which is soon seen, or by its
         content."""
         evidence = await self._evidence(sentence.citations)
         if not evidence:

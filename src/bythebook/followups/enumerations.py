@@ -44,7 +44,7 @@ def _item(answer: str, place: str) -> str:
 
 
 def _in_line(answer: str) -> list[str]:
-    """Of the first sentence that names several things; after a colon, what follows it."""
+    """The items of the first sentence that names several things; after a colon, what follows it."""
     for sentence in END.split(answer):
         told = " ".join(BRACKETS.sub("", sentence.rpartition(":")[2]).split())
         found = [_named(part) for part in JOINT.split(LEAD.sub("", told))]

@@ -16,7 +16,7 @@ from bythebook.followups.rules import LONGEST, SOURCE, is_english, may_lean, ope
 from bythebook.followups.topics import LANGUAGE, stems
 
 HISTORY_TOKENS = 1_500
-"""Of the thread, the latest of it: what a follow-up leans on was said a moment ago."""
+"""How much of the thread the model is sent, the latest first: a follow-up refers to what was said just before it."""
 ANSWER_CHARACTERS = 600
 INSTRUCTIONS = f"""\
 Rewrite the reader's last question so that it can be understood without the conversation before it.
@@ -56,7 +56,8 @@ class Rewrite:
 
 
 async def make_standalone(question: str, history: Sequence[Exchange], language: str, write_line: WriteLine | None) -> Rewrite:
-    """Never fails and never waits longer than a line is waited for. A question that leans on nothing costs no call."""
+    """Rewrites the question. Never fails, and waits no longer than the model may take for one line. A question that refers to
+    nothing costs no call."""
     if write_line is None or not may_lean(question, history, language):
         return _by_rules(question, history, language)
     try:
@@ -132,7 +133,7 @@ def _counted(text: str) -> set[str]:
 
 
 def _asks(text: str, question: str) -> bool:
-    """A question mark, or an opening word of a question or request. Where the reader used neither, nor need the model."""
+    """A question mark, or an opening word of a question or request. Where the reader used neither, the model need not either."""
     return (
         text.endswith(QUESTION_MARKS)
         or bool(REQUEST.match(text))

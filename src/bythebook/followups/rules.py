@@ -102,7 +102,7 @@ CONTEXT = 3
 """Phrases of the thread that are added where nothing in the question can be replaced by one."""
 
 BESIDE = 1
-"""The same where a pronoun gave way to the subject."""
+"""The same, where a pronoun was replaced by the subject."""
 
 LABELS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 SOURCE = re.compile(

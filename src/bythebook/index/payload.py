@@ -78,7 +78,7 @@ _TIMES = ("created_at", "updated_at", "embedded_at")
 _OUTLANDISH = re.compile(r"[^\w\x00-\xff]")
 """Dashes and quotes beyond Latin-1: no word has them, and a text without them takes half the memory."""
 TEXT_FIELDS = ["book_id", "content_hash", "page_title", "heading_path", "text"]
-"""Of these a `ChunkText` is made."""
+"""The fields that a `ChunkText` is made of."""
 
 
 def to_payload(indexed: IndexedChunk) -> dict[str, Any]:

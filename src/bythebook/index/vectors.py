@@ -128,7 +128,7 @@ class VectorIndex(Protocol):
         """Returns chunks in the order of `ids`, without those that do not exist or belong to another book."""
 
     async def texts(self, collection: str, book_id: str, ids: Sequence[str]) -> list[ChunkText]:
-        """The same, and much less of it."""
+        """The texts of chunks, in the order of `ids`: much less than the chunks."""
 
     def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]: ...
 

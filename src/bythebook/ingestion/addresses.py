@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 TRANSLATED = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
-"""Addresses of IPv6 whose last four bytes are one of IPv4, which a gateway reaches for who asks."""
+"""Addresses of IPv6 whose last four bytes are one of IPv4, which a gateway reaches for whoever asks."""
 
 
 def is_public(address: str) -> bool:

@@ -198,7 +198,8 @@ class ProbeQuestion:
     lesson: str
     source: str
     estranged: str | None = None
-    """The same with words no book of this subject has: near the subject, and not answered even if the lesson is there."""
+    """The question with words that no book of this subject has: near the subject, and not answered even if the lesson is
+    there."""
 
 
 def definitions(sentences: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:

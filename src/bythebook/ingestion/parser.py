@@ -36,8 +36,8 @@ class LessonSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parser:
-    """Of one book. `spread`: who parses, when others do. `sandbox`: the child process that parses, when one does. `texts`: what
-    the plan has read already."""
+    """The parser of one book. `spread`: the executor that parses, if there is one. `sandbox`: the child process that parses, when
+    one does. `texts`: what the plan has read already."""
 
     root: Path
     book: Book

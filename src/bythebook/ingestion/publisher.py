@@ -1,6 +1,6 @@
 """A book brought to its readers: ingested, and calibrated where its text changed.
 
-What was edited is served at once, by the old fit; the fit is made anew after it. It is called outdated before the first lesson
+What was edited is served at once, by the old fit; the fit is made again after it. It is called outdated before the first lesson
 changes, so that whoever is stopped in between leaves it to the next run.
 """
 
@@ -97,7 +97,7 @@ class Publisher:
 
 
 async def _unless(coming: Coming, work: Coroutine[Any, Any, None]) -> None:
-    """The work, broken off when what is coming comes."""
+    """Does the work, and cancels it when `coming` ends first."""
     tasks = working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(coming())
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -93,7 +93,7 @@ def fetch_site(
 
 
 def folder_name(address: str) -> str:
-    """Of the folder that holds the pages of this site."""
+    """The name of the folder that holds the pages of this site."""
     parts = urlsplit(address)
     return slug(f"{parts.hostname}-{_below(parts.path or '/').strip('/')}") or "site"
 

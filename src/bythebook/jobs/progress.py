@@ -26,7 +26,7 @@ TellJob = Callable[[JobEvent], Awaitable[None]]
 
 
 async def follow(work: Callable[[TellJob], Coroutine[Any, Any, IngestReport]]) -> AsyncGenerator[JobEvent, None]:
-    """What the work tells, and its report. Who stops following stops the work, and goes on when it has stopped."""
+    """Yields the events of the work, then its report. Leaving the generator cancels the work and waits until it has stopped."""
     told: asyncio.Queue[JobEvent | None] = asyncio.Queue()
     task = asyncio.create_task(work(told.put))
     task.add_done_callback(lambda _: told.put_nowait(None))

@@ -63,7 +63,7 @@ def this_host() -> str:
 
 
 def new_owner() -> str:
-    """Who holds a lease; never the same twice, for a process may run several jobs."""
+    """A new name for the holder of a lease. No two are the same, because a process may run several jobs."""
     return f"{this_host()}:{PROCESS}:{uuid4().hex[:8]}"
 
 
@@ -137,7 +137,7 @@ class JobRunner:
 
     async def _keep(self, job: Job, progress: JobProgress, over: asyncio.Event) -> None:
         """Renew the lease until the work is over; raise when it is no longer ours or no longer wanted. A renewal that has
-        begun is not broken off: a connection in the middle of a statement would be lost."""
+        begun is not cancelled: a connection in the middle of a statement would be lost."""
         if job.cancel_requested:
             raise Cancelled(f"Job {job.job_id} was cancelled.")
         while not await _happens(over, RENEWAL_SECONDS):
@@ -285,7 +285,7 @@ async def mark_stale(
 async def _texts(
     index: VectorIndex, state: IngestionState, lessons: dict[str, IngestionRecord], quoted: Sequence[StoredQuote]
 ) -> dict[str, str]:
-    """Of the lessons that these were quoted from, as far as they are still there."""
+    """The texts of the lessons that these were quoted from, as far as they still exist."""
     paths = {citation.source_file for one in quoted for citation in one.citations} & lessons.keys()
     texts = {}
     for path in sorted(paths):

@@ -35,7 +35,7 @@ class Worker:
     listener: Listener = _nobody
 
     async def work(self, *, until_idle: bool = False) -> None:
-        """Goes on until it is stopped, or until there is nothing to do. A job that fails is the job's affair."""
+        """Runs jobs until it is stopped, or until there are none. A job that fails does not end the worker."""
         await self.runner.take_back()
         while True:
             if await self._next():
@@ -45,7 +45,7 @@ class Worker:
             await asyncio.sleep(POLL_SECONDS * CHANCE.uniform(0.8, 1.2))
 
     async def work_on(self, trouble: Trouble) -> None:
-        """Goes on until it is stopped, whatever happens: a full disk or a database that takes nothing does not last for ever."""
+        """Runs jobs until it is stopped, whatever happens: a full disk or a database that refuses writes is a passing state."""
         taken_back = False
         while True:
             try:

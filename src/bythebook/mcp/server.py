@@ -33,7 +33,7 @@ HttpManager = StreamableHTTPSessionManager
 CallerOf = Callable[[Any], ToolCaller]
 """Who calls, from the request that a transport hands on; None over stdio."""
 Told = Callable[[Any, BookError], str]
-"""What whoever sent a request is told of an error."""
+"""The error as it is sent to the client."""
 
 
 def make_server(caller_of: CallerOf, told: Told = lambda request, error: str(error)) -> Server[Any]:

@@ -40,7 +40,7 @@ ID = {"type": "string", "description": "The id of a search result."}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookTool:
-    """A tool as a client is told of it. `required` are the arguments it cannot do without."""
+    """A tool as it is described to clients. `required` are the arguments it cannot do without."""
 
     name: str
     description: str

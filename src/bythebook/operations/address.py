@@ -22,7 +22,7 @@ REACHED_BY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """`token` is made anew by each server: who can read the file may have the server do what its owner may."""
+    """`token` is new for each server: anyone who can read the file can have the server do what its owner may do."""
 
     host: str
     port: int

@@ -75,7 +75,7 @@ def publish(
 
 
 async def calibrate(resources: Resources, *, root: Path, book_id: str) -> None:
-    """Calibrates a book for which `publish` was told to leave that out."""
+    """Calibrates a book that `publish` ingested without calibrating it."""
     await resources.publisher.calibrate(book_id, root)
 
 

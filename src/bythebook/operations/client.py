@@ -66,7 +66,8 @@ def _greets(address: ServerAddress) -> bool:
 
 
 class ServerRunner(Generic[L]):
-    """Sends operations to the server. `Released` where it has gone, or is about to go and has broken off what would take long."""
+    """Sends operations to the server. Raises `Released` where the server has ended, or is ending and has cancelled what would
+    take long."""
 
     def __init__(self, address: ServerAddress, settings: Settings) -> None:
         self._address = address

@@ -50,7 +50,7 @@ OPERATIONS = {
 }
 """Each with the module it is in, which is imported when the operation is first run: a server starts without an author's tools."""
 TURNS = frozenset({"answer", "converse"})
-"""A process that ends lets turns come to their end; what may go on for hours is broken off."""
+"""A process that ends lets turns finish; what may take hours is cancelled."""
 BROKEN_OFF = "The process that holds the index is ending. What is done is kept: run the command again."
 LONGEST_REQUEST_BYTES = 64 * 1024 * 1024
 REQUEST_SECONDS = 10.0
@@ -123,7 +123,7 @@ class _Host:
         self.address: ServerAddress | None = None
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request to a connection. Who goes away is no longer worked for."""
+        """Answers one request per connection. Work for a client that has gone is cancelled."""
         work = asyncio.create_task(self._answer(reader, writer))
         self._answering.add(work)
         try:
@@ -138,7 +138,7 @@ class _Host:
             writer.close()
 
     async def end(self) -> None:
-        """Turns come to their end, and so does what has one value; the rest is broken off at its next value."""
+        """Turns finish, and so do operations with one result; the others are cancelled at their next value."""
         while self._answering:
             await asyncio.wait(self._answering)
 

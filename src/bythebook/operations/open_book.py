@@ -65,7 +65,7 @@ class OpenBook:
 
     @classmethod
     async def choose(cls, runner: OperationRunner[Library], book_id: str | None) -> OpenBook:
-        """The same in a library that is open."""
+        """Chooses the book in a library that is open."""
         from bythebook.operations.reader import choose_book
 
         chosen = await runner.run(choose_book, wanted=book_id, configured=runner.settings.book)
@@ -140,7 +140,7 @@ class OpenBook:
         gate: bool = True,
         **filters: Unpack[ReaderFilters],
     ) -> AsyncIterator[TurnEvent]:
-        """The same, event by event: each sentence as it passes its check. Follow it to its end."""
+        """Asks, and yields the events: each sentence as it passes its check. Follow it to its end."""
         from bythebook.answering.question import Question
         from bythebook.operations.turns import answer
 
@@ -165,7 +165,7 @@ class OpenBook:
     async def find(
         self, text: str, *, limit: int = 5, similarity_threshold: float = 0.0, **filters: Unpack[ReaderFilters]
     ) -> Searched:
-        """The same, with the book's language and size."""
+        """Searches, and tells the book's language and size as well."""
         from bythebook.operations.reader import search
 
         return await self.runner.run(

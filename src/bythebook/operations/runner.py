@@ -65,7 +65,7 @@ class InProcess(Generic[L]):
 
 class Guest(Generic[L]):
     """An `OperationRunner` in a process that does not hold the index: the one that does runs its operations. When that one ends,
-    this one opens the index itself, and begins again what was broken off."""
+    this one opens the index itself, and begins again what was cancelled."""
 
     def __init__(self, holder: _IndexHolder[L], settings: Settings) -> None:
         self._holder = holder

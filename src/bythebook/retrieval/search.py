@@ -101,7 +101,7 @@ class Search:
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def read(self, state: IngestionState, read: Callable[[IngestionState], Awaitable[Read]]) -> Read:
-        """What `read` makes of the book as it is served: once more, should it have been made anew meanwhile."""
+        """Calls `read` on the book as it is served, and once more if the book was rebuilt meanwhile."""
         try:
             return await read(state)
         except (NotFound, StorageFailure):
@@ -118,7 +118,7 @@ class Search:
         return (await self.served(book_id))[0]
 
     async def served(self, book_id: str) -> tuple[IngestionState, Manifest]:
-        """The same, and the manifest of the collection that serves it."""
+        """The book's state, and the manifest of the collection that serves it."""
         collections = await self._index.collections()
         served = served_books(collections)
         if book_id not in served:

@@ -50,7 +50,7 @@ class Principal:
     book_id: str | None = None
     key: Key | None = None
     public_books: frozenset[str] | None = None
-    """All that is there for who has no key, where one is needed."""
+    """The books that exist for a reader without a key, where keys are required."""
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or "admin" in self.scopes or (scope == "chat" and "public" in self.scopes)
@@ -137,7 +137,7 @@ async def _count(owner: str, per_minute: int, current: State, notes: dict[str, A
 
 
 def network_of(host: str) -> str:
-    """Who has one address of IPv6 has the whole network of its first 64 bits."""
+    """Whoever has one IPv6 address has the whole network of its first 64 bits."""
     with suppress(ValueError):
         address = ip_address(host.partition("%")[0])
         if isinstance(address, IPv6Address):

@@ -26,7 +26,7 @@ RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DailyUsage:
-    """Of one key on one day. Requests are counted for keys that have a daily limit of them."""
+    """The use of one key on one day. Requests are counted for keys that have a daily limit of them."""
 
     requests: int = 0
     tokens: int = 0

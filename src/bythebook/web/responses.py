@@ -55,7 +55,7 @@ class ChatResponse:
     turn: int
     answer: Answer
     html: tuple[str, ...] | None = None
-    """Of each sentence of the answer."""
+    """The HTML of each sentence of the answer."""
     retrieval: RetrievalResult | None = None
     grounding_context: GroundingContext | None = None
     assembled_context: AssembledContext | None = None

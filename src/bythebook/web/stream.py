@@ -78,7 +78,7 @@ class WhileRead:
 
 
 Failed = Callable[[Problem, str], Event]
-"""The last event of a stream that did not come to its own end, from what was wrong and the id of the event before."""
+"""The last event of a stream that was cut short, from what was wrong and the id of the event before."""
 
 
 def error_event(told: Problem, last_id: str) -> Event:
@@ -176,7 +176,7 @@ class _EventSender:
         await self._send_part(self._held, more=False)
 
     async def fail(self, told: Problem) -> None:
-        """The end of a stream that did not come to its own."""
+        """The end of a stream that was cut short."""
         await self.tell(self._failed(told, self._last_id))
         await self.end()
 

@@ -15,7 +15,7 @@ from bythebook.cli import CONTROL, printable
 
 class Console(RichConsole):
     """Rich's, with control characters in texts replaced. Its own styles and cursor movements are no texts. When nobody reads on
-    (`| head`), the command comes to its end in silence."""
+    (`| head`), the command ends silently."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

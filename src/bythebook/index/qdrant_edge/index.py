@@ -163,7 +163,7 @@ class EdgeIndex:
         await asyncio.to_thread(self._close)
 
     def _stamps(self) -> Stamps:
-        """Of all manifests, and how often this process has changed one: a file's time is a coarse one. Takes microseconds."""
+        """The times of all manifests, and how often this process has changed one: a file's time is coarse. Takes microseconds."""
         with storage(self._folder):
             names = sorted(name for name in os.listdir(self._folder) if not name.startswith(DROPPED))  # noqa: PTH208  a path each is slow
             return self._changes, tuple((name, *_stamp(f"{self._folder}/{name}/{MANIFEST}")) for name in names)
@@ -256,7 +256,7 @@ def is_read_only(folder: Path) -> bool:
 
 
 def take_snapshot(folder: Path, lock: str, skipped: str) -> TemporaryDirectory[str]:
-    """All collections as they stand at one moment. `lock` is the file that who writes holds; nothing that begins with `skipped`
+    """All collections as they stand at one moment. A writer holds the file `lock`; nothing that begins with `skipped`
     belongs to a collection."""
     made = TemporaryDirectory(prefix="bythebook-index-")
     try:

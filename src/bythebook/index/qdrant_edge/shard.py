@@ -184,7 +184,7 @@ class EdgeShard:
             return self.recent.counts.read([filters], lambda missing: {one: read_count(self._shard, one) for one in missing})[0]
 
     def idf(self, book_id: str, terms: Sequence[int]) -> list[float]:
-        """Of each term, kept until the next write as `count`; 0 where no chunk of the book has it."""
+        """The IDF of each term, cached until the next write; 0 where no chunk of the book has it."""
         with self._reading():
             return self.recent.idf.read(
                 [(book_id, term) for term in terms],
@@ -360,7 +360,7 @@ class ReadCache:
         self.alone: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)
         """By the book's id: whether the collection holds no other book."""
         self.whole: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)
-        """The same: whether it holds nothing that was deleted, either."""
+        """By the book's id: whether it holds no deleted points, either."""
         self.counts: BoundedCache[Filters, int] = BoundedCache(COUNTS_KEPT)
         self.idf: BoundedCache[tuple[str, int], float] = BoundedCache(TERMS_KEPT)
         """By the book's id and the term; 0 for a term that no chunk of it has."""

@@ -98,7 +98,7 @@ class ServerIndex:
         return found
 
     async def create(self, collection: str, manifest: Manifest) -> None:
-        """The manifest comes last: a collection without it was never finished, and is made anew."""
+        """The manifest comes last: a collection without it was never finished, and is created again."""
         check_name(collection)
         if any(one.name == collection for one in (await self._call(self._client.get_collections)).collections):
             if await self._stored_manifest(collection) != UNFINISHED:

@@ -120,7 +120,7 @@ def plain_completion(content: str, *, id: str, model: str) -> Completion:
 
 
 def failed(told: Problem, _: str) -> Event:
-    """The last part of a stream that did not come to its end."""
+    """The last part of a stream that was cut short."""
     return Event(body=json.dumps(completion_error(told)).encode(), held=True)
 
 

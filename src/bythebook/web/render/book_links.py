@@ -22,7 +22,7 @@ ENDINGS = ("", ".md", ".mdx", "/index.md", "/index.mdx", "/README.md")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookLinks:
-    """Of one lesson: its path, and those of all lessons of its book."""
+    """The links of one lesson: its path, and the paths of all lessons of its book."""
 
     book_id: str
     source_file: str

@@ -128,7 +128,7 @@ def _id(opened: Opened) -> str:
 
 
 def _shown(opened: Opened, asked: Asked) -> str | None:
-    """The thread's id. Who has no key is not told: another who said the same may have gone on in that thread."""
+    """The thread's id. A reader without a key is not told it: another who said the same may have continued that thread."""
     return None if asked.key_id == PUBLIC else opened.thread_id
 
 

@@ -30,7 +30,7 @@ class QuestionView:
     by: Literal["author", "draft"]
     quote: str
     html: str
-    """Of the quote, safe to show."""
+    """The HTML of the quote, safe to show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

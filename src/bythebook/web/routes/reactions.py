@@ -40,7 +40,7 @@ class SharedLink:
 
     token: str
     path: str
-    """Of the page that shows it, on this server."""
+    """The address of the page that shows it, on this server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
