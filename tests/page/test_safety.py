@@ -9,12 +9,20 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.page.conftest import PHONE, WIDE
 from tests.support.hostile_book import ANSWER, BOOK_ID, LIVE, QUESTION
 from tests.support.library import fast_folder
 from tests.support.page import ACTION, NODE, ask, violations
 from tests.support.serving import Service, running
 
 FIRST_LOAD_BYTES = 80_000
+SHIFTS = """
+() => {
+    const observer = new PerformanceObserver(() => {});
+    observer.observe({ type: "layout-shift", buffered: true });
+    return observer.takeRecords().map((entry) => [entry.value, entry.sources.map(({ node }) => node?.outerHTML.slice(0, 80))]);
+}
+"""
 LOADED = """
 () => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
     .map((entry) => [entry.name.split("/").at(-1), entry.encodedBodySize])
@@ -58,6 +66,13 @@ def test_the_first_load_is_small_and_packed_and_asks_for_no_more_than_it_needs(p
         script = client.get("/page/app.js")
         assert script.headers["content-encoding"] == "gzip"
         assert client.get("/page/app.js", headers={"If-None-Match": script.headers["etag"]}).status_code == 304
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_nothing_moves_while_the_page_loads(open_page: Callable[..., Page], viewport: dict[str, int]) -> None:
+    page = open_page("/", viewport=viewport)
+    page.locator(".worth li").first.wait_for()
+    assert page.evaluate(SHIFTS) == []
 
 
 def test_nothing_moves_while_sentences_come(page: Page) -> None:

@@ -315,3 +315,5 @@ def test_lines_that_say_nothing_leave_nothing() -> None:
     """D2L names places and tabs in lines of their own, and sources before a comma."""
     text = "# Lines\n:label:`sec_lines`\n\nFound early :cite:`A.1805`, used late.\n\n:begin_tab:`mxnet`\nRead on.\n:end_tab:\n"
     assert render_passage(text) == "<h4>Lines</h4>\n<p>Found early, used late.</p>\n<p>Read on.</p>\n"
+    included = render_passage("See:\n\n{* ../../docs_src/first.py hl[1:3,5] *}\n")
+    assert included == '<p>See:</p>\n<p class="label">docs_src/first.py</p>\n'

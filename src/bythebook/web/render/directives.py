@@ -30,6 +30,8 @@ CODE = frozenset({"code", "code-block", "code-cell", "sourcecode"})
 """Directives that name their language behind the braces; in others it stands between them."""
 TAB = re.compile(r"[ \t]*:(?:begin|end)_tab:(?:`[^`]*`)?[ \t]*$")
 """Of D2L: what stands between two such lines is for one of several libraries."""
+INCLUDED = re.compile(r"[ \t]*\{\*[ \t]*(?:\.\./)*([^\s*]+)[^\n]*\*\}[ \t]*$")
+"""Of MkDocs with FastAPI's extension: a file that the site shows here. The book has only its name."""
 SPACED = (" ,", " .", " ;", " :", " )")
 TICKS = re.compile(r"`+")
 
@@ -50,6 +52,11 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if NO_TEXT.match(line) or TAB.match(line):
         if not silent:
             state.line = first + 1
+        return True
+    if match := INCLUDED.match(line):
+        if not silent:
+            state.line = first + 1
+            state.push("label", "", 0).content = match[1]
         return True
     directive = opened(SIGNS.sub("", line))
     if directive is None:
