@@ -284,3 +284,15 @@ def test_nothing_of_a_generators_marks_is_a_statement(generator: str) -> None:
         "The LED burns all night.",
         "The glass is cleaned with spirit.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"**It is so. {'Again and again. ' * 20}And so on.** It ends.", ["It is so.", "And so on.", "It ends."]),
+        ("Pass `**options` on. **All** of them.", ["Pass **options on.", "All of them."]),
+    ],
+)
+def test_bold_type_over_several_sentences_leaves_no_mark(text: str, expected: list[str]) -> None:
+    said = [one.readable for one in statements("", text)]
+    assert [one for one in said if one != "Again and again."] == expected

@@ -22,6 +22,7 @@ from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Lesson
 from bythebook.books.statements import statements
 from bythebook.cli.demo import sample_book
 from bythebook.ingestion.plan import Plan, make_plan
+from scripts.count_markup import marked
 
 ROOT = sample_book()
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -168,3 +169,7 @@ def test_every_statement_stands_under_its_own_heading(lessons: dict[str, Lesson]
                     assert chunk.section_at(statement.start).title == above[-1], (path, statement.readable)
                     checked += 1
     assert checked > 1000
+
+
+def test_no_answer_from_it_can_show_a_mark(lessons: dict[str, Lesson]) -> None:
+    assert [(mark, one.readable) for lesson in lessons.values() for chunk in lesson.chunks for one, mark in marked(chunk)] == []

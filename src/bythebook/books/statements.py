@@ -19,6 +19,8 @@ from bythebook.books.formulas import with_plain_formulas
 from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable
 from bythebook.books.sentences import sentences
 
+BOLD = re.compile(r"\*{2,3}")
+CODE = re.compile(r"`[^`]*`")
 StatementKind = Literal["sentence", "item", "row", "table", "code", "maths", "heading"]
 
 LONGEST_ITEM = 320
@@ -194,7 +196,19 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def _words(markdown: str) -> str:
     """On one line, without marks."""
-    return " ".join(readable(with_plain_formulas(markdown)).split())
+    return " ".join(readable(with_plain_formulas(_without_lone_mark(markdown))).split())
+
+
+def _without_lone_mark(markdown: str) -> str:
+    """Bold type may begin in one sentence and end in another: the mark that is alone here goes."""
+    if "**" not in markdown:
+        return markdown
+    marks = list(BOLD.finditer(CODE.sub(lambda code: " " * len(code.group()), markdown)))
+    if len(marks) % 2 == 0:
+        return markdown
+    opens = marks[-1].end() < len(markdown) and not markdown[marks[-1].end()].isspace()
+    lone = marks[-1] if opens else marks[0]
+    return markdown[: lone.start()] + markdown[lone.end() :]
 
 
 def cells(line: str) -> list[str]:
