@@ -40,7 +40,25 @@ def read_directives(parser: MarkdownIt) -> None:
     """A plugin for markdown-it."""
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("component", "directive", _block, interrupts)
+    parser.block.ruler.before("directive", "furniture", _furniture, interrupts)
     parser.inline.ruler.before("backticks", "role", _inline)
+
+
+def _furniture(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A line that says nothing, or names a file that the site shows in its place."""
+    line = _line(state, first)
+    included = INCLUDED.match(line)
+    if not included and not NO_TEXT.match(line) and not TAB.match(line):
+        return False
+    if not silent:
+        state.line = first + 1
+        if included:
+            state.push("label", "", 0).content = included[1]
+    return True
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
 
 
 def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
@@ -48,17 +66,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if first in ends:
         state.line = first + 1
         return True
-    line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
-    if NO_TEXT.match(line) or TAB.match(line):
-        if not silent:
-            state.line = first + 1
-        return True
-    if match := INCLUDED.match(line):
-        if not silent:
-            state.line = first + 1
-            state.push("label", "", 0).content = match[1]
-        return True
-    directive = opened(SIGNS.sub("", line))
+    directive = opened(SIGNS.sub("", _line(state, first)))
     if directive is None:
         return False
     if silent:
@@ -89,7 +97,7 @@ def _inside(state: StateBlock, first: int, last: int, fence: str) -> list[str]:
     """The lines up to the one that ends the directive, or up to the last one where a chunk was cut within it."""
     lines: list[str] = []
     for number in range(first + 1, last if fence not in state.env else first + 1):
-        line = state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+        line = _line(state, number)
         if closes(SIGNS.sub("", line), fence):
             return lines
         lines.append(line)
