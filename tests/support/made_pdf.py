@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-FONTS = {"text": "Times-Roman", "bold": "Times-Bold", "code": "Courier"}
+FONTS = {"text": "Times-Roman", "bold": "Times-Bold", "code": "Courier", "typed": "t1xtt"}
+DESCRIPTOR = (
+    "<</Type/FontDescriptor/FontName/t1xtt/Flags 4/FontBBox[0 -200 600 800]/ItalicAngle 0/Ascent 800/Descent -200/StemV 80>>"
+)
+WIDTHS = {"typed": f"/FirstChar 32/LastChar 126/Widths[{'600 ' * 94}900]/FontDescriptor {DESCRIPTOR}"}
+"""`typed`: every letter is equally wide, and neither the font's name nor its flags say so. One sign is wider,
+as in some of TeX's fonts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class MadePdf:
 
     def write(self) -> bytes:
         fonts = {
-            name: self._add(f"<</Type/Font/Subtype/Type1/BaseFont/{base}/Encoding/WinAnsiEncoding>>")
+            name: self._add(f"<</Type/Font/Subtype/Type1/BaseFont/{base}/Encoding/WinAnsiEncoding{WIDTHS.get(name, '')}>>")
             for name, base in FONTS.items()
         }
         resources = "/Font<<" + "".join(f"/{name} {at} 0 R" for name, at in fonts.items()) + ">>"

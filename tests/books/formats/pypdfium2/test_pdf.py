@@ -83,6 +83,12 @@ def test_a_compound_keeps_its_hyphen_and_a_paragraph_goes_on_overleaf() -> None:
     assert "it is a well-known rule of the trade that nobody breaks." in read_one("a.pdf", MadePdf(pages).write()).text
 
 
+def test_code_in_a_font_that_does_not_say_so_is_known_by_its_widths() -> None:
+    lines = column("if (arm.bends) {", "    wait(2);", "}", top=650, font="typed")
+    page = [*column("The code below bends the arm once and waits for it.", top=700), *lines]
+    assert "```\nif (arm.bends) {\n    wait(2);\n}\n```" in read_one("a.pdf", MadePdf([page]).write()).text
+
+
 def test_bullets_are_items_and_the_lines_of_a_table_stay_lines() -> None:
     items = [
         *column("• An elbow bends in", top=700, x=84),

@@ -170,6 +170,7 @@ def _chars(text: Any) -> Iterator[PdfChar | None]:
     box, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
     fonts: dict[int, tuple[str, bool]] = {}
+    fixed_fonts: dict[str, bool] = {}
     high = 0
     for index in range(text.count_chars()):
         code = pdfium.FPDFText_GetUnicode(text, index)
@@ -189,12 +190,30 @@ def _chars(text: Any) -> Iterator[PdfChar | None]:
         if key not in fonts:
             pdfium.FPDFText_GetFontInfo(text, index, name, 128, flags)
             called = name.value.decode("utf-8", "replace").rpartition("+")[2]
-            fonts[key] = called, bool(flags.value & FIXED_PITCH) or MONOSPACED.search(called) is not None
+            if called not in fixed_fonts:
+                named = bool(flags.value & FIXED_PITCH) or MONOSPACED.search(called) is not None
+                fixed_fonts[called] = named or _is_fixed(pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(text, index)))
+            fonts[key] = called, fixed_fonts[called]
         font, fixed = fonts[key]
         hyphen = code in HYPHENS or pdfium.FPDFText_IsHyphen(text, index) == 1
         shown = SOFT_HYPHEN if hyphen else LIGATURES.get(code) or chr(code)
         if code and (shown.isprintable() or shown.isspace() or hyphen):
             yield PdfChar(shown, index, box.left, box.right, box.bottom, box.top, y.value, font, fixed)
+
+
+def _is_fixed(font: Any) -> bool:
+    """Whether narrow and wide letters are equally wide, in a font that does not say so: TeX's typewriter fonts do not."""
+    width = ctypes.c_float()
+
+    def widths(letters: str) -> set[float]:
+        measured = set()
+        for letter in letters:
+            if font and pdfium.FPDFFont_GetGlyphWidth(font, ord(letter), 1000.0, width) and width.value > 0:
+                measured.add(round(width.value))
+        return measured
+
+    narrow, wide = widths("ijltf.,:"), widths("mwMWNO")
+    return len(narrow | wide) == 1 and bool(narrow) and bool(wide)
 
 
 def _lines(page: int, chars: list[PdfChar | None]) -> Iterator[PdfLine]:
