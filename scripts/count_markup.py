@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bythebook.books.booktoml import read_book
-from bythebook.books.discovery import file_hash, read_source
+from bythebook.books.discovery import discover, file_hash, read_source
 from bythebook.books.lesson import decode, read_lesson
 from bythebook.books.model import Chunk
+from bythebook.books.sites.detection import find_site
 from bythebook.books.statements import Statement, statements
 from bythebook.errors import BookError
 from bythebook.ingestion.plan import make_plan
@@ -44,15 +45,16 @@ def marked(chunk: Chunk) -> Iterator[tuple[Statement, str]]:
 
 def read_chunks(root: Path) -> Iterator[Chunk]:
     """Of the lessons in Markdown; what cannot be read is left out."""
-    book, warnings = read_book(root, book_id="counted")
-    for page in make_plan(root, book, {}, book_warnings=warnings, limit_bytes=LIMIT_BYTES).pages:
+    book, warnings = read_book(root, book_id="counted", site=find_site(root, discover(root)[0]))
+    plan = make_plan(root, book, {}, book_warnings=warnings, limit_bytes=LIMIT_BYTES)
+    for page in plan.pages:
         raw = read_source(root, page.path)
         try:
             text = decode(raw, page.path)
         except BookError:
             continue
         lesson = read_lesson(
-            book,
+            plan.book,
             page.path,
             text,
             file_hash=file_hash(raw),
