@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -259,3 +261,15 @@ def test_the_readers_own_number_may_be_repeated_where_meaning_is_judged() -> Non
     assert not isinstance(Checker(held, "en", "Are 30 rules enough?").weigh(said), Unsupported)
     assert isinstance(Checker(held, "en").weigh(said), Unsupported)
     assert not isinstance(Checker(held, "en", "Are 30 rules enough?").check(said), Supported)
+
+
+PIECES = ["1/3", "10^", "x10", "\u207b\u2078", "v1.", "Nov ", "2026-", "-11", "half a", " and a ", "third", "%", "per ", "e9999"]
+PIECES += ["\u0663", "$", "k", "to "]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map("".join))
+def test_whatever_is_written_is_read_in_order_and_once(text: str) -> None:
+    found = quantities(text)
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert all(equal(one.pair, one.pair) for one in found)

@@ -37,7 +37,7 @@ FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
 GREEK = re.compile("[\u0391-\u03c9]")
 SPELLED = str.maketrans({"\u2113": "l", "_": "", "^": "", "{": "", "}": ""})
-SHORTEST_INITIALS = 3
+SHORTEST_INITIALS, LONGEST_INITIALS = 3, 8
 INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
 
 
@@ -134,9 +134,10 @@ class CheckedSource:
         """Whether a name stands there as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
         if re.search(rf"(?<!\w){re.escape(spelled_out(name))}(?!\w)", self._spelled):
             return True
+        if not (SHORTEST_INITIALS <= len(name) <= LONGEST_INITIALS and name.isalpha() and name.isupper()):
+            return False
         initials = r"[\w-]*\s".join(map(re.escape, name.casefold()))
-        long_enough = len(name) >= SHORTEST_INITIALS and name.isalpha() and name.isupper()
-        return long_enough and re.search(rf"(?<!\w){initials}\w", self._spelled) is not None
+        return re.search(rf"(?<!\w){initials}\w", self._spelled) is not None
 
     def names(self, name: str) -> bool:
         where = f"{self.raw} {self.shown} {self.around.text}"
