@@ -102,7 +102,7 @@ def openai_message(message: Message) -> dict[str, Any]:
 
 
 def stored_message(message: Message) -> dict[str, Any]:
-    """The transcript with all that is stored of it."""
+    """The message with all that is stored of it."""
     more = {"name": message.tool_name, "confidence": message.confidence}
     return {
         **openai_message(message),
