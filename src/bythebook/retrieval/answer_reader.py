@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -112,12 +113,17 @@ class AnswerReader:
     def _open(self) -> _Opened:
         with self._opening:
             if self._opened is None:
-                embedder = read_pack(find_pack())
-                session = open_session(GRAPH, _weights(embedder, _read_weights(self._weights)))
-                tokenizer = open_tokenizer(embedder.tokenizer)
-                tokenizer.no_truncation()
-                self._opened = _Opened(tokenizer=tokenizer, session=session)
+                self._opened = _open_model(self._weights or WEIGHTS, shipped=self._weights is None)
             return self._opened
+
+
+@lru_cache(maxsize=1)  # a program that opens one library after another, as tests do, opens the model once
+def _open_model(weights: Path, *, shipped: bool) -> _Opened:
+    embedder = read_pack(find_pack())
+    session = open_session(GRAPH, _weights(embedder, _read_weights(weights, shipped=shipped)))
+    tokenizer = open_tokenizer(embedder.tokenizer)
+    tokenizer.no_truncation()
+    return _Opened(tokenizer=tokenizer, session=session)
 
 
 def _encode(
@@ -144,8 +150,7 @@ def _ids(tokenizer: Any, text: str, most: int) -> list[int]:
     return found[:most]
 
 
-def _read_weights(path: Path | None) -> Pack:
-    file = path or WEIGHTS
+def _read_weights(file: Path, *, shipped: bool) -> Pack:
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -153,7 +158,7 @@ def _read_weights(path: Path | None) -> Pack:
             f"The reader's weights cannot be read ({error}), so no question can be answered; {REINSTALL}. Searching still works."
         ) from error
     found = hashlib.sha256(content).hexdigest()
-    if path is None and found != WEIGHTS_SHA256:
+    if shipped and found != WEIGHTS_SHA256:
         raise StorageFailure(
             f"The reader's weights in {file} are damaged (SHA-256 {found[:8]}…), so no question can be answered; {REINSTALL}. "
             "Searching still works."
