@@ -29,6 +29,8 @@ PAGE_FOLDERS = frozenset({
     "static", "templates", "overrides", "layouts", "partials", "includes", "theme", "themes", "assets", "public",
 })  # fmt: skip
 """Folders whose HTML is a site's, not the book's."""
+PICTURE_FOLDERS = frozenset({"fig", "figs", "figure", "figures", "graphics", "images", "img", "pictures", "plots"})
+"""Folders whose PDF files are drawings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,10 +174,12 @@ class _Walk:
 
 
 def _is_furniture(path: str) -> bool:
-    """Pages of a site that are no page of the book, and what Word leaves beside an open file."""
+    """Pages of a site that are no page of the book, drawings as PDF, and what Word leaves beside an open file."""
     *folders, name = path.lower().split("/")
     if name.startswith("~$"):
         return True
+    if name.endswith(".pdf"):
+        return not PICTURE_FOLDERS.isdisjoint(folders)
     if not name.endswith(PAGES):
         return False
     return name.partition(".")[0] in PAGE_FURNITURE or any(one.startswith("_") or one in PAGE_FOLDERS for one in folders)

@@ -137,6 +137,17 @@ def test_pages_nested_beyond_reason_are_read_or_refused_but_never_hang() -> None
 
 
 def test_markdown_wins_over_a_page_of_the_same_name_and_site_pages_are_left_out(folder: Path) -> None:
-    for name in ("a.md", "a.html", "b.html", "b.pdf", "search.html", "_static/x.html", "theme/y.html", "c.ipynb", "c.md"):
+    for name in (
+        "a.md",
+        "a.html",
+        "b.html",
+        "b.pdf",
+        "search.html",
+        "_static/x.html",
+        "theme/y.html",
+        "figs/z.pdf",
+        "c.ipynb",
+        "c.md",
+    ):
         write(folder, name, "x")
     assert [file.path for file in discover(folder)[0]] == ["a.md", "b.html", "c.md"]

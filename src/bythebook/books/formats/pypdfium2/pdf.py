@@ -40,7 +40,7 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     found = [document.lines(number) for number in range(len(document))]
     pictured = [number for number, (lines, picture) in enumerate(found) if picture and not lines]
     if not any(lines for lines, _ in found):
-        raise InvalidBook(f"it has no text, only pictures of {len(document):,} pages; {OCR}")
+        raise InvalidBook(f"it has no text, only pictures of {len(document):,} page{'s' * (len(document) > 1)}; {OCR}")
     layout = Layout(pages=[lines for lines, _ in found], outline=document.outline(), labels=_numbers(document))
     parts = list(_parts(layout, len(document)))
     width = len(str(len(parts)))
