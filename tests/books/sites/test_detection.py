@@ -292,6 +292,15 @@ def test_jekyll_permalinks(tmp_path: Path, frontmatter: dict[str, str], url: str
 
 
 @pytest.mark.parametrize(
+    ("permalink", "url"),
+    [("pretty", "rock/storms/"), ("/:path/", "rock/storms/"), ("/:path", "rock/storms"), ("date", "rock/storms.html")],
+)
+def test_jekylls_permalink_of_all_pages(tmp_path: Path, permalink: str, url: str) -> None:
+    write(tmp_path, {"_config.yml": f"{JEKYLL}permalink: {permalink}\n", **lessons("")})
+    assert page_url(found(tmp_path)[0], "rock/storms.md", {}) == f"https://light.example/keeper/{url}"
+
+
+@pytest.mark.parametrize(
     ("path", "frontmatter", "url"),
     [
         ("content/rock/Big Storms.md", {}, "rock/big-storms/"),

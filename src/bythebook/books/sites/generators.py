@@ -157,6 +157,16 @@ def hugo(folder: Path) -> Site | None:
     return None
 
 
+JEKYLL_PERMALINKS = {
+    "pretty": "{path}/",
+    "/:path/": "{path}/",
+    "/:path": "{path}",
+    "/:path.html": "{path}.html",
+    "/:path:output_ext": "{path}.html",
+}
+"""Of all pages. Those with dates and categories are for posts, and leave pages as they are."""
+
+
 def jekyll(folder: Path) -> Site | None:
     """Jupyter Book has a file of the same name, and a `_toc.yml` beside it."""
     values = read_yaml(folder, "_config.yml")
@@ -171,7 +181,7 @@ def jekyll(folder: Path) -> Site | None:
         title=text_of(values, "title"),
         language=text_of(values, "lang") or text_of(values, "locale"),
         base_url=address,
-        pages="{path}/" if text_of(values, "permalink") == "pretty" else "",
+        pages=JEKYLL_PERMALINKS.get(text_of(values, "permalink"), ""),
     )
 
 
