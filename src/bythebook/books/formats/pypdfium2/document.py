@@ -205,7 +205,7 @@ def _is_fixed(font: Any) -> bool:
     """Whether narrow and wide letters are equally wide, in a font that does not say so: TeX's typewriter fonts do not."""
     width = ctypes.c_float()
 
-    def widths(letters: str) -> set[float]:
+    def widths(letters: str) -> set[int]:
         measured = set()
         for letter in letters:
             if font and pdfium.FPDFFont_GetGlyphWidth(font, ord(letter), 1000.0, width) and width.value > 0:
