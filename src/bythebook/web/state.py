@@ -19,11 +19,15 @@ from bythebook.web.rate_limit import RateLimiter
 from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
 
+RENDERED_AT_ONCE = 2
+"""A lesson of ten million characters takes minutes, and whoever may read it may ask for it again and again: others are answered
+meanwhile."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """`loopback`: it can be reached from this machine alone. `worker`: does jobs in this process, where it does. `stopping` is
-    set when the server begins to end: what would run for hours ends then."""
+    set when the server begins to end: what would run for hours ends then. `rendering` is held by who renders a whole lesson."""
 
     resources: Resources
     answerer: Answerer
@@ -37,6 +41,7 @@ class State:
     loopback: bool
     worker: BackgroundWorker | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    rendering: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RENDERED_AT_ONCE))
 
 
 async def state(request: Request) -> State:

@@ -114,13 +114,15 @@ async def lesson(
     chunks = await read_lesson_chunks(current.resources.index, state, str(parent_doc_id))
     first = chunks[0]
     links = await _links(current, state, first)
+    async with current.rendering:
+        html = await asyncio.to_thread(_rendered_lesson, chunks, state, current.settings, _spans(quote), links)
     return RenderedLesson(
         parent_doc_id=first.parent_doc_id,
         source_file=first.source_file,
         page_title=first.page_title,
         chapter=f"Chapter {first.chapter}: {first.chapter_title}" if first.chapter and first.chapter_title else "",
         source_url=_web_address(first).partition("#")[0],
-        html=await asyncio.to_thread(_rendered_lesson, chunks, state, current.settings, _spans(quote), links),
+        html=html,
     )
 
 
