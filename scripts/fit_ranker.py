@@ -31,7 +31,7 @@ from bythebook.followups.rewrite import make_standalone
 from bythebook.index.manifest import served_books
 from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.retrieval.ranker import features
-from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, rankable
+from bythebook.retrieval.sentence_reader import UNREAD, ReadStatement, SentenceReader, rankable
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 
@@ -42,15 +42,15 @@ PENALTY, STEPS, RATE = 3e-3, 250, 0.02
 RIDGE = 4.0
 MOST, WITHIN, CHARACTERS = 3, 1.5, 420
 """Statements of an answer, how far below the best they may lie, and how long they may be together."""
-ANSWERED = 0.925
+ANSWERED = 0.935
 """Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
-HIGH, MEDIUM, FEWEST = 0.95, 0.80, 40
+HIGH, MEDIUM = (0.95, 100), (0.80, 40)
 """More than is promised (nine in ten, three in four), over so many answers: a line found on some books must hold on others."""
 SIGNALS = (
     *("top_cosine", "known_share", "sentence_cosine", "cosine_margin", "agreement", "rare_coverage", "names_found", "same_sense"),
     *("kind_found", "said_already"),
 )
-RANKED = ("rank_best", "rank_margin", "rank_total", "rank_near")
+RANKED = ("rank_best", "rank_margin", "rank_total", "rank_near", "read_best", "read_first", "read_total", "read_margin")
 CLOSE = 1.5
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -95,6 +95,7 @@ def _statement(one: ReadStatement, spans: dict[str, list[tuple[int, int]]], keyw
         "gold": any(overlaps(start, start + len(raw), span) for span in spans.get(one.chunk.source_file, [])),
         "says": [any(word.lower() in text for text in said) for word in keywords],
         "length": len(one.statement.readable),
+        "read": one.answers,
     }
 
 
@@ -181,9 +182,12 @@ def useful(row: Row, scores: Array) -> bool:
 
 def vector(row: Row, scores: Array) -> list[float]:
     down = np.sort(scores)[::-1]
+    read = np.array([one["read"] for one in row["statements"]] or [UNREAD])
+    likely = np.sort(read)[::-1]
     ranked = (
         *(down[0], down[0] - down[min(1, len(down) - 1)], down[0] + np.log(np.exp(down - down[0]).sum())),
         float((down > down[0] - CLOSE).sum()),
+        *(likely[0], read[int(scores.argmax())], np.log1p(np.exp(likely).sum()), likely[0] - likely[min(1, len(likely) - 1)]),
     )
     return [*(row["signals"][name] for name in SIGNALS), *map(float, ranked)]
 
@@ -204,11 +208,11 @@ def chances(rows: Array, weights: Array) -> Array:
     return told
 
 
-def lowest_line(chance: Array, right: Array, share: float) -> float:
+def lowest_line(chance: Array, right: Array, share: float, fewest: int) -> float:
     """The lowest chance from which answers are right so often; 1 where no level can promise that."""
     order = np.argsort(-chance)
     running = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
-    enough = [place for place in range(FEWEST - 1, len(order)) if running[place] >= share]
+    enough = [place for place in range(fewest - 1, len(order)) if running[place] >= share]
     return float(chance[order[enough[-1]]]) if enough else 1.0
 
 
@@ -223,9 +227,9 @@ def scale(rows: Sequence[Row], scores: Sequence[Array]) -> Row:
     told, sure = chances(standard, by_answerable), chances(standard, by_right)
     line = float(np.quantile(told[answerable == 1], 1 - ANSWERED))
     answered = told >= line
-    high = lowest_line(sure[answered], right[answered], HIGH)
+    high = lowest_line(sure[answered], right[answered], *HIGH)
     below = answered & (sure < high)
-    medium = min(high, lowest_line(sure[below], right[below], MEDIUM)) if below.any() else high
+    medium = min(high, lowest_line(sure[below], right[below], *MEDIUM)) if below.any() else high
     return {
         "names": [*SIGNALS, *RANKED], "means": means.tolist(), "spreads": spreads.tolist(), "answerable": by_answerable.tolist(),
         "right": by_right.tolist(), "line": line, "medium": min(medium, 0.998), "high": min(max(high, medium + 1e-3), 0.999),

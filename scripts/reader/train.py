@@ -1,11 +1,13 @@
-"""Teach the reader. Needs torch, a GPU and what `rows` wrote: six minutes for nine readers side by side on one H200.
+"""Teach the reader. Needs torch, a GPU and what `rows` and `teacher` wrote: eleven minutes for eight readers side by side on one
+H200.
 
-    python train.py --rows rows.npz --embedder granite.hmsemb --leave-out BOOK --out FOLDER    # for each book, to be scored by
-    python train.py --rows rows.npz --embedder granite.hmsemb --out FOLDER                     # the one to ship
+    python -m scripts.reader.train --rows rows.npz --made made.npz --embedder granite.hmsemb --leave-out BOOK --out FOLDER
+    python -m scripts.reader.train --rows rows.npz --made made_1.npz made_2.npz --embedder granite.hmsemb --out FOLDER
 
-It runs alone, without the package. The model starts from the embedder's own weights, whose word and position tables stay as they
-are; it reads a question and a passage at once and gives a score to each statement of the passage. First it learns by questions of
-encyclopaedias and stories, then by questions of books and by pairs.
+The first line for each book, to be scored by, with what was made without that book; the second makes the one to ship. The model
+starts from the embedder's own weights, whose word and position tables stay as they are; it reads a question and a passage at once
+and gives a score to each statement of the passage. First it learns by questions of encyclopaedias and stories, then by thousands
+of questions that a large model wrote and judged, then by questions of books and by pairs that people wrote.
 """
 
 from __future__ import annotations
@@ -32,12 +34,15 @@ LONGEST = 288
 SIZE = 32
 """Questions in one step."""
 DROPOUT, DECAY, WARMUP = 0.1, 0.01, 0.08
-FIRST_EPOCHS, FIRST_RATE = 2, 1e-4
-EPOCHS, RATE = 11, 1.5e-4
+FIRST_EPOCHS, FIRST_RATE = 1, 1e-4
+MADE_STEPS, MADE_RATE = 1_250, 1.5e-4
+EPOCHS, RATE = 7, 1.5e-4
 AVERAGED_FROM = 0.7
-"""Of the second stage: the weights at the ends of its last epochs are averaged."""
-MIXED_IN = 600
-"""Questions of the first stage that go on in the second."""
+"""Of the last stage: the weights at the ends of its last epochs are averaged."""
+MIXED_IN, MADE_IN = 600, 3_000
+"""Questions of the earlier stages that go on in the last."""
+SAYS = -1.5
+"""A statement that the large model gives more than this may be the answer."""
 REMOVED, GONE = 0.35, 0.10
 """How often the gold statements, or all chunks that hold them, are taken away, so that the question has no answer."""
 TYPED, FEWER, WINDOWED = 0.25, 0.3, 0.5
@@ -100,11 +105,7 @@ class Reader(nn.Module):
 
     def forward(self, ids: Tensor, owner: Tensor, count: int) -> Tensor:
         """`owner`: the number of the statement, in the whole batch, that a token belongs to, or -1; `count` of them in all."""
-        seen = ids != PAD
-        x = self.drop(self.ln(self.words(ids) + self.positions(torch.cumsum(seen, 1) * seen + 1)))
-        mask = seen[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
-        for layer in self.layers:
-            x = layer(x, mask)
+        x = self.states(ids)
         inside = owner >= 0
         tokens, belongs = x[inside].float(), owner[inside]
         sums = tokens.new_zeros(count, HIDDEN).index_add(0, belongs, tokens)
@@ -115,29 +116,42 @@ class Reader(nn.Module):
         out: Tensor = self.head(both).squeeze(-1)
         return out
 
+    def states(self, ids: Tensor) -> Tensor:
+        seen = ids != PAD
+        x: Tensor = self.drop(self.ln(self.words(ids) + self.positions(torch.cumsum(seen, 1) * seen + 1)))
+        mask = seen[:, None, None, :].expand(-1, 1, ids.shape[1], -1)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A passage or a piece of one as it is read: its token ids, the statement each belongs to (-1: none), and for every
-    statement whether it is gold (1), not to be judged (-1) or neither (0)."""
+    statement whether it is gold (1), not to be judged (-1) or neither (0); `soft`: what the large model gives it, where that
+    was asked."""
 
     ids: list[int]
     owner: list[int]
     marks: list[int]
+    soft: list[float]
 
 
 class Rows:
-    def __init__(self, path: Path) -> None:
-        held = np.load(path)
-        tokens = held["tokens"].astype(np.int64)
-        ends = np.cumsum(held["lengths"])
-        self.texts = [tokens[end - length : end].tolist() for end, length in zip(ends, held["lengths"], strict=True)]
-        self.rows: list[Row] = json.loads(held["rows"].tobytes())
+    def __init__(self, *paths: Path) -> None:
+        self.texts: list[list[int]] = []
+        self.rows: list[Row] = []
+        for path in paths:
+            held, before = np.load(path), len(self.texts)
+            tokens = held["tokens"].astype(np.int64)
+            ends = np.cumsum(held["lengths"])
+            self.texts += [tokens[end - length : end].tolist() for end, length in zip(ends, held["lengths"], strict=True)]
+            self.rows += [_renumbered(row, before) for row in json.loads(held["rows"].tobytes())]
 
     def part(self, question: int, passage: Row, without: set[int], window: tuple[int, int] | None = None) -> Part:
         """Of a window, its statements are read after the one that stands before them."""
         ids = [START, *self.texts[question], END, END, *self.texts[passage["above"]], END]
-        owner, marks = [-1] * len(ids), list[int]()
+        owner, marks, soft = [-1] * len(ids), list[int](), list[float]()
         for place, text in enumerate(passage["said"]):
             if place in without or (window and not window[0] - 1 <= place < window[1]):
                 continue
@@ -147,8 +161,22 @@ class Rows:
             judged = place not in passage["unread"] and (window is None or place >= window[0])
             ids += [*tokens, END]
             owner += [len(marks) if judged else -1] * len(tokens) + [-1]
-            marks += [1 if place in passage["gold"] else -1 if place in passage["maybe"] else 0] if judged else []
-        return Part(ids, owner, marks)
+            if judged:
+                told = passage["soft"][place] if "soft" in passage else 0.0
+                unknown = place in passage["maybe"] or told is None
+                marks.append(1 if place in passage["gold"] else -1 if unknown else 0)
+                soft.append(told or 0.0)
+        return Part(ids, owner, marks, soft)
+
+
+def _renumbered(row: Row, before: int) -> Row:
+    """Its texts by their numbers after those of other files."""
+
+    def moved(passages: list[Row]) -> list[Row]:
+        return [one | {"above": one["above"] + before, "said": [text + before for text in one["said"]]} for one in passages]
+
+    named = {"q": row["q"] + before, "typed": row["typed"] + before}
+    return row | named | {"passages": moved(row["passages"]), "beyond": moved(row["beyond"])}
 
 
 def batch(parts: list[Part]) -> tuple[Tensor, Tensor, int]:
@@ -165,8 +193,7 @@ class Teaching:
     def __init__(self, held: Rows, seed: int) -> None:
         self._held, self._random = held, random.Random(seed)
 
-    def run(self, model: Reader, rows: list[Row], epochs: int, rate: float, tag: str, averaged: bool) -> None:
-        steps = epochs * (len(rows) // SIZE)
+    def run(self, model: Reader, rows: list[Row], steps: int, rate: float, tag: str, averaged: bool) -> None:
         taught = [one for one in model.parameters() if one.requires_grad]
         optimiser = torch.optim.AdamW(taught, rate, weight_decay=DECAY, fused=True)
         pairs: dict[str, list[Row]] = {}
@@ -176,9 +203,9 @@ class Teaching:
         kept: list[dict[str, Tensor]] = []
         began, step = time.time(), 0
         model.train()
-        for epoch in range(epochs):
+        while step < steps:
             self._random.shuffle(rows)
-            for start in range(0, len(rows) - SIZE + 1, SIZE):
+            for start in range(0, len(rows) - SIZE + 1, SIZE)[: steps - step]:
                 for group in optimiser.param_groups:
                     group["lr"] = rate * min(1.0, (step + 1) / (WARMUP * steps + 1)) * max(0.02, 1 - step / steps)
                 parts = [
@@ -186,13 +213,14 @@ class Teaching:
                     for number, row in enumerate(rows[start : start + SIZE])
                     for part in self._example(row, pairs.get(row["book"], []))
                 ]
-                loss = self._loss(model, parts)
+                made = torch.tensor([row["kind"] == "made" for row in rows[start : start + SIZE]], device="cuda")
+                loss = self._loss(model, parts, made)
                 optimiser.zero_grad(set_to_none=True)
                 loss.backward()
                 nn.utils.clip_grad_norm_(taught, 1.0)
                 optimiser.step()
                 step += 1
-            print(tag, "epoch", epoch, "loss", round(float(loss.detach()), 3), round(time.time() - began), "s", flush=True)
+            print(tag, "step", step, "loss", round(float(loss.detach()), 3), round(time.time() - began), "s", flush=True)
             if averaged and step / steps > AVERAGED_FROM:
                 kept.append({name: value.float().clone() for name, value in model.state_dict().items()})
         if kept:
@@ -203,6 +231,8 @@ class Teaching:
         passages: list[Row] = row["passages"]
         gold = [one for one in passages if one["gold"]] or row["beyond"][:1]
         asked = row["typed"] if chance() < TYPED else row["q"]
+        if row["kind"] == "made":
+            return self._made(row, asked)
         dice = chance() if row["answerable"] and gold else 1.0
         removed = dice < REMOVED
         gone = not removed and dice < REMOVED + GONE and row["kind"] not in ("pair", "stage1")
@@ -215,6 +245,21 @@ class Teaching:
                 continue
             without = {*passage["gold"], *passage["maybe"]} if removed or gone else set()
             windows = self._windows(passage, without) if chance() < WINDOWED else [None]
+            parts += [self._held.part(asked, passage, without, window) for window in windows]
+        return [part for part in parts if part.marks]
+
+    def _made(self, row: Row, asked: int) -> list[Part]:
+        """What the large model says of each statement stays true when others are taken away."""
+        first, *others = row["passages"]
+        if self._random.random() < FEWER:
+            others = self._random.sample(others, self._random.randint(0, len(others)))
+        removed = self._random.random() < REMOVED
+        parts = []
+        for passage in (first, *others):
+            answers = [place for place, told in enumerate(passage["soft"]) if told is not None and told > SAYS]
+            without = set(answers) if removed else set()
+            windowed = self._random.random() < WINDOWED / 2
+            windows = self._windows(passage | {"gold": answers}, without) if windowed else [None]
             parts += [self._held.part(asked, passage, without, window) for window in windows]
         return [part for part in parts if part.marks]
 
@@ -243,9 +288,9 @@ class Teaching:
         others = [cut for cut in cuts if cut not in golden and any(place not in without for place in range(*cut))]
         return [*golden, *self._random.sample(others, min(len(others), 3))]
 
-    def _loss(self, model: Reader, parts: list[tuple[Part, int]]) -> Tensor:
+    def _loss(self, model: Reader, parts: list[tuple[Part, int]], made: Tensor) -> Tensor:
         """Softmax over all statements of a question and a null of score 0. Each gold statement is held against what is not gold;
-        where there is none, the null is right."""
+        where there is none, the null is right. Of a question that the large model made, its own softmax is to be met."""
         parts.sort(key=lambda one: len(one[0].ids))
         middle = len(parts) * 5 // 8  # the short ones need less padding by themselves
         with torch.autocast("cuda", torch.bfloat16):
@@ -260,7 +305,12 @@ class Teaching:
         gold = marks == 1
         each = functional.softplus(against[of[gold]] - scores[gold])
         count = zeros.index_add(0, of[gold], torch.ones_like(each))
-        return torch.where(count > 0, zeros.index_add(0, of[gold], each) / count.clamp(min=1), against).mean()
+        labelled = torch.where(count > 0, zeros.index_add(0, of[gold], each) / count.clamp(min=1), against)
+        soft = torch.tensor([one for part, _ in parts for one in part.soft], device="cuda")
+        odds = torch.exp(torch.where(marks == 0, soft, torch.full_like(soft, -1e4)))
+        share = odds / (1 + zeros.index_add(0, of, odds))[of]
+        met = against - zeros.index_add(0, of, share * torch.where(marks == 0, scores, torch.zeros_like(scores)))
+        return torch.where(made, met, labelled).mean()
 
 
 def scores(model: Reader, held: Rows, row: Row, chunks: int = 5) -> tuple[float, bool]:
@@ -273,27 +323,53 @@ def scores(model: Reader, held: Rows, row: Row, chunks: int = 5) -> tuple[float,
     return float(found.max()), [mark for part in parts for mark in part.marks][int(found.argmax())] == 1
 
 
+def extents(model: Reader, held: Rows, rows: list[Row]) -> dict[str, NDArray[np.float32]]:
+    """The largest values, by column, that go into each product of the layers: `export` needs them to multiply in eight bits."""
+    found: dict[str, Tensor] = {}
+
+    def watch(name: str) -> Any:
+        def see(_: Any, given: tuple[Tensor]) -> None:
+            most = given[0].detach().abs().flatten(0, -2).amax(0).float()
+            found[name] = torch.maximum(found.get(name, most), most)
+
+        return see
+
+    names = [f"layers.{number}.{name}" for number in range(LAYERS) for name in ("qkv", "ao", "f1", "f2")]
+    watched = [model.get_submodule(name).register_forward_pre_hook(watch(f"{name}.extent")) for name in names]
+    for row in random.Random(1).sample(rows, 80):
+        scores(model, held, row, 2)
+    for one in watched:
+        one.remove()
+    return {name: value.cpu().numpy() for name, value in found.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("rows", "embedder", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--made", type=Path, nargs="*", default=[], help="what `teacher` wrote")
     parser.add_argument("--leave-out", default="", help="a book whose questions and pairs are not taught, and that is scored")
     given = parser.parse_args()
     torch.manual_seed(100)
-    held = Rows(given.rows)
+    held = Rows(given.rows, *given.made)
     stage1 = [row for row in held.rows if row["kind"] == "stage1"]
-    books = [row for row in held.rows if row["kind"] not in ("stage1", "pair") and row["book"] != given.leave_out]
-    pairs = [row for row in held.rows if row["kind"] == "pair" and row["book"] != given.leave_out]
+    others = [row for row in held.rows if row["book"] != given.leave_out]
+    books = [row for row in others if row["kind"] not in ("stage1", "pair", "made")]
+    pairs, made = ([row for row in others if row["kind"] == kind] for kind in ("pair", "made"))
     model, teaching = Reader(read_embedder(given.embedder)).cuda(), Teaching(held, 7)
-    teaching.run(model, list(stage1), FIRST_EPOCHS, FIRST_RATE, "first stage", averaged=False)
+    teaching.run(model, list(stage1), FIRST_EPOCHS * len(stage1) // SIZE, FIRST_RATE, "first stage", averaged=False)
+    if made:
+        teaching.run(model, list(made), MADE_STEPS, MADE_RATE, "made questions", averaged=False)
     # What has an answer is seen twice as often, because its answer is often taken away.
     rows = [*books, *(row for row in books if row["answerable"]), *pairs, *random.Random(7).sample(stage1, MIXED_IN)]
-    teaching.run(model, rows, EPOCHS, RATE, given.leave_out or "all books", averaged=True)
+    rows += random.Random(8).sample(made, min(len(made), MADE_IN))
+    teaching.run(model, rows, EPOCHS * len(rows) // SIZE, RATE, given.leave_out or "all books", averaged=True)
     model.eval()
     name = given.leave_out or "all"
     kept = {key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))}
+    kept |= extents(model, held, books)
     np.savez(given.out / f"{name}.npz", **kept)
-    own = [(row, *scores(model, held, row)) for row in held.rows if row["book"] == name and row["kind"] != "pair"]
+    own = [(row, *scores(model, held, row)) for row in held.rows if row["book"] == name and row["kind"] not in ("pair", "made")]
     yes, no = (
         np.array([best for row, best, _ in own if row["answerable"]]),
         np.array([b for r, b, _ in own if not r["answerable"]]),

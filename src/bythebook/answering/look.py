@@ -88,7 +88,7 @@ class Assessor:
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
             said_already=await self._reader.said_already(query.text, read[:NEXT]),
         )
-        scores = [one.ranked for one in ranked if one.ranked is not None]
+        scores = [(one.ranked, one.answers) for one in ranked if one.ranked is not None]
         ranking = with_ranking(signals, scores) if scores else None
         return Look(found=found, signals=signals, rarity=rarity.by_stem, ranking=ranking)
 

@@ -101,20 +101,30 @@ class RankedSignals(Signals):
     """Of all statements together: the logarithm of the sum of their odds."""
     rank_near: float
     """How many stand close to the best."""
+    read_best: float
+    """The reader's own highest score, and below: of the statement ranked first, of all together, above the next."""
+    read_first: float
+    read_total: float
+    read_margin: float
 
 
 CLOSE = 1.5
 
 
-def with_ranking(signals: Signals, scores: Sequence[float]) -> RankedSignals:
-    """`scores` of the ranking for the statements of the pool, at least one."""
-    down = sorted(scores, reverse=True)
+def with_ranking(signals: Signals, scores: Sequence[tuple[float, float]]) -> RankedSignals:
+    """`scores`: of the ranking and of the reader, for the statements of the pool, at least one."""
+    first, *_ = down = sorted(scores, key=lambda score: -score[0])
+    ranked, read = [score for score, _ in down], sorted((score for _, score in down), reverse=True)
     return RankedSignals(
         **{field.name: getattr(signals, field.name) for field in fields(signals)},
-        rank_best=down[0],
-        rank_margin=down[0] - down[min(1, len(down) - 1)],
-        rank_total=down[0] + math.log(sum(math.exp(score - down[0]) for score in down)),
-        rank_near=float(sum(score > down[0] - CLOSE for score in down)),
+        rank_best=ranked[0],
+        rank_margin=ranked[0] - ranked[min(1, len(down) - 1)],
+        rank_total=ranked[0] + math.log(sum(math.exp(score - ranked[0]) for score in ranked)),
+        rank_near=float(sum(score > ranked[0] - CLOSE for score in ranked)),
+        read_best=read[0],
+        read_first=first[1],
+        read_total=math.log1p(sum(math.exp(score) for score in read)),
+        read_margin=read[0] - read[min(1, len(down) - 1)],
     )
 
 

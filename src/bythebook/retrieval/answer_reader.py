@@ -37,7 +37,7 @@ from bythebook.errors import StorageFailure
 from bythebook.retrieval.forms import asks
 
 WEIGHTS = Path(__file__).with_name("reader.pack")
-WEIGHTS_SHA256 = "54c3ee8ea266e8080859cd2c5da5615e88cb3514c37583a9ac785a4739245cc6"
+WEIGHTS_SHA256 = "39ae24da477e4e9688c3662c0b9469691e70471e068d2998b09c681053ad94c7"
 GRAPH = Path(__file__).with_name("reader.onnx")
 REINSTALL = "run: pip install --force-reinstall bythebook"
 START, END = 0, 2
@@ -167,6 +167,16 @@ def _read_weights(file: Path, *, shipped: bool) -> Pack:
 
 
 def _weights(embedder: Pack, reader: Pack) -> dict[str, NDArray[Any]]:
-    """Under the graph's names. The tables are the embedder's, the layers the reader's."""
+    """Under the graph's names. The tables are the embedder's, the layers the reader's: whole numbers, inputs first, with a scale
+    for each output."""
     tables = ("word_emb", "word_emb.scales", "pos_emb", "type_emb")
-    return weights_for_graph({name: embedder.tensors[name] for name in tables} | dict(reader.tensors))
+    whole = {name: value for name, value in reader.tensors.items() if value.dtype == np.int8 and not name.startswith("head.")}
+    rest = {name: value for name, value in reader.tensors.items() if name.removesuffix(".scales") not in whole}
+    weights = weights_for_graph({name: embedder.tensors[name] for name in tables} | rest)
+    for name, values in whole.items():
+        scales = reader.tensors[f"{name}.scales"][:, 0]
+        names = [name.replace("qkv", part) for part in "qkv"] if name.endswith("qkv.w") else [name]
+        pieces = zip(names, np.split(values, len(names)), np.split(scales, len(names)), strict=True)
+        for own, rows, scale in pieces:
+            weights |= {own: np.ascontiguousarray(rows.T), f"{own.removesuffix('.w')}.scales": np.array(scale)}
+    return weights
