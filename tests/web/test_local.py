@@ -11,9 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from bythebook.index.state import IngestionRequest
 from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
-from bythebook.operations.host import BROKEN_OFF
+from bythebook.operations.host import BROKEN_OFF, OTHER_VERSION
+from bythebook.plain import to_plain
 from bythebook.wiring import reader
 from tests.support.lighthouse import TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.serving import Service, problem, running
@@ -112,8 +114,14 @@ def test_a_server_that_is_stopped_ends_turns_and_breaks_off_an_ingestion(stoppin
     there = read_address(folder / "data" / "index")
     assert there is not None
     with stopping.client(there.token) as client:
-        given = {"root": str(folder / "book"), "book_id": None, "mode": "full", "dry_run": False}
+        given = {"root": str(folder / "book"), "request": to_plain(IngestionRequest(mode="full"))}
         *_, last = operation(client, "publish", **given)
         assert last == {"error": "Released", "text": BROKEN_OFF}
         *_, last = operation(client, "answer", question={"text": WICK, "scope": {"book_id": "light"}})
         assert last == DONE
+
+
+def test_a_command_of_another_version_is_told_so(lighthouse: Service, address: ServerAddress) -> None:
+    with lighthouse.client(address.token) as client:
+        (last,) = operation(client, "publish", root="book", book_id=None)
+    assert last == {"error": "Unavailable", "text": OTHER_VERSION}

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import parse_qs, urlsplit
 
-from bythebook.errors import BookError, Released
+from bythebook.errors import BookError, Released, Unavailable
 from bythebook.index.qdrant_edge.index import is_read_only
 from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
@@ -54,6 +54,10 @@ TURNS = frozenset({"answer", "converse"})
 BROKEN_OFF = "The process that holds the index is ending. What is done is kept: run the command again."
 LONGEST_REQUEST_BYTES = 64 * 1024 * 1024
 REQUEST_SECONDS = 10.0
+OTHER_VERSION = (
+    "The process that holds the index is another version of this program and does not know what was asked. Stop it, start it "
+    "with this version, and try again."
+)
 
 
 async def load_operation(name: str) -> Callable[..., Any] | None:
@@ -69,6 +73,9 @@ async def lines(
 ) -> AsyncGenerator[bytes, None]:
     """Each value on a line; at the end that it is done, or what was wrong: the same error that the command would meet itself."""
     kinds = get_type_hints(operation)
+    if plain.keys() - kinds:
+        yield _line({"error": Unavailable.__name__, "text": OTHER_VERSION})
+        return
     given = {name: from_plain(kinds[name], value) for name, value in plain.items()}
     try:
         async with aclosing(_values(operation(resources, **given))) as values:

@@ -13,7 +13,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
-from bythebook.books.booktoml import check_options
 from bythebook.books.model import BookOptions
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import Consent, Failure, Mode
@@ -105,6 +104,8 @@ class JobList:
 async def order_job(book_id: Annotated[BookId, InPath()], body: JobRequest, who: Author, current: Current) -> Response:
     source = await _source(who.book(book_id), body.source, current, who)
     options = BookOptions(title=body.title, language=body.language, base_url=body.base_url, site=body.site, pages=body.pages)
+    from bythebook.books.booktoml import check_options  # it brings what reads a book's files
+
     check_options(options)
     consent = Consent(replace=body.replace, remove=body.yes)
     order = Order(book_id=book_id, source=source, mode=body.mode, consent=consent, options=options)
