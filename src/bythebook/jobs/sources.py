@@ -15,7 +15,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.ingestion.website import fetch_site, folder_name
 from bythebook.jobs.git import LOCK, Checkout, GitLimits
 from bythebook.jobs.model import Folder, Repository, Source, Website
 
@@ -78,6 +77,8 @@ class Sources:
 
     async def _pages(self, source: Website) -> FetchedSource:
         """In a thread, which ends soon after the job does."""
+        from bythebook.ingestion.website import fetch_site  # it brings what reads a book's files, and few books are sites
+
         over = threading.Event()
         try:
             private = self.limits.private
@@ -90,6 +91,8 @@ class Sources:
         """Removes the checkouts and the pages that none of these sources has. The checkout of a whole repository may be what a
         book of one of its folders was read from by an earlier version; pages that a command fetches are there before the job that
         reads them, so new ones stay."""
+        from bythebook.ingestion.website import folder_name
+
         wanted = list(wanted)
         repositories = [source for source in wanted if isinstance(source, Repository)]
         kept = {name(source) for source in repositories for name in (_folder_name, _shared_name)}
