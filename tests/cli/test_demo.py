@@ -94,6 +94,7 @@ def test_the_demo_stays_on_this_machine_whatever_servers_hold_the_readers_books(
     assert (settings.data_dir, settings.qdrant_url, settings.database_url, settings.book) == (folder / "demo", None, None, None)
 
 
+@pytest.mark.soak
 def test_the_demo_indexes_its_book_anew_after_an_older_version_did(folder: Path) -> None:
     data = demo_library(folder)
     (manifest,) = data.glob("demo/index/*/manifest.json")

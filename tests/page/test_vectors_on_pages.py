@@ -65,7 +65,7 @@ def harmless(page: Page, turns: int) -> None:
     assert page.evaluate(ROUSE, ALIVE) == {"turns": turns, "owned": None, "living": []}
 
 
-@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.soak)])
 def test_on_the_page_behind_a_shared_link_and_in_the_widget(
     unguarded: BrowserContext, service: Service, foreign_site: ForeignSite, every: int
 ) -> None:
