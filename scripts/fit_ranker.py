@@ -28,6 +28,7 @@ from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.files import read_cases
 from bythebook.followups.rewrite import make_standalone
+from bythebook.grounding.calibration import ranking_signals
 from bythebook.index.manifest import served_books
 from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.retrieval.ranker import features
@@ -50,8 +51,7 @@ SIGNALS = (
     *("top_cosine", "known_share", "sentence_cosine", "cosine_margin", "agreement", "rare_coverage", "names_found", "same_sense"),
     *("kind_found", "said_already"),
 )
-RANKED = ("rank_best", "rank_margin", "rank_total", "rank_near", "read_best", "read_first", "read_total", "read_margin")
-CLOSE = 1.5
+RANKING = tuple(ranking_signals([(0.0, 0.0)]))
 Array = NDArray[np.float64]
 Row = dict[str, Any]
 
@@ -181,15 +181,9 @@ def useful(row: Row, scores: Array) -> bool:
 
 
 def vector(row: Row, scores: Array) -> list[float]:
-    down = np.sort(scores)[::-1]
-    read = np.array([one["read"] for one in row["statements"]] or [UNREAD])
-    likely = np.sort(read)[::-1]
-    ranked = (
-        *(down[0], down[0] - down[min(1, len(down) - 1)], down[0] + np.log(np.exp(down - down[0]).sum())),
-        float((down > down[0] - CLOSE).sum()),
-        *(likely[0], read[int(scores.argmax())], np.log1p(np.exp(likely).sum()), likely[0] - likely[min(1, len(likely) - 1)]),
-    )
-    return [*(row["signals"][name] for name in SIGNALS), *map(float, ranked)]
+    read = [one["read"] for one in row["statements"]] or [UNREAD]
+    ranking = ranking_signals([*zip(scores.tolist(), read, strict=True)])
+    return [*(row["signals"][name] for name in SIGNALS), *ranking.values()]
 
 
 def regress(rows: Array, truth: Array) -> Array:
@@ -231,7 +225,7 @@ def scale(rows: Sequence[Row], scores: Sequence[Array]) -> Row:
     below = answered & (sure < high)
     medium = min(high, lowest_line(sure[below], right[below], *MEDIUM)) if below.any() else high
     return {
-        "names": [*SIGNALS, *RANKED], "means": means.tolist(), "spreads": spreads.tolist(), "answerable": by_answerable.tolist(),
+        "names": [*SIGNALS, *RANKING], "means": means.tolist(), "spreads": spreads.tolist(), "answerable": by_answerable.tolist(),
         "right": by_right.tolist(), "line": line, "medium": min(medium, 0.998), "high": min(max(high, medium + 1e-3), 0.999),
     }  # fmt: skip
 

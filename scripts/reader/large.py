@@ -1,8 +1,8 @@
 """A model of 1.5 billion parameters that reads: it teaches the reader, and is never shipped.
 
-Qwen2.5-Coder-1.5B-Instruct (Apache-2.0), the one `make live-model` fetches. `load` reads its file (GGUF) as a model of
-transformers; `Large` gives every statement of a passage a score, like the reader, by the state at the statement's end, and can
-write. Needs torch, transformers and gguf.
+Qwen2.5-Coder-1.5B-Instruct (Apache-2.0), the one `make live-model` fetches, read from its file (GGUF) by transformers. It gives
+every statement of a passage a score, like the reader, by the state at the statement's end, and can write. Needs torch,
+transformers and gguf.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from scripts.reader.large import Large
-from scripts.reader.train import END, PAD, START, Reader, Row, Rows, read_embedder
+from scripts.reader.train import END, PAD, START, Reader, Row, Rows, by_question, read_embedder
 
 EPOCHS, STEP, RATE, HEAD_RATE, WARMUP = 1.4, 16, 2e-4, 1e-3, 0.06
 MOST_TOKENS, AT_ONCE = 420, 12_000
@@ -189,19 +189,11 @@ class Teacher:
         return [part for part in parts if part.ends]
 
     def _loss(self, examples: Sequence[list[Part]]) -> Tensor:
-        """As the reader's: a softmax over a question's statements and a null of score 0."""
         parts = [(part, number) for number, example in enumerate(examples) for part in example]
         scores = self._large.scores([(part.ids, part.ends) for part, _ in parts])
         marks = torch.tensor([mark for part, _ in parts for mark in part.marks], device=self._large.device)
         of = torch.tensor([number for part, number in parts for _ in part.marks], device=self._large.device)
-        zeros = torch.zeros(len(examples), device=self._large.device)
-        others = torch.where(marks == 0, scores, torch.full_like(scores, -1e4))
-        top = zeros.scatter_reduce(0, of, others.detach(), "amax", include_self=True)
-        against = torch.log(zeros.index_add(0, of, torch.exp(others - top[of])) + torch.exp(-top)) + top
-        gold = marks == 1
-        each = functional.softplus(against[of[gold]] - scores[gold])
-        count = zeros.index_add(0, of[gold], torch.ones_like(each))
-        return torch.where(count > 0, zeros.index_add(0, of[gold], each) / count.clamp(min=1), against).sum()
+        return by_question(scores, marks, of, len(examples))[0].sum()
 
     def ask(self, passages: Sequence[Passage]) -> list[tuple[Passage, str, bool]]:
         """Questions about passages, with whether each was meant to be answered there."""

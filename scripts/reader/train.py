@@ -289,8 +289,7 @@ class Teaching:
         return [*golden, *self._random.sample(others, min(len(others), 3))]
 
     def _loss(self, model: Reader, parts: list[tuple[Part, int]], made: Tensor) -> Tensor:
-        """Softmax over all statements of a question and a null of score 0. Each gold statement is held against what is not gold;
-        where there is none, the null is right. Of a question that the large model made, its own softmax is to be met."""
+        """By the labels; of a question that the large model made, its own softmax is to be met."""
         parts.sort(key=lambda one: len(one[0].ids))
         middle = len(parts) * 5 // 8  # the short ones need less padding by themselves
         with torch.autocast("cuda", torch.bfloat16):
@@ -298,19 +297,26 @@ class Teaching:
         scores = torch.cat(halves).float()
         marks = torch.tensor([mark for part, _ in parts for mark in part.marks], device="cuda")
         of = torch.tensor([number for part, number in parts for _ in part.marks], device="cuda")
+        labelled, against = by_question(scores, marks, of, SIZE)
         zeros = torch.zeros(SIZE, device="cuda")
-        others = torch.where(marks == 0, scores, torch.full_like(scores, -1e4))
-        top = zeros.scatter_reduce(0, of, others.detach(), "amax", include_self=True)
-        against = torch.log(zeros.index_add(0, of, torch.exp(others - top[of])) + torch.exp(-top)) + top
-        gold = marks == 1
-        each = functional.softplus(against[of[gold]] - scores[gold])
-        count = zeros.index_add(0, of[gold], torch.ones_like(each))
-        labelled = torch.where(count > 0, zeros.index_add(0, of[gold], each) / count.clamp(min=1), against)
         soft = torch.tensor([one for part, _ in parts for one in part.soft], device="cuda")
         odds = torch.exp(torch.where(marks == 0, soft, torch.full_like(soft, -1e4)))
         share = odds / (1 + zeros.index_add(0, of, odds))[of]
         met = against - zeros.index_add(0, of, share * torch.where(marks == 0, scores, torch.zeros_like(scores)))
         return torch.where(made, met, labelled).mean()
+
+
+def by_question(scores: Tensor, marks: Tensor, of: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The loss of each question, whose number is in `of`: softmax over its statements and a null of score 0. Each gold statement
+    is held against what is not gold; where there is none, the null is right. Beside it what they were held against."""
+    zeros = torch.zeros(count, device=scores.device)
+    others = torch.where(marks == 0, scores, torch.full_like(scores, -1e4))
+    top = zeros.scatter_reduce(0, of, others.detach(), "amax", include_self=True)
+    against = torch.log(zeros.index_add(0, of, torch.exp(others - top[of])) + torch.exp(-top)) + top
+    gold = marks == 1
+    each = functional.softplus(against[of[gold]] - scores[gold])
+    golden = zeros.index_add(0, of[gold], torch.ones_like(each))
+    return torch.where(golden > 0, zeros.index_add(0, of[gold], each) / golden.clamp(min=1), against), against
 
 
 def scores(model: Reader, held: Rows, row: Row, chunks: int = 5) -> tuple[float, bool]:

@@ -19,6 +19,8 @@
 A refusal to answer is a result, never an error.
 """
 
+NO_BOOK = "There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'."
+
 
 class BookError(Exception):
     """Root of all errors meant for a person. Its text is one clear sentence with a remedy."""

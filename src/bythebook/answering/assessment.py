@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bythebook.errors import BookError, InvalidInput, NotFound
+from bythebook.errors import NO_BOOK, BookError, InvalidInput, NotFound
 from bythebook.grounding.confidence import ConfidenceLevel
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[
     is left out, unless that is so for all."""
     wanted = tuple(dict.fromkeys(book_ids))
     if not wanted:
-        raise NotFound("There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+        raise NotFound(NO_BOOK)
     if len(wanted) > MOST_BOOKS:
         raise InvalidInput(f"At most {MOST_BOOKS} books can be asked at once, and these are {len(wanted)}: name fewer.")
     looks = (answerer.assess(replace(question, scope=replace(question.scope, book_id=book_id))) for book_id in wanted)

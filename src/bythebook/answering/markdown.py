@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
@@ -15,13 +16,7 @@ from bythebook.grounding.citations import Citation
 from bythebook.texts import all_texts, texts
 
 QUOTE_LENGTH = 220
-TAILS = [part for one in all_texts() for part in (f"*{one.disclaimer}*", f"**{one.sources}**", f"**{one.nearest}**")]
-TAIL = re.compile(rf"\n\n(?:{'|'.join(map(re.escape, TAILS))})(?=\n|$)")
-"""Where what follows an answer begins."""
 LISTED = re.compile(r"^\d+\. (?:\[(?P<linked>(?:\\.|[^\]\\])+)\]\(|(?P<plain>.+?) \()", re.MULTILINE)
-HEADED = re.compile(
-    rf"\*\*(?:{'|'.join(re.escape(headline) for one in all_texts() for headline in one.headlines.values())})\*\*\n\n"
-)
 
 CODE = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)")
 """A part of a line."""
@@ -98,12 +93,25 @@ def quotes_of(answer: Answer, label: int) -> list[Citation]:
 def read_exchange(question: str, markdown: str) -> Exchange:
     """An earlier turn, from what was asked and what was answered as `to_markdown` wrote it."""
     text = markdown.replace("\r\n", "\n").strip()
-    tail = TAIL.search(text)
-    headed = HEADED.match(text)
+    tail, headed = _tail().search(text), _headed().match(text)
     said = text[headed.end() if headed else 0 : tail.start() if tail else None]
     listed = LISTED.finditer(text, tail.start()) if tail and not headed else ()
     sources = tuple(re.sub(r"\\(.)", r"\1", one["linked"] or one["plain"]).replace("&lt;", "<") for one in listed)
     return Exchange(question=question, answer=said.strip(), sources=sources, refused=headed is not None)
+
+
+@cache  # and not at once: few programs read answers back, and these are all languages
+def _tail() -> re.Pattern[str]:
+    """Where what follows an answer begins."""
+    tails = [part for one in all_texts() for part in (f"*{one.disclaimer}*", f"**{one.sources}**", f"**{one.nearest}**")]
+    return re.compile(rf"\n\n(?:{'|'.join(map(re.escape, tails))})(?=\n|$)")
+
+
+@cache
+def _headed() -> re.Pattern[str]:
+    """A refusal, by its headline."""
+    headlines = [headline for one in all_texts() for headline in one.headlines.values()]
+    return re.compile(rf"\*\*(?:{'|'.join(map(re.escape, headlines))})\*\*\n\n")
 
 
 def harmless(markdown: str) -> str:

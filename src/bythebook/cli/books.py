@@ -169,10 +169,11 @@ def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
 
     from bythebook.cli.output.console import Console
     from bythebook.cli.output.tables import counted
+    from bythebook.errors import NO_BOOK
 
     console = Console(highlight=False)
     if not shelf:
-        console.print("There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'.")
+        console.print(NO_BOOK)
         return
     for state, lessons in shelf:
         held = f"{counted(lessons, 'lesson')}, {counted(state.total_chunks, 'chunk')}, last ingested {_last_ingested(state)}"

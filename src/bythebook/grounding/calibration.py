@@ -112,20 +112,23 @@ CLOSE = 1.5
 
 
 def with_ranking(signals: Signals, scores: Sequence[tuple[float, float]]) -> RankedSignals:
+    return RankedSignals(**{field.name: getattr(signals, field.name) for field in fields(signals)}, **ranking_signals(scores))
+
+
+def ranking_signals(scores: Sequence[tuple[float, float]]) -> dict[str, float]:
     """`scores`: of the ranking and of the reader, for the statements of the pool, at least one."""
     first, *_ = down = sorted(scores, key=lambda score: -score[0])
     ranked, read = [score for score, _ in down], sorted((score for _, score in down), reverse=True)
-    return RankedSignals(
-        **{field.name: getattr(signals, field.name) for field in fields(signals)},
-        rank_best=ranked[0],
-        rank_margin=ranked[0] - ranked[min(1, len(down) - 1)],
-        rank_total=ranked[0] + math.log(sum(math.exp(score - ranked[0]) for score in ranked)),
-        rank_near=float(sum(score > ranked[0] - CLOSE for score in ranked)),
-        read_best=read[0],
-        read_first=first[1],
-        read_total=math.log1p(sum(math.exp(score) for score in read)),
-        read_margin=read[0] - read[min(1, len(down) - 1)],
-    )
+    return {
+        "rank_best": ranked[0],
+        "rank_margin": ranked[0] - ranked[min(1, len(down) - 1)],
+        "rank_total": ranked[0] + math.log(sum(math.exp(score - ranked[0]) for score in ranked)),
+        "rank_near": float(sum(score > ranked[0] - CLOSE for score in ranked)),
+        "read_best": read[0],
+        "read_first": first[1],
+        "read_total": math.log1p(sum(math.exp(score) for score in read)),
+        "read_margin": read[0] - read[min(1, len(down) - 1)],
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

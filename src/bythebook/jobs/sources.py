@@ -91,8 +91,6 @@ class Sources:
         """Removes the checkouts and the pages that none of these sources has. The checkout of a whole repository may be what a
         book of one of its folders was read from by an earlier version; pages that a command fetches are there before the job that
         reads them, so new ones stay."""
-        from bythebook.ingestion.website import folder_name
-
         wanted = list(wanted)
         repositories = [source for source in wanted if isinstance(source, Repository)]
         kept = {name(source) for source in repositories for name in (_folder_name, _shared_name)}
@@ -101,7 +99,7 @@ class Sources:
                 path.unlink(missing_ok=True)
             elif path.suffix != LOCK and path.name not in kept:
                 shutil.rmtree(path, ignore_errors=True)
-        sites = {self.sites / folder_name(source.url) for source in wanted if isinstance(source, Website)}
+        sites = {self.sites / _site_folder_name(source) for source in wanted if isinstance(source, Website)}
         sites |= {source.path for source in wanted if isinstance(source, Folder)}
         for path in _inside(self.sites):
             if path not in sites and path.stat().st_mtime < time.time() - NEW_SECONDS:
@@ -133,6 +131,12 @@ def repository_at(address: str) -> Repository | None:
 
 def _inside(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _site_folder_name(source: Website) -> str:
+    from bythebook.ingestion.website import folder_name  # few books are sites
+
+    return folder_name(source.url)
 
 
 def _folder_name(source: Repository) -> str:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bythebook.books.model import CHUNKER_VERSION
-from bythebook.errors import Mismatch, NotFound
+from bythebook.errors import NO_BOOK, Mismatch, NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.integrity import Inspection, inspect_book
 from bythebook.jobs.model import Repository
 from bythebook.jobs.progress import JobEvent, follow
-from bythebook.operations.reader import NO_BOOK
 from bythebook.wiring.author import Resources
 from bythebook.wiring.reader import Library
 

@@ -7,13 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bythebook.books.model import Chunk
-from bythebook.errors import NotFound, SeveralBooks
+from bythebook.errors import NO_BOOK, NotFound, SeveralBooks
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.context import Context, find_lesson, read_context, read_lesson_chunks, whole_text
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.wiring.reader import Library
-
-NO_BOOK = "There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'."
 
 
 def choose_among(there: Iterable[IngestionState], *, wanted: str | None, configured: str | None = None, named_by: str) -> str:

@@ -49,10 +49,7 @@ CELL = re.compile(r"(?:^|\s)(?:\d*\.?\d*[+*])?[<^>]?[aehlmsv]?\|")
 def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     reader = _LineReader(path, decode(raw, path).splitlines())
     reader.read()
-    out = reader.out
-    if not out.marks:
-        return ()
-    return (Reading(source_file=path, file=path, text=out.text, marks=tuple(out.marks), anchors=tuple(out.anchors)),)
+    return reader.out.readings(path)
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:

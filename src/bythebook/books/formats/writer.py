@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bythebook.books.formulas import raised
 from bythebook.books.markdown import HEADING_ID
-from bythebook.books.source_places import SourceMark, SourcePlace
+from bythebook.books.source_places import Reading, SourceMark, SourcePlace
 
 PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
 WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
@@ -78,6 +78,12 @@ class MarkdownWriter:
     @property
     def text(self) -> str:
         return "".join(self.parts)
+
+    def readings(self, path: str) -> tuple[Reading, ...]:
+        """The file as one lesson; none where nothing was written."""
+        if not self.marks:
+            return ()
+        return (Reading(source_file=path, file=path, text=self.text, marks=tuple(self.marks), anchors=tuple(self.anchors)),)
 
     @contextmanager
     def indented(self, first: str, rest: str) -> Iterator[None]:

@@ -166,10 +166,7 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     text = decode(raw, path)
     walker = _TreeWalker(path, text)
     walker.walk(_tree(text))
-    out = walker.out
-    if not out.marks:
-        return ()
-    return (Reading(source_file=path, file=path, text=out.text, marks=tuple(out.marks), anchors=tuple(out.anchors)),)
+    return walker.out.readings(path)
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
