@@ -41,6 +41,8 @@ class SentenceSplitter:
     def __init__(self) -> None:
         self._held = ""
         self._at_line_start = True
+        self._decided = 0
+        """How far what is held was read with certainty: no character is read again with every piece that comes."""
 
     def feed(self, text: str) -> list[str]:
         """The sentences that are complete now that `text` has come."""
@@ -50,17 +52,19 @@ class SentenceSplitter:
     def flush(self) -> list[str]:
         """The text has ended: what is left."""
         released = self._release(final=True)
-        self._held, self._at_line_start = "", True
+        self._held, self._at_line_start, self._decided = "", True, 0
         return released
 
     def _release(self, *, final: bool) -> list[str]:
         released = []
         while self._skip_space():
-            end = _Scan(self._held, final).end(at_line_start=self._at_line_start)
+            scan = _Scan(self._held, final, self._decided)
+            end = scan.end(at_line_start=self._at_line_start)
             if end is None:
+                self._decided = scan.decided
                 break
             released.append(self._held[:end].rstrip())
-            self._held, self._at_line_start = self._held[end:], False
+            self._held, self._at_line_start, self._decided = self._held[end:], False, 0
         return released
 
     def _skip_space(self) -> bool:
@@ -75,9 +79,10 @@ class _Unknown(Exception):
 
 
 class _Scan:
-    def __init__(self, text: str, final: bool) -> None:
+    def __init__(self, text: str, final: bool, decided: int) -> None:
         self.text = text
         self.final = final
+        self.decided = decided
 
     def end(self, *, at_line_start: bool) -> int | None:
         """Where the first sentence ends, its markers included; None while that is open."""
@@ -100,7 +105,9 @@ class _Scan:
         if kind == "code":
             return self._with_markers(self._fenced())
         if kind == "maths":
-            close = self.text.find("$$", self.text.index("$$") + 2)
+            close = self.text.find("$$", max(self.decided, self.text.index("$$") + 2))
+            if close < 0:
+                self.decided = len(self.text) - 1
             self._reach(len(self.text) if close < 0 else 0)
             return self._with_markers(close + 2 if close >= 0 else len(self.text))
         if kind == "line":
@@ -113,7 +120,9 @@ class _Scan:
         opening = FENCE.match(self.text)
         mark = opening[1] if opening else "```"
         ending = r"(?=\r?\n|\Z)" if self.final else r"(?=\r?\n)"
-        closing = re.compile(rf"\n[ \t]*{re.escape(mark)}{re.escape(mark[0])}*[ \t]*{ending}").search(self.text)
+        closing = re.compile(rf"\n[ \t]*{re.escape(mark)}{re.escape(mark[0])}*[ \t]*{ending}").search(self.text, self.decided)
+        if not closing:
+            self.decided = max(0, self.text.rfind("\n"))
         self._reach(0 if closing else len(self.text))
         return closing.end() if closing else len(self.text)
 
@@ -124,19 +133,21 @@ class _Scan:
 
     def _lines(self, kind: str) -> int:
         """The end of the rows of a table, or of an item with the lines that go on with it."""
-        end = self._line_end(0)
+        end = self._line_end(self.decided)
         while end < len(self.text):
             opening = self._opening(end + 1)
             if (opening != "table") if kind == "table" else bool(opening):
                 break
             if kind == "item" and self._marker_line(end) > end:
                 break
+            self.decided = end + 1
             end = self._line_end(end + 1)
         return end
 
     def _prose(self) -> int:
-        at = 0
+        at = self.decided
         while event := EVENT.search(self.text, at):
+            self.decided = at
             mark, start, at = event[0], event.start(), event.end()
             if mark == "\n":
                 if self._opening(at):
@@ -158,6 +169,7 @@ class _Scan:
             stopped = self._after_stop(start, mark, at)
             if stopped is not None:
                 return stopped
+        self.decided = len(self.text)
         self._reach(len(self.text))
         return len(self.text)
 
