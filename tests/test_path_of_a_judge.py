@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from bythebook.answering.trace import Trace
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
 from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says, Script, Silent, running
+from tests.support.library import copy_data
 from tests.support.lighthouse import TRIMMED, WICK, make_embedder, published
 from tests.support.room import asked
 
@@ -44,7 +44,7 @@ def turn(
     folder: Path, monkeypatch: pytest.MonkeyPatch, turns: Sequence[Script], question: str = WICK, lacks: str = "", **given: str
 ) -> tuple[Answer, Trace, ChatServer]:
     """`lacks`: what the server does not have, of structured output, tools and streaming."""
-    shutil.copytree(published(), folder, dirs_exist_ok=True)
+    copy_data(published(), folder)
     has = {name: name != lacks for name in ("structured", "tools", "streams")}
     with running(ChatServer(key="", model="small", **has)) as server:
         for name, value in {"OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "small", **given}.items():

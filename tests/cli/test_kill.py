@@ -19,7 +19,7 @@ import pytest
 
 from bythebook.embedding.granite import GraniteEmbedder
 from tests.cli.conftest import environment, run_process
-from tests.support.library import fast_folder, open_library
+from tests.support.library import copy_data, fast_folder, open_library
 from tests.support.small_book import BOOK_TOML, SUBJECTS, lesson, write, write_small_book
 from tests.support.soak import soak_size
 
@@ -33,7 +33,7 @@ def trial() -> Iterator[Trial]:
 
 def test_ctrl_c_stops_with_a_word_and_leaves_a_consistent_index(trial: Trial) -> None:
     data_dir = trial.folder / "interrupted"
-    shutil.copytree(trial.old, data_dir)
+    copy_data(trial.old, data_dir)
     with trial.start(data_dir) as process:
         wait_for_change(data_dir / "index" / "lock.pid", process)
         process.send_signal(signal.SIGINT)
@@ -105,7 +105,7 @@ class Trial:
         assert run_process("ingest", self.book, data_dir=self.old).code == 0
         self._change()
         undisturbed = folder / "undisturbed"
-        shutil.copytree(self.old, undisturbed)
+        copy_data(self.old, undisturbed)
         begun = time.monotonic()
         assert run_process("ingest", self.book, data_dir=undisturbed).code == 0
         self.seconds = time.monotonic() - begun
@@ -133,7 +133,7 @@ class Trial:
         """Kill a run at a random moment, once in three from nothing; run it again and compare. Says when it was killed."""
         data_dir = self.folder / f"killed-{number}"
         if chance.random() < 2 / 3:
-            shutil.copytree(self.old, data_dir)
+            copy_data(self.old, data_dir)
         with self.start(data_dir) as process:
             try:
                 process.wait(timeout=chance.uniform(0.2, 1.0) * self.seconds)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from bythebook.wiring.author import open_resources
 from tests.cli.conftest import Cli, Outcome, environment, run_process
 from tests.cli.test_startup import HEAVY, PROGRAM
 from tests.support.fakes.small_embedder import SmallEmbedder
+from tests.support.library import copy_data
 from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.sample_library import sample_library
 from tests.support.serving import running, silent
@@ -93,7 +93,7 @@ def small_embedder() -> SmallEmbedder:
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
     """The data folders of two equal libraries: a server holds the one, nobody the other. For tests that only read."""
     folder = tmp_path_factory.mktemp("twins")
-    held, free = (Path(shutil.copytree(published() / "data", folder / name)) for name in ("held", "free"))
+    held, free = (copy_data(published() / "data", folder / name) for name in ("held", "free"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "open_embedder", lambda _: make_embedder())
         with serving(held):
@@ -143,7 +143,7 @@ def test_a_thread_goes_on_with_and_without_the_server(cli: Cli, folder: Path, em
         listed = json.loads(cli("threads", "list", "--json").out)
         return listed[0]["thread_id"], outcome.out
 
-    shutil.copytree(published() / "data", folder / "data")
+    copy_data(published() / "data", folder / "data")
     with serving(folder / "data"):
         thread_id, _ = thread_after("-q", "What is a wick?")
         again, leaning = thread_after("-q", "How often is it trimmed?", "--thread", thread_id)
@@ -179,7 +179,7 @@ def test_the_demo(cli: Cli, held: Path) -> None:
 
 
 def test_without_the_server_the_index_is_opened_again(cli: Cli, folder: Path, embedder: SmallEmbedder) -> None:
-    shutil.copytree(published() / "data", folder / "data")
+    copy_data(published() / "data", folder / "data")
     with serving(folder / "data"):
         assert (folder / "data" / "index" / SERVER_FILE).stat().st_mode & 0o777 == 0o600
         assert TRIMMED in " ".join(cli("ask", WICK).out.split())

@@ -26,7 +26,7 @@ from bythebook.ingestion.plan import KEPT_CHARACTERS, make_plan
 from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Mode, Planned, Tally
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.fakes.small_embedder import SmallEmbedder
-from tests.support.library import open_library, with_embedder
+from tests.support.library import copy_data, open_library, with_embedder
 from tests.support.small_book import BOOK_TOML, CHAPTER_PAGE, lesson, paragraph, write, write_small_book
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
@@ -425,7 +425,7 @@ async def _killed_at_steps(
         unchanged = await library.snapshot()
     shutil.copytree(book, folder / "changed")
     change(folder / "changed")
-    shutil.copytree(folder / "data", folder / "counted")
+    copy_data(folder / "data", folder / "counted")
     async with open_library(folder / "counted") as library:
         steps = Steps()
         await mortal(library, steps).ingest(folder / "changed", mode, consent=COPIED)
@@ -433,7 +433,7 @@ async def _killed_at_steps(
     assert changed != unchanged
     for fatal in range(first, steps.taken, each):
         data = folder / f"killed-{fatal}"
-        shutil.copytree(folder / "data", data)
+        copy_data(folder / "data", data)
         async with open_library(data) as library:
             with pytest.raises(Killed):
                 await mortal(library, Steps(fatal)).ingest(folder / "changed", mode, consent=COPIED)

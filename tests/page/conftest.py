@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from scripts.screenshots import launch
 from tests.support.hostile_book import BOOK_ID, shelf
-from tests.support.library import fast_folder
+from tests.support.library import copy_data, fast_folder
 from tests.support.serving import BOOK, Service, running, silent
 
 WIDE = {"width": 1280, "height": 860}
@@ -58,7 +58,7 @@ def hostile_book(prepared: Path) -> Path:
 def library(prepared: Path) -> Iterator[Path]:
     """A copy to work on."""
     folder = fast_folder()
-    yield Path(shutil.copytree(prepared / "data", folder / "data"))
+    yield copy_data(prepared / "data", folder / "data")
     shutil.rmtree(folder)
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.conftest import PHONE, WIDE
 from tests.support.hostile_book import ANSWER, BOOK_ID, LIVE, QUESTION
-from tests.support.library import fast_folder
+from tests.support.library import copy_data, fast_folder
 from tests.support.page import ACTION, NODE, ask, violations
 from tests.support.serving import Service, running
 
@@ -96,7 +96,7 @@ def test_nothing_moves_while_sentences_come(page: Page) -> None:
 def locked(library: Path) -> Iterator[Service]:
     """As if it could be reached from elsewhere: keys are needed."""
     folder = fast_folder()
-    with running(Path(shutil.copytree(library, folder / "data")), loopback=False) as there:
+    with running(copy_data(library, folder / "data"), loopback=False) as there:
         yield there
     shutil.rmtree(folder)
 

@@ -34,6 +34,8 @@ from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search
 from tests.support.fakes.small_embedder import SmallEmbedder
 
+PAGE = 1 << 16
+ZEROS = bytes(PAGE)
 MEMORY = Path("/dev/shm")
 """Where it exists, small files are flushed many times faster than to a disk."""
 OF_THE_RUN = {"version", "created_at", "updated_at", "embedded_at", "ingested_at"}
@@ -159,9 +161,30 @@ async def open_library(folder: Path, embedder: Embedder | None = None, *, url: s
 
 def copy_library(data: Path, to: Path, *, root: Path) -> Path:
     """A copy, for the same book in another folder."""
-    shutil.copytree(data, to, dirs_exist_ok=True)
+    copy_data(data, to)
     move_source(to, root=root)
     return to
+
+
+def copy_data(data: Path, to: Path) -> Path:
+    """A copy of a data folder. The engine reserves 250 MB of zeros for the smallest index: what is zero stays a hole, which
+    takes a tenth of the time and of the memory."""
+    return Path(shutil.copytree(data, to, dirs_exist_ok=True, copy_function=_copy_file))
+
+
+def _copy_file(source: str, to: str) -> None:
+    with Path(source).open("rb") as old, Path(to).open("wb") as new:
+        size, at = os.fstat(old.fileno()).st_size, 0
+        new.truncate(size)
+        while at < size:
+            try:
+                at = os.lseek(old.fileno(), at, os.SEEK_DATA) // PAGE * PAGE
+            except OSError:  # there are only zeros from here on
+                break
+            if (block := os.pread(old.fileno(), PAGE, at)) != ZEROS:
+                os.pwrite(new.fileno(), block, at)
+            at += PAGE
+    shutil.copymode(source, to)
 
 
 def move_source(to: Path, *, root: Path) -> None:

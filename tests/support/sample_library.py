@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from tests.cli.conftest import Outcome, run_process
+from tests.support.library import copy_data
 
 SHARED_FOLDER = "TESTS_SHARED_FOLDER"
 """The variable that names a folder of this run of the tests; made and removed by tests/conftest.py."""
@@ -31,4 +31,4 @@ def demonstrated() -> tuple[Outcome, Path]:
 
 def sample_library(folder: Path) -> Path:
     """A copy to work on."""
-    return Path(shutil.copytree(demonstrated()[1], folder / "data"))
+    return copy_data(demonstrated()[1], folder / "data")

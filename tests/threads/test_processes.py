@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from bythebook.database.engine import Database
 from bythebook.database.tables import threads as table
 from bythebook.threads.store import ANY_KEY, Threads
 from tests.support.databases import opened
+from tests.support.library import copy_data
 from tests.support.lighthouse import published
 from tests.support.soak import soak_size
 
@@ -34,7 +34,7 @@ class Trial:
         self.address = address or f"sqlite:///{folder / 'shared.db'}"
 
     def start(self, name: str, turns: int, *thread_ids: str) -> subprocess.Popen[str]:
-        shutil.copytree(published() / "data", self._folder / name)
+        copy_data(published() / "data", self._folder / name)
         command = [sys.executable, "-m", "tests.support.talking_child", str(self._folder / name), self.address, name, str(turns)]
         return subprocess.Popen(
             [*command, *thread_ids], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"

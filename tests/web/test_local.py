@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from bythebook.operations.client import DONE
 from bythebook.operations.host import BROKEN_OFF, OTHER_VERSION
 from bythebook.plain import to_plain
 from bythebook.wiring import reader
+from tests.support.library import copy_data
 from tests.support.lighthouse import TRIMMED, WICK, copy_published, make_embedder, published
 from tests.support.serving import Service, problem, running
 
@@ -26,7 +26,7 @@ QUERY = {"text": "trim the wick", "book_id": "light"}
 @pytest.fixture(scope="module")
 def lighthouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Reached as if from anywhere, so that all else needs a key."""
-    data_dir = Path(shutil.copytree(published() / "data", tmp_path_factory.mktemp("lighthouse") / "data"))
+    data_dir = copy_data(published() / "data", tmp_path_factory.mktemp("lighthouse") / "data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "open_embedder", lambda _: make_embedder())
         with running(data_dir, loopback=False) as service:

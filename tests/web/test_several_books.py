@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.hostile_book import ANSWER, BOOK_ID, QUESTION, shelf
-from tests.support.library import fast_folder
+from tests.support.library import copy_data, fast_folder
 from tests.support.serving import BOOK, Service, ask, problem, running, stream
 
 NODE = "What is a node?"
@@ -22,7 +21,7 @@ ALL = ["*"]
 def service() -> Iterator[Service]:
     """The sample book and a small one."""
     folder = fast_folder()
-    with running(Path(shutil.copytree(shelf() / "data", folder / "data"))) as there:
+    with running(copy_data(shelf() / "data", folder / "data")) as there:
         yield there
     shutil.rmtree(folder)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from bythebook.errors import InvalidSettings, Locked
 from bythebook.settings import read_settings
 from bythebook.wiring.adapters import open_embedder
 from bythebook.wiring.author import open_resources
+from tests.support.library import copy_data
 from tests.support.small_book import write
 
 
@@ -116,7 +116,7 @@ def test_a_setting_whose_extra_is_missing_names_it(
     folder: Path, book: Path, ingested: Path, setting: str, value: str, extra: str, command: tuple[str, ...]
 ) -> None:
     if command[0] == "ask":
-        shutil.copytree(ingested, folder / "data")
+        copy_data(ingested, folder / "data")
     outcome = run_without_extras(folder, *command, **{setting: value})
     assert outcome.returncode == 2
     (line,) = outcome.stderr.strip().splitlines()
@@ -125,7 +125,7 @@ def test_a_setting_whose_extra_is_missing_names_it(
 
 
 def test_without_extras_a_book_is_ingested_and_asked(folder: Path, ingested: Path) -> None:
-    shutil.copytree(ingested, folder / "data")
+    copy_data(ingested, folder / "data")
     asked = run_without_extras(folder, "ask", "How high is the lamp?", "--format", "json")
     assert asked.returncode == 0, asked.stderr
     assert json.loads(asked.stdout)["model"] == "extractive"
