@@ -110,7 +110,7 @@ def run_process(
         encoding="utf-8",
         env=environment(data_dir, given),
         cwd=cwd or data_dir.parent,
-        timeout=300,
+        timeout=900,  # the demo takes half a minute of a processor that others may use as well
         check=False,
     )
     return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)

@@ -9,8 +9,10 @@ import json
 import sqlite3
 import uuid
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 
 import httpx
 import pytest
@@ -25,15 +27,28 @@ from bythebook.jobs.store import Jobs
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
 from tests.cli.conftest import Cli
 from tests.support.hall import Hall, open_hall
-from tests.support.library import Library, open_library
-from tests.support.small_book import lesson, write
+from tests.support.library import fast_folder, open_library
+from tests.support.small_book import lesson, write, write_small_book
 
 EVERY_POINT = {"filter": {"must": [{"key": "book_id", "match": {"value": "small"}}]}, "exact": True}
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 
 
-@pytest.fixture
-def tell(book: Path, folder: Path) -> Callable[[Callable[[Library, list[IndexedChunk]], Awaitable[None]]], None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What an ingestion left: the book on disk, its chunks in the index, its rows in the database."""
+
+    book: Path
+    chunks: list[IndexedChunk]
+    state: IngestionState
+    records: dict[str, IngestionRecord]
+
+
+@pytest.fixture(scope="module")
+def held() -> Iterator[Held]:
+    """Ingested once, because no test here changes it."""
+    folder = fast_folder()
+    book = write_small_book(folder / "book")
     write(
         book,
         "module-2-legs/chapter-3-walking/03-twice.md",
@@ -41,19 +56,16 @@ def tell(book: Path, folder: Path) -> Callable[[Callable[[Library, list[IndexedC
     )
     write(book, "module-2-legs/chapter-3-walking/04-one.md", lesson("One", "One chunk alone.", sections=0))
 
-    def run(story: Callable[[Library, list[IndexedChunk]], Awaitable[None]]) -> None:
-        async def whole() -> None:
-            async with open_library(folder / "data") as library:
-                report = await library.ingest(book)
-                scanned = library.index.scan(report.collection_name, Filters(book_id="small"), with_vectors=True)
-                await story(library, [held async for held in scanned])
+    async def ingested() -> Held:
+        async with open_library(folder / "data") as library:
+            name = (await library.ingest(book)).collection_name
+            chunks = [one async for one in library.index.scan(name, Filters(book_id="small"), with_vectors=True)]
+            state = await library.records.book("small")
+            assert state is not None
+            return Held(book=book, chunks=chunks, state=state, records=await library.records.records("small", name))
 
-        asyncio.run(whole())
-
-    return run
-
-
-Tell = Callable[[Callable[[Library, list[IndexedChunk]], Awaitable[None]]], None]
+    yield asyncio.run(ingested())
+    rmtree(folder)
 
 
 def lessons_of(held: list[IndexedChunk]) -> dict[str, list[Chunk]]:
@@ -63,79 +75,59 @@ def lessons_of(held: list[IndexedChunk]) -> dict[str, list[Chunk]]:
     return found
 
 
-def test_ids_are_ds_two_formulas_and_a_repeat_counts(tell: Tell) -> None:
-    async def story(library: Library, held: list[IndexedChunk]) -> None:
-        for path, chunks in lessons_of(held).items():
-            seen: dict[str, int] = defaultdict(int)
-            for chunk in chunks:
-                inside = bool(chunk.module)
-                base = f"{chunk.module}:{chunk.chapter}:{chunk.lesson}" if inside else path
-                seen[chunk.content_hash] += 1
-                name = f"small:{base}:{chunk.content_hash[:16]}"
-                name += f":{seen[chunk.content_hash]}" if seen[chunk.content_hash] > 1 else ""
-                assert chunk.id == str(uuid.uuid5(NAMESPACE, name))
-                assert chunk.parent_doc_id == str(uuid.uuid5(NAMESPACE, f"small:{base}:parent"))
-                assert chunk.content_hash == hashlib.sha256(chunk.text.encode()).hexdigest()
-        assert len({one.chunk.id for one in held}) == len(held)
-
-    tell(story)
+def test_ids_are_ds_two_formulas_and_a_repeat_counts(held: Held) -> None:
+    for path, chunks in lessons_of(held.chunks).items():
+        seen: dict[str, int] = defaultdict(int)
+        for chunk in chunks:
+            inside = bool(chunk.module)
+            base = f"{chunk.module}:{chunk.chapter}:{chunk.lesson}" if inside else path
+            seen[chunk.content_hash] += 1
+            name = f"small:{base}:{chunk.content_hash[:16]}"
+            name += f":{seen[chunk.content_hash]}" if seen[chunk.content_hash] > 1 else ""
+            assert chunk.id == str(uuid.uuid5(NAMESPACE, name))
+            assert chunk.parent_doc_id == str(uuid.uuid5(NAMESPACE, f"small:{base}:parent"))
+            assert chunk.content_hash == hashlib.sha256(chunk.text.encode()).hexdigest()
+    assert len({one.chunk.id for one in held.chunks}) == len(held.chunks)
 
 
-def test_the_chain_holds(tell: Tell) -> None:
-    async def story(library: Library, held: list[IndexedChunk]) -> None:
-        for chunks in lessons_of(held).values():
-            ids = [chunk.id for chunk in chunks]
-            assert [chunk.prev_chunk_id for chunk in chunks] == [None, *ids[:-1]]
-            assert [chunk.next_chunk_id for chunk in chunks] == [*ids[1:], None]
-            assert [chunk.chunk_index for chunk in chunks] == list(range(len(chunks)))
-            assert {chunk.total_chunks for chunk in chunks} == {len(chunks)}
-            assert len({chunk.parent_doc_id for chunk in chunks}) == 1
-        assert 1 in {len(chunks) for chunks in lessons_of(held).values()}
-
-    tell(story)
+def test_the_chain_holds(held: Held) -> None:
+    for chunks in lessons_of(held.chunks).values():
+        ids = [chunk.id for chunk in chunks]
+        assert [chunk.prev_chunk_id for chunk in chunks] == [None, *ids[:-1]]
+        assert [chunk.next_chunk_id for chunk in chunks] == [*ids[1:], None]
+        assert [chunk.chunk_index for chunk in chunks] == list(range(len(chunks)))
+        assert {chunk.total_chunks for chunk in chunks} == {len(chunks)}
+        assert len({chunk.parent_doc_id for chunk in chunks}) == 1
+    assert 1 in {len(chunks) for chunks in lessons_of(held.chunks).values()}
 
 
-def test_the_source_hash_is_the_files(tell: Tell, book: Path) -> None:
-    async def story(library: Library, held: list[IndexedChunk]) -> None:
-        for one in held:
-            assert one.chunk.source_file_hash == hashlib.sha256((book / one.chunk.source_file).read_bytes()).hexdigest()
-
-    tell(story)
+def test_the_source_hash_is_the_files(held: Held) -> None:
+    for one in held.chunks:
+        assert one.chunk.source_file_hash == hashlib.sha256((held.book / one.chunk.source_file).read_bytes()).hexdigest()
 
 
-def test_counts_are_ds_estimates(tell: Tell) -> None:
-    async def story(library: Library, held: list[IndexedChunk]) -> None:
-        for one in held:
-            assert len(one.chunk.text.strip()) >= 10
-            assert one.chunk.word_count == len(one.chunk.text.split())
-            assert one.chunk.token_count == round(one.chunk.word_count * 1.3)
-            assert one.chunk.char_count == len(one.chunk.text)
-
-    tell(story)
+def test_counts_are_ds_estimates(held: Held) -> None:
+    for one in held.chunks:
+        assert len(one.chunk.text.strip()) >= 10
+        assert one.chunk.word_count == len(one.chunk.text.split())
+        assert one.chunk.token_count == round(one.chunk.word_count * 1.3)
+        assert one.chunk.char_count == len(one.chunk.text)
 
 
-def test_the_payload_has_ds_fields_and_indexes(tell: Tell) -> None:
+def test_the_payload_has_ds_fields_and_indexes(held: Held) -> None:
     indexed = "book_id module chapter lesson hardware_tier proficiency_level layer parent_doc_id content_hash source_file_hash"
     shown = "text section_title source_file chunk_index total_chunks prev_chunk_id next_chunk_id word_count token_count version"
 
-    async def story(library: Library, held: list[IndexedChunk]) -> None:
-        assert to_payload(held[0]).keys() >= {*indexed.split(), *shown.split(), "created_at", "updated_at"}
-        assert INDEXES.keys() >= set(indexed.split())
-        assert INDEXES["book_id"].tenant
-
-    tell(story)
+    assert to_payload(held.chunks[0]).keys() >= {*indexed.split(), *shown.split(), "created_at", "updated_at"}
+    assert INDEXES.keys() >= set(indexed.split())
+    assert INDEXES["book_id"].tenant
 
 
-def test_the_state_counts_what_the_records_count_and_the_index_holds(tell: Tell) -> None:
-    async def story(library: Library, held: list[IndexedChunk]) -> None:
-        state = await library.records.book("small")
-        assert state is not None
-        records = await library.records.records("small", state.collection_name)
-        assert state.total_chunks == sum(record.chunk_count for record in records.values()) == len(held)
-        assert {id for record in records.values() for id in record.chunk_ids} == {one.chunk.id for one in held}
-        assert records.keys() == {one.chunk.source_file for one in held}
-
-    tell(story)
+def test_the_state_counts_what_the_records_count_and_the_index_holds(held: Held) -> None:
+    records = held.records
+    assert held.state.total_chunks == sum(record.chunk_count for record in records.values()) == len(held.chunks)
+    assert {id for record in records.values() for id in record.chunk_ids} == {one.chunk.id for one in held.chunks}
+    assert records.keys() == {one.chunk.source_file for one in held.chunks}
 
 
 def test_the_tier_filter_lets_its_tier_and_lower_through(folder: Path) -> None:

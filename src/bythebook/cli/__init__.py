@@ -23,9 +23,9 @@ def printable(text: str) -> str:
 def main() -> None:
     """Errors meant for a person become one sentence and an exit code: 2 for what was asked wrongly, 1 for the rest."""
     try:
-        from bythebook.cli.app import app  # here, so that Ctrl-C is answered while the program is still loading
+        from bythebook.cli.app import command  # here, so that Ctrl-C is answered while the program is still loading
 
-        app(prog_name="bythebook")
+        command(prog_name="bythebook")
     except BookError as error:
         sys.stderr.write(f"bythebook: {printable(str(error))}\n")
         sys.exit(2 if isinstance(error, InvalidInput | InvalidSettings) else 1)
