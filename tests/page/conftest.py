@@ -6,12 +6,14 @@ import shutil
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts.screenshots import launch
 from tests.support.hostile_book import BOOK_ID, shelf
@@ -79,31 +81,47 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def tabs(browser: Browser, service: Service) -> Iterator[Tabs]:
+    made = Tabs(browser, service.url)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def open_page(browser: Browser, service: Service) -> Iterator[Callable[..., Page]]:
-    """Opens a page of its own. At the end nothing may have failed in any, and none may have asked another host."""
-    contexts: list[BrowserContext] = []
-    troubles: list[str] = []
+def open_page(browser: Browser, service: Service, tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """Opens a page for a reader of its own: `fresh` in a new browser context, otherwise in a tab that an earlier test has left,
+    with nothing kept from it. At the end nothing may have failed in any, and none may have asked another host."""
+    used: list[Tab] = []
 
     def open(
-        path: str = "/", *, base: str = service.url, allowed: tuple[str, ...] = (), first_visit: bool = False, **given: object
+        path: str = "/",
+        *,
+        base: str = service.url,
+        fresh: bool = False,
+        first_visit: bool = False,
+        phone: bool = False,
+        viewport: dict[str, int] | None = None,
+        **media: object,
     ) -> Page:
-        context = browser.new_context(base_url=base, **{"viewport": WIDE, **given})  # type: ignore[arg-type]
-        context.set_default_timeout(SECONDS * 1000)
-        contexts.append(context)
-        if not first_visit:
-            context.add_init_script(KNOWN_READER)
-        page = context.new_page()
-        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
-        known = (base, service.url, "blob:", "data:", *allowed)
-        page.on("request", lambda request: None if request.url.startswith(known) else troubles.append(f"asked {request.url}"))
-        page.goto(path)
-        return page
+        shared = base == service.url and not fresh and not first_visit
+        tab = tabs.take(phone) if shared else new_tab(browser, base, phone=phone, known=not first_visit)
+        tab.hosts, tab.shared = (base, service.url, "blob:", "data:"), shared
+        used.append(tab)
+        if not phone or viewport:
+            tab.page.set_viewport_size(viewport or WIDE)  # type: ignore[arg-type]
+        if media:
+            tab.page.emulate_media(**media)  # type: ignore[arg-type]
+        tab.page.goto(path)
+        return tab.page
 
     yield open
-    for context in contexts:
-        context.close()
+    troubles = [one for tab in used for one in tab.troubles]
+    for tab in used:
+        if tab.shared:
+            tabs.give_back(tab)
+        else:
+            tab.page.context.close()
     assert not troubles
 
 
@@ -113,6 +131,59 @@ def page(open_page: Callable[..., Page]) -> Page:
     page = open_page("/")
     page.locator(".contents").wait_for()
     return page
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Tab:
+    """A page of the browser, and what went wrong in it."""
+
+    page: Page
+    hosts: tuple[str, ...] = ()
+    troubles: list[str] = field(default_factory=list)
+    phone: bool = False
+    shared: bool = False
+
+
+def new_tab(browser: Browser, base: str, *, phone: bool, known: bool = True) -> Tab:
+    screen: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if phone else {"viewport": WIDE}
+    context = browser.new_context(base_url=base, permissions=["clipboard-read", "clipboard-write"], **screen)
+    context.set_default_timeout(SECONDS * 1000)
+    if known:
+        context.add_init_script(KNOWN_READER)
+    tab = Tab(page=context.new_page(), phone=phone)
+
+    def trouble(what: str) -> None:
+        tab.troubles.append(what)
+
+    tab.page.on("pageerror", lambda error: trouble(f"error: {error}"))
+    tab.page.on("dialog", lambda dialog: trouble(f"dialog: {dialog.message}"))
+    tab.page.on("request", lambda request: None if request.url.startswith(tab.hosts) else trouble(f"asked {request.url}"))
+    return tab
+
+
+class Tabs:
+    """A new browser context costs more than most tests do in one."""
+
+    def __init__(self, browser: Browser, url: str) -> None:
+        self._browser, self._url = browser, url
+        self._idle: dict[bool, list[Tab]] = {True: [], False: []}
+
+    def take(self, phone: bool) -> Tab:
+        return self._idle[phone].pop() if self._idle[phone] else new_tab(self._browser, self._url, phone=phone)
+
+    def give_back(self, tab: Tab) -> None:
+        """Nothing of this reader is left for the next one."""
+        tab.page.unroute_all()
+        tab.page.context.set_offline(False)
+        tab.page.goto("/page/icon.svg")
+        tab.page.evaluate("() => (localStorage.clear(), sessionStorage.clear())")
+        tab.page.emulate_media(media="null", color_scheme="null", reduced_motion="null", forced_colors="null")
+        tab.troubles.clear()
+        self._idle[tab.phone].append(tab)
+
+    def close(self) -> None:
+        for tab in [*self._idle[True], *self._idle[False]]:
+            tab.page.context.close()
 
 
 class ForeignSite:

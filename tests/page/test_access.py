@@ -53,7 +53,7 @@ def typed(page: Page, questions: Iterable[str]) -> Iterator[Locator]:
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(open_page: Callable[..., Page]) -> None:
-    page = open_page("/", viewport=PHONE, has_touch=True, is_mobile=True)
+    page = open_page("/", phone=True)
     page.locator(".contents").wait_for()
     widths = [page.evaluate("document.documentElement.scrollWidth")]
     turn = ask(page, ACTION)

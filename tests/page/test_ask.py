@@ -91,7 +91,7 @@ def test_a_follow_up_leans_on_the_thread_and_a_reload_resumes_it(page: Page) -> 
 
 
 def test_formulas_and_code_are_rendered_and_copied(open_page: Callable[..., Page]) -> None:
-    page = open_page("/", permissions=["clipboard-read", "clipboard-write"])
+    page = open_page("/")
     page.locator(".contents").wait_for()
     turn = ask(page, FORMULA)
     expect(turn.locator(".answer math[display=block] mfrac").first).to_be_visible()

@@ -38,7 +38,7 @@ def test_a_reader_can_soon_type(open_page: Callable[..., Page]) -> None:
     """Each time with an empty cache."""
     waits = []
     for _ in range(LOADS):
-        page = open_page("about:blank")
+        page = open_page("about:blank", fresh=True)
         page.add_init_script(WATCH)
         page.goto("/")
         page.get_by_label("Your question").wait_for()

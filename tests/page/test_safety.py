@@ -56,7 +56,13 @@ def test_a_hostile_lesson_is_shown_as_text_and_no_inline_script_would_run(page: 
     assert page.evaluate("window.owned") is None
 
 
-def test_the_first_load_is_small_and_packed_and_asks_for_no_more_than_it_needs(page: Page, service: Service) -> None:
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_the_first_load_is_small_and_packed_and_nothing_moves_in_it(
+    open_page: Callable[..., Page], service: Service, viewport: dict[str, int]
+) -> None:
+    page = open_page("/", fresh=True, viewport=viewport)
+    page.locator(".worth li").first.wait_for()
+    assert page.evaluate(SHIFTS) == []
     loaded = dict(page.evaluate(LOADED))
     assert {"page.css", "app.js", "conversation.js"} <= loaded.keys()
     assert "author.js" not in loaded
@@ -66,13 +72,6 @@ def test_the_first_load_is_small_and_packed_and_asks_for_no_more_than_it_needs(p
         script = client.get("/page/app.js")
         assert script.headers["content-encoding"] == "gzip"
         assert client.get("/page/app.js", headers={"If-None-Match": script.headers["etag"]}).status_code == 304
-
-
-@pytest.mark.parametrize("viewport", [WIDE, PHONE])
-def test_nothing_moves_while_the_page_loads(open_page: Callable[..., Page], viewport: dict[str, int]) -> None:
-    page = open_page("/", viewport=viewport)
-    page.locator(".worth li").first.wait_for()
-    assert page.evaluate(SHIFTS) == []
 
 
 def test_nothing_moves_while_sentences_come(page: Page) -> None:

@@ -248,11 +248,6 @@ export class BookConversation extends HTMLElement {
   }
 
   disconnectedCallback() {
-    if (this.onsource) return; // moved between tabs; the lesson's page ends it
-    this.end();
-  }
-
-  end() {
     this.loop?.end();
     this.endSelection?.();
     removeEventListener("scroll", this.onscroll);

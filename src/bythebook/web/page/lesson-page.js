@@ -31,7 +31,7 @@ export class LessonPage extends HTMLElement {
       this.tab("notes", "Notes"),
     );
     const close = button("", () => this.sheet.close(), { picture: "close", class: "icon closer", "aria-label": "Close" });
-    this.side = element("div", { class: "side-body", id: "beside-panel", role: "tabpanel" });
+    this.side = element("div", { class: "side-body", id: "beside-panel", role: "tabpanel" }, this.tutor);
     this.aside.replaceChildren(element("div", { class: "side-top" }, this.tabs, close), this.side);
     this.replaceChildren(this.column, this.aside, this.bar());
     this.tutor.open(room, null, {
@@ -62,7 +62,6 @@ export class LessonPage extends HTMLElement {
     this.ending?.();
     this.endChanges?.();
     this.change?.remove();
-    this.tutor.end();
     this.sheet?.drop();
   }
 
@@ -73,11 +72,13 @@ export class LessonPage extends HTMLElement {
     if (at < 0) throw Object.assign(new Error(`The book has no lesson ${path}. It may have been renamed.`), { status: 404 });
     const spans = query.getAll("at").filter((one) => /^\d{1,9}-\d{1,9}$/.test(one));
     const asked = new URLSearchParams([["book_id", this.book.book_id], ...spans.map((one) => ["quote", one])]);
-    const same = this.path === path;
+    const same = this.shown === path;
+    const going = (this.going = Symbol(path));
     this.path = path;
     this.sheet.close();
     const lesson = await this.api.get(`/page/lessons/${lessons[at].parent_doc_id}?${asked}`);
-    this.lesson = lesson;
+    if (this.going !== going) return; // the reader has gone on
+    Object.assign(this, { lesson, shown: path });
     const article = lessonArticle(lesson, this.api, this.book.book_id, { level: 1 });
     article.append(this.practice(path), this.ways(lessons, at));
     this.column.replaceChildren(article);
@@ -116,7 +117,8 @@ export class LessonPage extends HTMLElement {
       (query.has("continue") && kept?.file === this.path && article.querySelector(".passage").children[kept.block]);
     if (wanted) wanted.scrollIntoView({ block: wanted.matches("mark, .quoted") ? "center" : "start" });
     else if (!same) scrollTo(0, 0);
-    article.querySelector("h1").focus({ preventScroll: true });
+    // Who types a question while the lesson comes goes on typing.
+    if (!document.activeElement?.matches("textarea, input")) article.querySelector("h1").focus({ preventScroll: true });
     this.save();
   }
 
@@ -200,9 +202,10 @@ export class LessonPage extends HTMLElement {
     }
     this.side.setAttribute("aria-labelledby", `tab-${wanted}`);
     this.tutor.hidden = wanted !== "tutor";
-    if (wanted === "tutor") this.side.replaceChildren(this.tutor);
-    else if (wanted === "notes") this.side.replaceChildren(this.notes(), this.tutor);
-    else this.side.replaceChildren(contents(this.book, this.api, { current: this.path }), this.tutor);
+    // The tutor stays where it is: an element that is moved loses the focus.
+    for (const other of [...this.side.children]) if (other !== this.tutor) other.remove();
+    if (wanted === "notes") this.side.prepend(this.notes());
+    if (wanted === "contents") this.side.prepend(contents(this.book, this.api, { current: this.path }));
     this.side.scrollTop = 0;
     if (wanted === "contents") this.bringCurrentIntoView();
   }
