@@ -86,7 +86,7 @@ def test_a_mark_that_claims_to_be_exact_and_is_not_is_found_out(monkeypatch: pyt
     (read,) = readers.read_file(readers.FORMATS[0], "f", b"")
     assert [mark.exact for mark in read.marks] == [True, False]
     pieces = [(text[mark.start : mark.end], mark.place) for mark in reading.marks]
-    assert readers.misplaced(readers.FORMATS[0], b"", pieces) == [1]
+    assert readers.misplaced(readers.FORMATS[0], {"f": b""}, pieces) == [1]
 
 
 def test_spaces_and_forms_of_letters_do_not_make_a_text_another() -> None:

@@ -31,6 +31,8 @@ PAGE_FOLDERS = frozenset({
 """Folders whose HTML is a site's, not the book's."""
 PICTURE_FOLDERS = frozenset({"fig", "figs", "figure", "figures", "graphics", "images", "img", "pictures", "plots"})
 """Folders whose PDF files are drawings."""
+LEVELS_ABOVE = 6
+LARGEST_INCLUDED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +227,43 @@ def read_beside(root: Path, path: str, *, limit_bytes: int) -> bytes | None:
     if len(raw) > limit_bytes:
         raise InvalidBook(f"{file} is larger than {limit_bytes:,} bytes; shorten it.")
     return raw
+
+
+def repository_of(root: Path) -> Path | None:
+    """The top of the repository that a book lies in, or else its own folder: what lies outside is none of the book. A book of one
+    file that lies in no repository is that file alone."""
+    folder = folder_of(root).resolve()
+    tops = [one for one in (folder, *folder.parents[:LEVELS_ABOVE]) if (one / ".git").exists()]
+    return tops[0] if tops else None if root.is_file() else folder
+
+
+def read_included(root: Path, top: Path | None, file: str, target: str, *, beside_root: bool = False) -> tuple[str, bytes] | str:
+    """The path and the bytes of what a file of the book includes by the name `target`; or why there is none. It is looked for
+    beside that file, then in the folders above it: generators count from different ones. Hidden files are never included.
+    `beside_root`: the target is a path from the book's root."""
+    if top is None:
+        return "it lies outside the book"
+    if "://" in target or "\0" in target:
+        return "it is an address, and nothing is fetched"
+    here = folder_of(root).resolve() if beside_root else (folder_of(root).resolve() / file).parent
+    reason = "there is no such file"
+    for folder in (here, *(above for above in here.parents if above.is_relative_to(top))):
+        try:
+            found = (folder / target.lstrip("/")).resolve()
+            if not found.is_file():
+                continue
+            if not found.is_relative_to(top):
+                reason = "it lies outside the book"
+            elif any(part.startswith(".") for part in found.relative_to(top).parts):
+                reason = "it is hidden"
+            elif found.stat().st_size > LARGEST_INCLUDED:
+                return f"it is larger than {LARGEST_INCLUDED:,} bytes"
+            else:
+                path = os.path.relpath(found, folder_of(root).resolve())
+                return Path(path).as_posix(), found.read_bytes()
+        except (OSError, ValueError, RuntimeError):  # a name too long, a link in a circle, no permission
+            reason = "it cannot be read"
+    return reason
 
 
 def file_hash(raw: bytes) -> str:

@@ -45,12 +45,15 @@ class SourcePlace:
         return self.label if self.kind == "element" and not self.part else ""
 
 
-def where(place: SourcePlace, *, exact: bool = True) -> str:
-    """A place in words. Where only its surroundings are known, it says so."""
+def where(place: SourcePlace, *, exact: bool = True, lesson: str = "") -> str:
+    """A place in words. Where only its surroundings are known, it says so. What a lesson includes from another file is said to
+    stand in that."""
     file = (place.part or place.file).rpartition("/")[2]
     match place.kind:
         case "line":
             words = f"line {place.number}"
+            if lesson and place.file != lesson:
+                words = f"{place.file.lstrip('./')}, {words}"
         case "cell":
             words = f"cell {place.number}" + (f", line {place.line}" if place.line else "")
         case "page":

@@ -54,5 +54,5 @@ def _stretch(chunk: Chunk) -> str:
 
     if not chunk.marks:
         return f"lines {chunk.span.first_line}-{chunk.span.last_line}"
-    first, last = where(chunk.marks[0].place), where(chunk.marks[-1].place)
+    first, last = (where(chunk.marks[at].place, lesson=chunk.source_file) for at in (0, -1))
     return first if first == last else f"{first} to {last}"

@@ -301,7 +301,7 @@ def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citatio
             first_line=first_line,
             last_line=first_line + len(LINE_END.findall(quote)),
         ),
-        where=where(mark.place, exact=mark.exact),
+        where=where(mark.place, exact=mark.exact, lesson=chunk.source_file),
         place=mark.place,
     )
 

@@ -78,8 +78,8 @@ def _place_problems(
     """Every exact mark held against the author's file, and the files where that cannot be done."""
     by_file: dict[str, dict[str, list[Chunk]]] = defaultdict(dict)
     for path, chunks in lessons.items():
-        if chunks[0].marks:
-            by_file[chunks[0].marks[0].place.file][path] = chunks
+        if any(chunk.marks for chunk in chunks):
+            by_file[_file_of(path, chunks)][path] = chunks
     problems, changed = [], []
     for file, held in by_file.items():
         now = {lesson.path: lesson.file_hash for lesson in reader.read([SourceFile(path=file, size=1)], [])}
@@ -92,11 +92,17 @@ def _place_problems(
             BrokenInvariant(
                 rule="text stands at its place in the author's file",
                 source_file=marks[index][0],
-                detail=f"chunk {marks[index][1].chunk_index}, {where(marks[index][2].place)}",
+                detail=f"chunk {marks[index][1].chunk_index}, {where(marks[index][2].place, lesson=file)}",
             )
             for index in wrong
         ]
     return problems, changed
+
+
+def _file_of(path: str, chunks: Iterable[Chunk]) -> str:
+    """The author's file that has a lesson: the lesson's own path, or what that begins with; what it includes lies in others."""
+    files = {mark.place.file for chunk in chunks for mark in chunk.marks}
+    return next((file for file in files if path.startswith(f"{file}/")), path)
 
 
 def _chunk_problems(

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
 from bythebook.books.discovery import SourceFile, discover, passed_over
+from bythebook.books.includes import MissingInclude
 from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, Book, BookOptions, BookWarning, Place, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
@@ -220,8 +221,18 @@ def make_plan(
         deleted=tuple(sorted(path for path in known if path not in claims and path not in kept)),
         kept=tuple(sorted(kept)),
         failures=tuple(sorted(failures, key=lambda failure: failure.source_file)),
-        warnings=(*book_warnings, *outside, *passed_over(root), *clashes),
+        warnings=(*book_warnings, *outside, *passed_over(root), *_not_included(reader.missing), *clashes),
     )
+
+
+def _not_included(missing: Sequence[MissingInclude]) -> tuple[BookWarning, ...]:
+    """Said once, however many there are."""
+    if not missing:
+        return ()
+    first, lessons = missing[0], len({one.file for one in missing})
+    others = f" (and {len(missing) - 1:,} more, in {lessons:,} {'file' if lessons == 1 else 'files'})" if len(missing) > 1 else ""
+    message = f"{first.target} could not be included{others}: {first.reason}. Its text is left out."
+    return (BookWarning(source_file=first.file, line=first.line, field="include", message=message),)
 
 
 def _within(path: str, failures: Sequence[Failure]) -> bool:

@@ -3,15 +3,17 @@ parsed twice. Markdown is no reading of anything: it is handed on as it is."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bythebook.books.discovery import SourceFile, file_hash, read_source
+from bythebook.books.discovery import SourceFile, file_hash, read_included, read_source, repository_of
 from bythebook.books.formats.readers import Format, format_of, misplaced, read_file
+from bythebook.books.includes import HINT, Expansion, IncludedFile, MissingInclude, expand, put_back
 from bythebook.books.lesson import decode
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable, attempt
 from bythebook.books.source_places import Reading, SourcePlace, pack_readings, unpack_readings
@@ -20,6 +22,9 @@ from bythebook.index.state import Failure
 
 UNUSED_SECONDS = 90 * 24 * 3600.0
 """Readings that nobody asked for in so long are removed when others are written."""
+WITH_INCLUDES = "rst"
+"""The format beside Markdown whose includes are resolved."""
+INCLUDE_HINT = re.compile(HINT.pattern.encode(), re.MULTILINE)
 
 
 class ReadingStore:
@@ -81,6 +86,17 @@ class ReadLesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _FileRead:
+    """A file with its readings, or the call that makes them. `expansion`: the file with what it includes, where it does."""
+
+    source: SourceFile
+    digest: str
+    kind: Format
+    readings: tuple[Reading, ...] | SandboxCall[tuple[Reading, ...]]
+    expansion: Expansion | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileReader:
     """Reads the files of one book."""
 
@@ -88,28 +104,31 @@ class FileReader:
     limit_bytes: int
     sandbox: Sandbox | None = None
     store: ReadingStore
+    missing: list[MissingInclude] = field(default_factory=list)
+    """What lessons include and could not be read."""
 
     def read(self, files: Sequence[SourceFile], failures: list[Failure]) -> Iterator[ReadLesson]:
         """The lessons of these files, in their order. A file that cannot be read is a failure by itself."""
-        found: list[ReadLesson | tuple[SourceFile, str, Format, tuple[Reading, ...] | SandboxCall[tuple[Reading, ...]]]] = []
+        found: list[ReadLesson | _FileRead] = []
         for file in files:
             try:
                 found.append(self._found(file))
             except InvalidBook as error:
                 failures.append(Failure(source_file=file.path, reason=str(error)))
-        given = self._run([one[3] for one in found if not isinstance(one, ReadLesson) and isinstance(one[3], SandboxCall)])
+        calls = [one.readings for one in found if isinstance(one, _FileRead)]
+        given = self._run([call for call in calls if isinstance(call, SandboxCall)])
         for one in found:
             if isinstance(one, ReadLesson):
                 yield one
                 continue
-            source, digest, kind, readings = one
+            source, readings = one.source, one.readings
             if isinstance(readings, SandboxCall):
                 outcome = next(given)
                 if isinstance(outcome, Unreadable):
                     failures.append(failure_of(source.path, outcome))
                     continue
-                self.store.put(source.path, digest, kind, outcome)
-                readings = outcome
+                readings = put_back(outcome, one.expansion) if one.expansion else outcome
+                self.store.put(source.path, one.digest, one.kind, readings)
             for reading in readings:
                 size = max(1, source.size * len(reading.text) // max(1, sum(len(each.text) for each in readings)))
                 yield ReadLesson(path=reading.source_file, file=source.path, size=size, file_hash=reading.digest, reading=reading)
@@ -125,27 +144,56 @@ class FileReader:
     def misplaced(self, file: str, pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
         """Which of these pieces of text do not stand at their places in the file; all, where it cannot be read."""
         kind = format_of(file)
-        if kind is None:
-            return []
-        raw = read_source(self.root, file, limit_bytes=self.limit_bytes * kind.largest_times)
+        raws = {file: read_source(self.root, file, limit_bytes=self.limit_bytes * (kind.largest_times if kind else 1))}
+        for other in sorted({place.file for _, place in pieces} - {file}):
+            found = read_included(self.root, repository_of(self.root), file, other, beside_root=True)
+            raws |= {} if isinstance(found, str) else {other: found[1]}
         call = SandboxCall(
-            call=partial(misplaced, kind, raw, pieces), characters=len(raw), seconds=kind.seconds, most_bytes=kind.most_bytes
+            call=partial(misplaced, kind, raws, pieces),
+            characters=sum(map(len, raws.values())),
+            seconds=kind.seconds if kind else None,
+            most_bytes=kind.most_bytes if kind else None,
         )
         wrong = next(self.sandbox.run([call])) if self.sandbox else attempt(call.call)
         return [*range(len(pieces))] if isinstance(wrong, Unreadable) else wrong
 
-    def _found(
-        self, file: SourceFile
-    ) -> ReadLesson | tuple[SourceFile, str, Format, tuple[Reading, ...] | SandboxCall[tuple[Reading, ...]]]:
+    def _found(self, file: SourceFile) -> ReadLesson | _FileRead:
         kind = format_of(file.path)
         raw = read_source(self.root, file.path, limit_bytes=self.limit_bytes * (kind.largest_times if kind else 1))
-        digest = file_hash(raw)
+        expansion = self._expanded(file.path, raw) if kind is None or kind.name == WITH_INCLUDES else None
+        if kind is None and expansion:
+            reading = Reading(source_file=file.path, file=file.path, text=expansion.text, marks=expansion.marks())
+            return ReadLesson(path=file.path, file=file.path, size=file.size, file_hash=reading.digest, reading=reading)
         if kind is None:
-            return ReadLesson(path=file.path, file=file.path, size=file.size, file_hash=digest, raw=raw)
+            return ReadLesson(path=file.path, file=file.path, size=file.size, file_hash=file_hash(raw), raw=raw)
+        digest = file_hash(raw if expansion is None else expansion.identity)
+        raw = raw if expansion is None else expansion.text.encode()
         call = SandboxCall(
             call=partial(read_file, kind, file.path, raw), characters=len(raw), seconds=kind.seconds, most_bytes=kind.most_bytes
         )
-        return file, digest, kind, self.store.get(file.path, digest, kind) or call
+        readings = self.store.get(file.path, digest, kind) or call
+        return _FileRead(source=file, digest=digest, kind=kind, readings=readings, expansion=expansion)
+
+    def _expanded(self, path: str, raw: bytes) -> Expansion | None:
+        """The lesson with what it includes; None where that is nothing."""
+        if not INCLUDE_HINT.search(raw):
+            return None
+        top = repository_of(self.root)
+
+        def fetch(file: str, target: str) -> IncludedFile | str:
+            found = read_included(self.root, top, file, target)
+            if isinstance(found, str):
+                return found
+            try:
+                return IncludedFile(path=found[0], text=decode(found[1], found[0]))
+            except InvalidBook:
+                return "it is not UTF-8 text"
+
+        expansion = expand(path, decode(raw, path), fetch, most_characters=self.limit_bytes)
+        if expansion is None:
+            return None
+        self.missing.extend(expansion.missing)
+        return expansion if expansion.files else None
 
     def _run(self, calls: Sequence[SandboxCall[tuple[Reading, ...]]]) -> Iterator[tuple[Reading, ...] | Unreadable]:
         return self.sandbox.run(calls) if self.sandbox else (attempt(one.call) for one in calls)

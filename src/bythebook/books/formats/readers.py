@@ -7,7 +7,8 @@ against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
@@ -18,6 +19,7 @@ from bythebook.books.source_places import Reading, SourceMark, SourcePlace, fold
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
 """Read as they are."""
 PAGES = (".html", ".htm", ".xhtml")
+LINE_END = re.compile(r"\r\n?|\n")
 SourceTexts = Callable[[SourcePlace], str]
 
 
@@ -87,7 +89,18 @@ def _forms(text: str) -> tuple[str, str]:
     return fold(text), fold(readable(text))
 
 
-def misplaced(kind: Format, raw: bytes, pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
-    """Which of these pieces of text do not stand at their places in the file."""
-    texts = kind.reader().source_texts(raw)
-    return [index for index, (text, place) in enumerate(pieces) if not any(form in fold(texts(place)) for form in _forms(text))]
+def misplaced(kind: Format | None, raws: Mapping[str, bytes], pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
+    """Which of these pieces of text do not stand at their places: in the author's file, or in those that it includes. Without a
+    kind it is Markdown, where places are lines."""
+    reader = kind.reader().source_texts if kind else _line_texts
+    texts = {file: reader(raw) for file, raw in raws.items()}
+    return [
+        index
+        for index, (text, place) in enumerate(pieces)
+        if place.file not in texts or not any(form in fold(texts[place.file](place)) for form in _forms(text))
+    ]
+
+
+def _line_texts(raw: bytes) -> SourceTexts:
+    lines = LINE_END.split(raw.decode("utf-8", "replace").removeprefix("\ufeff"))
+    return lambda place: "\n".join(lines[place.number - 1 : place.last])

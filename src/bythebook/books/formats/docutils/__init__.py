@@ -1,4 +1,4 @@
-"""reStructuredText → readings, parsed by docutils alone: no Sphinx, no `conf.py`, nothing included from other files.
+"""reStructuredText → readings, parsed by docutils alone: no Sphinx, no `conf.py`.
 
 May import `books` and below.
 """

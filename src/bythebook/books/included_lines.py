@@ -1,0 +1,113 @@
+"""Lines with the file and the number they come from, and the ways to name some lines of a file: by their numbers, by a pair of
+comments around them, by words that stand before and after them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+ANCHOR = re.compile(
+    r"\bANCHOR(?P<end>_END)?:[ \t]*(?P<name>[\w-]+)|8<-+[ \t]*\[[ \t]*(?P<which>start|end)[ \t]*:[ \t]*(?P<section>[\w-]+)"
+)
+REGION = re.compile(r"#(?P<end>end)?region\b[ \t]*(?P<name>[\w-]*)")
+"""What begins or ends a named part: mdBook's and MkDocs' comments; VitePress has those of editors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncludedLine:
+    """A line with its end, or a part of one. `exact`: it stands so in its file."""
+
+    text: str
+    file: str
+    number: int
+    exact: bool = True
+
+    def part(self, text: str) -> IncludedLine:
+        return replace(self, text=text)
+
+    def written(self, text: str) -> IncludedLine:
+        """What stands in no file, and belongs to where this line stands."""
+        return replace(self, text=text, exact=False)
+
+
+def lines_of(file: str, text: str) -> list[IncludedLine]:
+    return [IncludedLine(text=line, file=file, number=number) for number, line in enumerate(LINE.findall(text), start=1)]
+
+
+def without_anchors(lines: Sequence[IncludedLine]) -> list[IncludedLine]:
+    return [line for line in lines if not ANCHOR.search(line.text)]
+
+
+def anchored(lines: Sequence[IncludedLine], name: str) -> list[IncludedLine]:
+    """What stands between the comments that name it; none where there are no such comments."""
+    found, inside = [], False
+    for line in lines:
+        match = ANCHOR.search(line.text) or REGION.search(line.text)
+        if match is None:
+            found += [line] if inside else []
+            continue
+        named = match.groupdict()
+        ends = bool(named.get("end")) or named.get("which") == "end"
+        if (named.get("name") or named.get("section") or name) == name:
+            inside = not ends
+    return found
+
+
+def by_ranges(lines: Sequence[IncludedLine], ranges: str, mark: str) -> list[IncludedLine]:
+    """`3:9`, `:9`, `3:`, several with commas; where the mark is a comma, as VitePress has it, one range alone."""
+    spans = [ranges] if mark == "," else ranges.split(",")
+    found: list[IncludedLine] = []
+    for span in spans:
+        first, between, last = (part.strip() for part in span.partition(mark))
+        start = int(first) if first.isdigit() else 1
+        end = int(last) if last.isdigit() else len(lines) if between else start
+        found += [line for line in lines[max(0, start - 1) : end] if not ANCHOR.search(line.text)]
+    return found
+
+
+def by_options(lines: Sequence[IncludedLine], options: Mapping[str, str]) -> list[IncludedLine]:
+    """As docutils' `include` and Sphinx' `literalinclude` have it."""
+    found = list(lines)
+    if options.get("lines"):
+        found = by_ranges(found, options["lines"], "-")
+    first, last = _number(options.get("start-line")), _number(options.get("end-line"))
+    found = found[first or 0 : last if last is not None else len(found)]
+    if name := options.get("pyobject"):
+        found = _python_object(found, name)
+    for option, after in (("start-at", 0), ("start-after", 1)):
+        if words := options.get(option):
+            at = next((number for number, line in enumerate(found) if words in line.text), len(found))
+            found = found[at + after :]
+    for option, after in (("end-at", 1), ("end-before", 0)):
+        if words := options.get(option):
+            at = next((number for number, line in enumerate(found) if words in line.text), len(found))
+            found = found[: at + after]
+    return _dedented(found, options["dedent"]) if "dedent" in options else found
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value and re.fullmatch(r"-?\d{1,9}", value) else None
+
+
+def _python_object(lines: Sequence[IncludedLine], name: str) -> list[IncludedLine]:
+    """A class or function with all that is indented below it."""
+    opening = re.compile(rf"([ \t]*)(?:async[ \t]+def|def|class)[ \t]+{re.escape(name.rpartition('.')[2])}\b")
+    for at, line in enumerate(lines):
+        if match := opening.match(line.text):
+            end = at + 1
+            while end < len(lines) and (not lines[end].text.strip() or len(_margin(lines[end].text)) > len(match[1])):
+                end += 1
+            return list(lines[at:end])
+    return []
+
+
+def _dedented(lines: Sequence[IncludedLine], given: str) -> list[IncludedLine]:
+    margins = [len(_margin(line.text)) for line in lines if line.text.strip()]
+    cut = _number(given) or min(margins, default=0)
+    return [line.part(line.text[min(cut, len(_margin(line.text))) :]) for line in lines]
+
+
+def _margin(text: str) -> str:
+    return text[: len(text) - len(text.lstrip(" \t"))]
