@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from bythebook.books.chunker import cut
-from bythebook.books.formulas import plain
 from bythebook.books.frontmatter import read_frontmatter
+from bythebook.books.inline import plain_formula
 from bythebook.books.markdown import readable
 from bythebook.books.statements import Statement, statements
 from bythebook.cli.demo import sample_book
@@ -164,7 +164,7 @@ def test_marks_around_words_belong_to_no_statement(text: str) -> None:
     ],
 )
 def test_formulas_in_a_sentence_are_typed_plainly(formula: str, shown: str) -> None:
-    assert plain(formula) == shown
+    assert plain_formula(formula) == shown
     assert kinds(f"It is ${formula}$ long.") == [("sentence", f"It is {shown} long.")]
 
 

@@ -2,6 +2,8 @@
 
 markdown-it-py parses blocks only (no inline text), with three rules added for what books put between Markdown: JSX tags and
 ESM lines that span lines (MDX), comments, and display maths. Every rule consumes lines once, so the parse stays linear.
+
+Directives of MyST, Sphinx and D2L, and blocks of MkDocs, are known by the lines that open and close them: their text stays, their marks go.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-from bythebook.books.directives import CONTAINERS, FIGURES, FORMULAS, closes, opened, options_end
 from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
 
 Kind = Literal["heading", "paragraph", "fence", "table", "list", "item", "quote", "html"]
@@ -39,6 +40,30 @@ KINDS: dict[str, Kind] = {
 LEAVES = frozenset({"heading", "paragraph", "fence", "table", "html"})
 NEWLINE = re.compile(r"\r\n?|\n")
 LONGEST_TAG_LINES = 400
+LONGEST_OPTIONS = 40
+WITH_TEXT = """admonition attention aside card caution corollary danger definition deprecated details dropdown epigraph error
+    example exercise glossary grid grid-item grid-item-card hint important lemma margin note prf:definition prf:example prf:lemma
+    prf:proof prf:theorem proof proposition remark seealso sidebar solution tab-item tab-set theorem tip todo topic versionadded
+    versionchanged warning"""
+CONTAINERS = frozenset(WITH_TEXT.split())
+"""Directives that hold text of the book."""
+WITH_CAPTION = "figure image iframe include literalinclude toctree bibliography contents tableofcontents index raw video"
+FIGURES = frozenset(WITH_CAPTION.split())
+"""Directives whose text, where there is one, is a caption."""
+FORMULAS = frozenset({"math"})
+"""Directives that hold a formula; GitHub writes the same without braces."""
+OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*(?:\{([A-Za-z][\w:-]*)\}[ \t]*(.*)|(math)[ \t]*)$")
+COLON_FORMULA = re.compile(r"[ \t]*(:{3,})[ \t]*\{(math)\}[ \t]*(.*)$")
+OPTION = re.compile(r"[ \t]*:[A-Za-z][\w-]*:(?:[ \t].*)?$")
+PATH = re.compile(r"[\w.:/~@-]+\.\w{1,5}|[\w.-]*/[\w./-]*|https?://\S+|\d+(?: \d+)*")
+BLOCK = re.compile(r"[ \t]*/{3,}[ \t]*(?:$|[A-Za-z][\w-]*[ \t]*(?:\|[ \t]*(.*))?$)")
+"""MkDocs' `/// note | Title` and the `///` that ends it."""
+NO_TEXT = re.compile(
+    r"[ \t]*(?:\([\w.:-]+\)=|-+8<-+.*|<<<[ \t].*|\[TOC\]|\[\[_?toc_?\]\]|\+{3}|-->|:(?:eqlabel|label|width|height):`[^`]*`"
+    r"|:(?:align|alt|class|figclass|height|name|scale|target|width):[ \t].*)[ \t]*$",
+    re.IGNORECASE,
+)
+"""Lines that name a place, take in a file, or stand for a list of headings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,3 +276,38 @@ def _esm(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     while line < last and not state.isEmpty(line):
         line += 1
     return True if silent else _take(state, "html_block", first, line)
+
+
+def opened(line: str) -> tuple[str, str, str] | None:
+    """The fence, the name and the argument of a directive that opens on this line."""
+    if match := COLON_FORMULA.match(line):
+        return match[1], match[2], match[3].strip()
+    match = OPENING.match(line)
+    return (match[1], match[2] or match[4], (match[3] or "").strip()) if match else None
+
+
+def closes(line: str, fence: str) -> bool:
+    bare = line.strip(" \t>")
+    return len(bare) >= len(fence) and set(bare) == {fence[0]}
+
+
+def options_end(lines: Sequence[str], first: int) -> int:
+    """Where the text of a directive begins, after its options: `:name: value`, or YAML between lines of hyphens."""
+    at = first
+    if at < len(lines) and lines[at].strip() == "---":
+        inside = range(at + 1, min(len(lines), at + LONGEST_OPTIONS))
+        return next((number + 1 for number in inside if lines[number].strip() == "---"), first)
+    while at < len(lines) and OPTION.match(lines[at]):
+        at += 1
+    return at
+
+
+def title_of(argument: str) -> str:
+    """An admonition's title; a figure's path is none."""
+    return "" if PATH.fullmatch(argument) else argument
+
+
+def block_title(line: str) -> str | None:
+    """The title on a line that opens or ends one of MkDocs' blocks; None where it does neither."""
+    match = BLOCK.match(line)
+    return None if match is None else (match[1] or "").strip()

@@ -1,4 +1,8 @@
-"""Inline Markdown, HTML, JSX and shortcodes to plain text. One pass over the marks, each looked at a bounded number of times."""
+"""Inline Markdown, HTML, JSX, roles and shortcodes to plain text. One pass over the marks,
+each looked at a bounded number of times.
+
+Short formulas are written as a person would type them: "640 · 480", not "640 \\cdot 480". Longer ones stay LaTeX.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,15 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from bythebook.books.directives import ROLE, ROLE_MARK, role_text
-from bythebook.books.formulas import raised
+from bythebook.books.blocks import FORMULAS
 from bythebook.books.jsx import NEVER_ENDS, tag_end
 
+ROLE = re.compile(r"\{([A-Za-z][\w:+.-]*)\}|:([A-Za-z][\w+.-]*):")
+ROLE_MARK = r"\{[A-Za-z][\w:+.-]*\}(?=`)|(?<![\w:]):[A-Za-z][\w+.-]*:(?=`)"
+"""A role's name, where its text in backticks follows."""
+SILENT = re.compile(r"(?:cite.*|eqlabel|label|width|height|index|octicon|fa[bsr]?|material.*|bdg.*|tab|begin_tab|end_tab)\Z")
+"""Roles whose text names a source, a place or a picture, and is not read."""
+TITLED = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
 MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{\*|\{%|\{[\"'`]|\n[ \t]*\n|&[#\w]+;|" + ROLE_MARK, re.DOTALL)
 TARGET = re.compile(r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)""")
 REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
@@ -28,6 +37,26 @@ TICKS = re.compile(r"`+")
 DEEPEST_INDENT = 80
 LONGEST = 2000
 """Characters a formula, a shortcode or a string in braces may have."""
+FORMULA = re.compile(r"(?<![\\$`])\$(?=[^\s$])([^$\n]{0,300}?[^\s$\\])\$(?![\d$])")
+COMMAND = re.compile(r"\\([A-Za-z]+|[^A-Za-z])")
+GROUP = r"\{([^{}]*)\}"
+SIGNS = {
+    "cdot": "·", "times": "×", "div": "÷", "pm": "±", "approx": "≈", "sim": "~", "ne": "≠", "neq": "≠", "le": "≤", "leq": "≤",
+    "ge": "≥", "geq": "≥", "ll": "≪", "gg": "≫", "to": "→", "rightarrow": "→", "leftarrow": "←", "infty": "∞", "circ": "°",
+    "in": "∈", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂", "nabla": "∇", "propto": "∝", "dots": "…", "ldots": "…",
+    "cdots": "…", "left": "", "right": "", "quad": " ", "qquad": " ", "sin": "sin", "cos": "cos", "tan": "tan", "log": "log",
+    "ln": "ln", "exp": "exp", "min": "min", "max": "max", "arg": "arg", "lVert": "‖", "rVert": "‖", "mid": "|", "top": "ᵀ",
+    ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "%": "%", "$": "$", "#": "#", "&": "&", "_": "_", "{": "{", "}": "}",
+    "|": "‖",
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η",
+    "theta": "θ", "vartheta": "ϑ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π",
+    "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
+    "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+}  # fmt: skip
+SPACED = frozenset("·×÷±≈≠≤≥≪≫→←∈∝|")
+RAISED = str.maketrans("0123456789+-\N{MINUS SIGN}n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
+RAISABLE = re.compile(r"[0-9+\-\N{MINUS SIGN}n]{1,6}")
+ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 
 def readable_inline(text: str) -> str:
@@ -248,3 +277,50 @@ class InlineReader:
 def _kept(tag: str) -> list[str]:
     """Returns the words that a tag or shortcode shows: labels, titles, alternative texts."""
     return [match[2] or match[3] or match[4] or "" for match in KEPT.finditer(tag)]
+
+
+def role_text(role: str, content: str) -> str:
+    """What a role shows: `text <target>` shows the text."""
+    if role in FORMULAS:
+        return plain_formula(content)
+    if SILENT.match(role.lower()):
+        return ""
+    titled = TITLED.match(content)
+    return titled[1].strip("!~ ") if titled and titled[1].strip() else content.lstrip("!~")
+
+
+def with_plain_formulas(markdown: str) -> str:
+    """Returns `markdown` with its inline formulas in plain text. They keep their dollar signs, so that nothing in them is read
+    as Markdown."""
+    return FORMULA.sub(lambda match: f"${plain_formula(match[1])}$", markdown) if "$" in markdown else markdown
+
+
+def plain_formula(formula: str) -> str:
+    """Returns the formula in plain characters, or unchanged if something in it has none."""
+    text = formula.replace("{,}", ",")
+    text = re.sub(rf"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname|boldsymbol|vec)\s*{GROUP}", r"\1", text)
+    text = re.sub(rf"\\sqrt\s*{GROUP}", lambda match: f"√{_bracketed(match[1])}", text)
+    text = re.sub(rf"\\[dt]?frac\s*{GROUP}\s*{GROUP}", lambda match: f"{_bracketed(match[1])}/{_bracketed(match[2])}", text)
+    text = re.sub(r"\^\s*(?:\{\\circ\}|\\circ)", "°", text)
+    if any(match[1] not in SIGNS for match in COMMAND.finditer(text)):
+        return formula
+    text = COMMAND.sub(_sign, text)
+    text = re.sub(rf"\^\s*(?:{GROUP}|(\w))", lambda match: raised(match[1] or match[2] or ""), text)
+    text = re.sub(rf"_\s*{GROUP}", r"_\1", text)
+    return " ".join(text.split()) if "{" not in text else formula
+
+
+def _sign(match: re.Match[str]) -> str:
+    sign = SIGNS[match[1]]
+    return f" {sign} " if sign in SPACED else sign
+
+
+def raised(power: str) -> str:
+    """A superscript in plain characters, so that no exponent reads as more digits of its base. An ordinal's ending is a word."""
+    if power in ORDINALS or not power.strip():
+        return power
+    return power.translate(RAISED) if RAISABLE.fullmatch(power) else f"^{_bracketed(power)}"
+
+
+def _bracketed(part: str) -> str:
+    return part if re.fullmatch(r"\\?[\w.]+", part) else f"({part})"

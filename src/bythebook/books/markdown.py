@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from bythebook.books.directives import (
+from bythebook.books.blocks import (
     CONTAINERS,
     FIGURES,
     FORMULAS,

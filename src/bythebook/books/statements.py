@@ -13,9 +13,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Literal
 
-from bythebook.books.blocks import Block, Page, read_page
-from bythebook.books.directives import BLOCK, NO_TEXT, OPTION
-from bythebook.books.formulas import with_plain_formulas
+from bythebook.books.blocks import BLOCK, NO_TEXT, OPTION, Block, Page, read_page
+from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable
 from bythebook.books.sentences import sentences
 

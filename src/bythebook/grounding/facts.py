@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from bythebook.books.formulas import with_plain_formulas
+from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import readable
 from bythebook.grounding.quantities import Quantity, quantities
 from bythebook.grounding.units import UNITS

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from bythebook.books.formulas import with_plain_formulas
+from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import readable, sentences
 from bythebook.books.model import Chunk
 from bythebook.books.statements import statements

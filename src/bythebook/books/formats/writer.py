@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bythebook.books.formulas import raised
+from bythebook.books.inline import raised
 from bythebook.books.markdown import HEADING_ID
 from bythebook.books.source_places import Reading, SourceMark, SourcePlace
 

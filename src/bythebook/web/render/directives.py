@@ -10,19 +10,18 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from bythebook.books.directives import (
+from bythebook.books.blocks import (
     CONTAINERS,
     FIGURES,
     FORMULAS,
     LONGEST_OPTIONS,
     NO_TEXT,
-    ROLE,
     closes,
     opened,
     options_end,
-    role_text,
     title_of,
 )
+from bythebook.books.inline import ROLE, role_text
 from bythebook.web.render.quotes import SIGNS
 
 PICTURES = frozenset({"figure", "image"})
