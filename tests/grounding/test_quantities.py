@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bythebook.grounding.citations import Checker, Supported, Unsupported
-from bythebook.grounding.number_words import ONES, TENS
-from bythebook.grounding.quantities import quantities
+from bythebook.grounding.quantities import ONES, TENS, quantities
 from bythebook.grounding.units import equal, reciprocal
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import Draft

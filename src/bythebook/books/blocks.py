@@ -3,7 +3,8 @@
 markdown-it-py parses blocks only (no inline text), with three rules added for what books put between Markdown: JSX tags and
 ESM lines that span lines (MDX), comments, and display maths. Every rule consumes lines once, so the parse stays linear.
 
-Directives of MyST, Sphinx and D2L, and blocks of MkDocs, are known by the lines that open and close them: their text stays, their marks go.
+Directives of MyST, Sphinx and D2L, and blocks of MkDocs, are known by the lines that open and close them: their text stays,
+their marks go.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from difflib import Match, SequenceMatcher
 from functools import lru_cache
 
 from bythebook.grounding.facts import NEGATORS, is_light, stem
-from bythebook.grounding.number_words import NUMBER_WORDS
+from bythebook.grounding.quantities import NUMBER_WORDS
 from bythebook.grounding.synonyms import alike
 from bythebook.grounding.units import UNITS, value_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bythebook.grounding.dates import says_date
 from bythebook.grounding.facts import ReadText, is_light, stem
-from bythebook.grounding.quantities import Quantity
+from bythebook.grounding.quantities import Quantity, says_date
 from bythebook.grounding.support import CheckedSource, CheckedStatement
 from bythebook.grounding.units import KIND_OF, UNITS, equal, reciprocal, value_of
 
