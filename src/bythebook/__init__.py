@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bythebook.operations.open_book import OpenBook as Book
+    from bythebook.operations.reader import OpenBook as Book
 
 __version__ = "0.1.0"
 __all__ = ["Book", "__version__"]
@@ -22,6 +22,6 @@ def __getattr__(name: str) -> Any:
     """`Book` is imported when it is first asked for: the commands start without it."""
     if name != "Book":
         raise AttributeError(f"module 'bythebook' has no attribute '{name}'")
-    from bythebook.operations.open_book import OpenBook
+    from bythebook.operations.reader import OpenBook
 
     return OpenBook

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.index.lexical import AVERAGE_WORDS, K1, B, document_terms, query_terms, words
-from bythebook.index.vectors import Terms
+from bythebook.index.lexical import AVERAGE_WORDS, K1, B, Terms, document_terms, query_terms, words
 
 NOTHING = Terms(ids=(), weights=())
 

@@ -13,10 +13,10 @@ import pytest
 
 from bythebook.books.model import LAYERS, PROFICIENCIES, Chunk
 from bythebook.errors import InvalidInput, Mismatch, NotFound
-from bythebook.index.lexical import query_terms, term_id
+from bythebook.index.lexical import Terms, query_terms, term_id
 from bythebook.index.qdrant_edge.index import EdgeIndex
 from bythebook.index.qdrant_server.index import ServerIndex
-from bythebook.index.vectors import Candidate, Filters, IndexedChunk, Replacement, Terms, VectorIndex
+from bythebook.index.vectors import Candidate, Filters, IndexedChunk, Replacement, VectorIndex
 from tests.support.fakes.qdrant_rest import qdrant_server
 from tests.support.made_chunks import COLLECTION, MANIFEST, chunk, direction, fast_folder, indexed, lesson
 

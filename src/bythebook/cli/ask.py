@@ -93,7 +93,7 @@ def run(
     as_json, inline = json or format == OutputFormat.json, citations == CitationForm.inline
 
     async def ask(library: OperationRunner[Library]) -> ShownTurn:
-        from bythebook.operations.open_book import OpenBook
+        from bythebook.operations.reader import OpenBook
 
         filters = reader_filters(
             tier=tier,

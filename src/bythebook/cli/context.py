@@ -24,7 +24,7 @@ def run(
     """Show a chunk with its neighbours in the lesson."""
 
     async def read(library: OperationRunner[Library]) -> Context:
-        from bythebook.operations.open_book import OpenBook
+        from bythebook.operations.reader import OpenBook
 
         return await (await OpenBook.choose(library, book)).context(chunk_id)
 

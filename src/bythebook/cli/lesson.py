@@ -23,7 +23,7 @@ def run(
     """Print a whole lesson, all its chunks in order."""
 
     async def read(library: OperationRunner[Library]) -> list[Chunk]:
-        from bythebook.operations.open_book import OpenBook
+        from bythebook.operations.reader import OpenBook
 
         return await (await OpenBook.choose(library, book)).lesson(name)
 

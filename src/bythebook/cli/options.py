@@ -16,7 +16,7 @@ from bythebook.cli import CONTROL
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
-    from bythebook.operations.open_book import ReaderFilters
+    from bythebook.operations.reader import ReaderFilters
     from bythebook.operations.runner import OperationRunner
     from bythebook.settings import Settings
     from bythebook.wiring.author import Resources

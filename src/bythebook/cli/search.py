@@ -50,7 +50,7 @@ def run(
     """Search a book for passages."""
 
     async def find(library: OperationRunner[Library]) -> Searched:
-        from bythebook.operations.open_book import OpenBook
+        from bythebook.operations.reader import OpenBook
 
         filters = reader_filters(
             tier=tier,

@@ -13,12 +13,11 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 import Stemmer
-
-from bythebook.index.vectors import Terms
 
 LEXICAL_VERSION = 1
 
@@ -57,6 +56,18 @@ PAIRED = (
 )
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 _stemmers = threading.local()  # a Stemmer keeps state while it works: one for each thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """A sparse vector: term ids and their weights, ids ascending and unique."""
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def weight(self, term: int) -> float:
+        """0 for one that is not there."""
+        return self.weights[self.ids.index(term)] if term in self.ids else 0.0
 
 
 class _Word(NamedTuple):

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from bythebook.books.model import Chunk, ChunkSection, Span
 from bythebook.books.source_places import pack_marks, unpack_marks
 from bythebook.errors import InvalidInput, Mismatch
-from bythebook.index.vectors import ChunkText, IndexedChunk, Replacement, Terms
+from bythebook.index.lexical import Terms
+from bythebook.index.vectors import ChunkText, IndexedChunk, Replacement
 
 POINTS_PER_PAGE = 512
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

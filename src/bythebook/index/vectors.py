@@ -14,22 +14,11 @@ if TYPE_CHECKING:  # a command that has a server search for it knows what a filt
     import numpy as np
     from numpy.typing import NDArray
 
+    from bythebook.index.lexical import Terms
     from bythebook.index.manifest import Manifest
 
 DENSE = "dense"
 LEXICAL = "lexical"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """A sparse vector: term ids and their weights, ids ascending and unique."""
-
-    ids: tuple[int, ...]
-    weights: tuple[float, ...]
-
-    def weight(self, term: int) -> float:
-        """0 for one that is not there."""
-        return self.weights[self.ids.index(term)] if term in self.ids else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,7 @@ from bythebook.answering.markdown import (
 from bythebook.books.model import Chunk
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.index.state import IngestionState
-from bythebook.operations.open_book import OpenBook
-from bythebook.operations.reader import WholeLesson, choose_among, list_lessons, list_states, read_lesson_text
+from bythebook.operations.reader import OpenBook, WholeLesson, choose_among, list_lessons, list_states, read_lesson_text
 from bythebook.operations.runner import OperationRunner
 from bythebook.operations.threads import converse
 from bythebook.retrieval.query import MAX_LIMIT, Scope, SearchResult

@@ -18,11 +18,12 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from bythebook.errors import InvalidInput, Locked, NotFound, StorageFailure
+from bythebook.index.lexical import Terms
 from bythebook.index.manifest import Manifest
 from bythebook.index.payload import check_name, pages
 from bythebook.index.qdrant_edge.points import storage
 from bythebook.index.qdrant_edge.shard import MANIFEST, EdgeShard, ReadCache, read_manifest
-from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
+from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement
 
 LOCK = "lock"
 OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file

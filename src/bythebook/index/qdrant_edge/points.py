@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bythebook.books.model import HARDWARE_TIERS
 from bythebook.errors import InvalidInput, StorageFailure
+from bythebook.index.lexical import Terms
 from bythebook.index.payload import (
     TEXT_FIELDS,
     FieldIndex,
@@ -26,7 +27,7 @@ from bythebook.index.payload import (
     is_point_id,
     text_from_payload,
 )
-from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Terms
+from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk
 
 POINTS_PER_PAGE = 256
 

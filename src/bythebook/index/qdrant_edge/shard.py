@@ -16,6 +16,7 @@ import qdrant_edge as edge
 from numpy.typing import NDArray
 
 from bythebook.errors import StorageFailure
+from bythebook.index.lexical import Terms
 from bythebook.index.manifest import Manifest
 from bythebook.index.payload import INDEXES, Swap, check_dimension, decoding, swap
 from bythebook.index.qdrant_edge.compaction import NEW, OLD, SHARD, Compaction
@@ -41,7 +42,7 @@ from bythebook.index.qdrant_edge.points import (
     read_texts,
     storage,
 )
-from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
+from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal"

@@ -15,6 +15,7 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from bythebook.errors import InvalidInput, InvalidSettings, NotFound
+from bythebook.index.lexical import Terms
 from bythebook.index.manifest import Manifest
 from bythebook.index.payload import INDEXES, TEXT_FIELDS, check_dimension, check_name, is_point_id, pages, swap, text_from_payload
 from bythebook.index.qdrant_server.calls import Sleep, call, reading, shown
@@ -29,7 +30,7 @@ from bythebook.index.qdrant_server.values import (
     record_terms,
     requests,
 )
-from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement, Terms
+from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement
 
 MANIFEST = "bythebook"
 UNFINISHED = "unfinished"

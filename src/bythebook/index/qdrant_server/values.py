@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models
 
+from bythebook.index.lexical import Terms
 from bythebook.index.payload import FieldIndex, StoredPoint, Swap, from_payload
-from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk, Terms
+from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk
 
 OVERSAMPLING = 2.0
 
