@@ -34,8 +34,7 @@ def run(
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import plain_table, when
+    from bythebook.cli.output.console import Console, plain_table, when
 
     console = Console(highlight=False)
     if not entries:

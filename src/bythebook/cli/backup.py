@@ -40,7 +40,7 @@ def run(
 
 def described(counts: dict[str, int]) -> str:
     """What a backup holds, in words."""
-    from bythebook.cli.output.tables import counted
+    from bythebook.cli.output.console import counted
 
     words = [counted(number, name.removesuffix("s")) for name, number in counts.items() if number or name == "books"]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

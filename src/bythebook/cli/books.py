@@ -155,7 +155,7 @@ def _export(book: str, file: Path, data_dir: Path | None) -> None:
 
 
 def _told(held: BookHoldings) -> str:
-    from bythebook.cli.output.tables import counted
+    from bythebook.cli.output.console import counted
 
     what = [counted(held.lessons, "lesson"), counted(held.chunks, "chunk")]
     what += [
@@ -167,8 +167,7 @@ def _told(held: BookHoldings) -> str:
 def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import counted
+    from bythebook.cli.output.console import Console, counted
     from bythebook.errors import NO_BOOK
 
     console = Console(highlight=False)
@@ -184,8 +183,7 @@ def _print_shelf(shelf: list[tuple[IngestionState, int]]) -> None:
 def _print_book(state: IngestionState, records: list[IngestionRecord]) -> None:
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import counted, when
+    from bythebook.cli.output.console import Console, counted, when
 
     console = Console(highlight=False)
     console.print(f"\n[bold]{escape(state.title)}[/]  [dim]{state.book_id}[/]")

@@ -40,8 +40,7 @@ def _print(inspection: Inspection) -> None:
 
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import counted
+    from bythebook.cli.output.console import Console, counted
 
     console = Console(highlight=False)
     size = f"{counted(inspection.lessons, 'lesson')}, {counted(inspection.chunks, 'chunk')}"

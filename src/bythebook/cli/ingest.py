@@ -261,8 +261,7 @@ class ProgressLog:
 def print_report(report: IngestReport) -> None:
     from rich.table import Table
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import plural
+    from bythebook.cli.output.console import Console, plural
 
     console = Console(highlight=False)
     verb = "would be " if report.dry_run else ""

@@ -46,8 +46,7 @@ def list_jobs(
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import plain_table, when
+    from bythebook.cli.output.console import Console, plain_table, when
 
     if not found:
         typer.echo("There are no jobs. 'bythebook ingest FOLDER' starts one.")

@@ -79,7 +79,7 @@ def rotate(
     if json:
         typer.echo(to_json({**fields_of(key), "secret": secret}))
         return
-    from bythebook.cli.output.tables import when
+    from bythebook.cli.output.console import when
 
     typer.echo(f"Key {key.key_id} for {key.name} has another secret. The one before is good until {when(key.previous_until)}.")
     _show(secret)
@@ -99,7 +99,7 @@ def show(key_id: KeyId, json: AsJson = False, data_dir: DataDir = None) -> None:
     if json:
         typer.echo(to_json({**fields_of(key), "used_today": fields_of(used)}))
         return
-    from bythebook.cli.output.tables import when
+    from bythebook.cli.output.console import when
 
     typer.echo(
         f"Key {key.key_id} for {key.name}: {', '.join(key.scopes)}; {key.book_id or 'any book'}; {'; '.join(_limits(key))}."
@@ -115,7 +115,7 @@ def show(key_id: KeyId, json: AsJson = False, data_dir: DataDir = None) -> None:
 
 def _limits(key: Key) -> list[str]:
     """The key's limits, in words."""
-    from bythebook.cli.output.tables import when
+    from bythebook.cli.output.console import when
 
     limits = {"requests a day": key.requests_per_day, "tokens a day": key.tokens_per_day, "answers at once": key.streams_at_once}
     told = [f"{number:,} {words}" for words, number in {"requests a minute": key.requests_per_minute, **limits}.items() if number]
@@ -142,8 +142,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import plain_table, when
+    from bythebook.cli.output.console import Console, plain_table, when
 
     console = Console(highlight=False)
     if not keys:

@@ -28,8 +28,7 @@ def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> 
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import plain_table
+    from bythebook.cli.output.console import Console, plain_table
 
     console = Console(highlight=False)
     names = max((len(record.source_file) for record in records), default=0)

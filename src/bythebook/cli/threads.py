@@ -44,8 +44,7 @@ def list_threads(
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import counted, when
+    from bythebook.cli.output.console import Console, counted, when
 
     console = Console(highlight=False)
     if not threads:
@@ -155,8 +154,7 @@ def _show_transcript(thread_id: str, *, json: bool, data_dir: Path | None) -> No
     if json:
         typer.echo(to_json(transcript))
         return
-    from bythebook.cli.output.console import Console
-    from bythebook.cli.output.tables import when
+    from bythebook.cli.output.console import Console, when
 
     console = Console(highlight=False)
     console.print(f"\n{transcript.id}  {transcript.book_id} · {transcript.model}", style="dim", markup=False)
@@ -172,7 +170,7 @@ def _show_transcript(thread_id: str, *, json: bool, data_dir: Path | None) -> No
 
 def _print_turn(console: Console, turn: StoredTurn, *, verbose: bool = False) -> None:
     from bythebook.cli.output.answer import print_answer, print_sentence
-    from bythebook.cli.output.tables import when
+    from bythebook.cli.output.console import when
 
     console.print(f"\n› {turn.asked}\n", markup=False)
     for sentence in turn.answer.sentences:

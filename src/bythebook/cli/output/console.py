@@ -1,16 +1,22 @@
-"""The console that commands print on. What a book or a reader wrote brings no control character to the terminal."""
+"""The console that commands print on, and its plainest forms: tables without lines, times, counts. What a book or a reader wrote
+brings no control character to the terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from bythebook.cli import CONTROL, printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 class Console(RichConsole):
@@ -28,3 +34,28 @@ class Console(RichConsole):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def plain_table(*headings: str, whole: str | None = None) -> Table:
+    """What stands in a column is folded rather than cut; in the column `whole`, neither: an id is there to be copied."""
+    from rich.table import Table  # most commands print none
+
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
+    for heading in headings:
+        table.add_column(heading, overflow="fold", no_wrap=heading == whole)
+    return table
+
+
+def when(moment: datetime | None) -> str:
+    """In the time of this machine."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "never"
+
+
+def counted(number: int, one: str) -> str:
+    """A number and what it counts, in the singular or the plural."""
+    return f"{number:,} {plural(number, one)}"
+
+
+def plural(number: int, one: str) -> str:
+    """What is counted alone, for a column beside its number."""
+    return one if number == 1 else f"{one}s"

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bythebook.books.markdown import sentences
-from bythebook.cli.output.markdown import plain
+from bythebook.cli.output.answer import plain
 from bythebook.index.lexical import words
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from bythebook.cli.filters import shown_filter
-from bythebook.cli.output.console import Console
-from bythebook.cli.output.tables import plain_table
+from bythebook.cli.output.console import Console, plain_table
 
 if TYPE_CHECKING:
     from bythebook.answering.trace import FollowUp, Gate, Trace
