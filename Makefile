@@ -27,6 +27,8 @@ check: $(VENV)/dev  ## format, lint, types and imports; under a minute
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@if test -x node_modules/.bin/tsc && command -v node > /dev/null; then node_modules/.bin/tsc -p . && echo "JavaScript: no wrong types"; \
+	else echo "JavaScript: types not checked. That takes node, and tsc from 'npm ci'."; fi
 
 unit: $(VENV)/dev  ## the tests that need no browser and no PostgreSQL; under two minutes
 	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)"

@@ -16,7 +16,13 @@ const PATIENCE_SECONDS = 3;
 let lastTip = 0;
 
 export class BookAnswer extends HTMLElement {
+  /** What goes with the question. @type {Given | undefined} */ given;
+  /** Whether a reader waits for it now. */ live = false;
+  /** @type {Answer | undefined} */ answer;
+  /** @type {Sentence[]} */ sentences = [];
+
   // `onsource(label, turn)` opens a source; `onask(text)` asks; `onwiden(profile, text)` widens the filters and asks again.
+  /** @param {string} question @param {TurnActions} actions */
   begin(question, actions) {
     this.question = question;
     this.actions = actions;
@@ -30,6 +36,7 @@ export class BookAnswer extends HTMLElement {
   }
 
   // The words of the book that the question is about.
+  /** @param {Given} given */
   about({ selection } = {}) {
     if (selection && !this.querySelector(".selection"))
       this.querySelector("h2").after(element("blockquote", { class: "selection", dir: "auto" }, selection.text));
@@ -190,7 +197,9 @@ export class BookAnswer extends HTMLElement {
 
 // Number, lesson and all quotes of each source, in the order of first use. What one number stands for may be several passages
 // that follow each other: each quote knows its own.
+/** @param {Sentence[]} sentences @returns {Source[]} */
 export function sourcesOf(sentences) {
+  /** @type {Map<number, Source>} */
   const found = new Map();
   for (const sentence of sentences)
     for (const citation of sentence.citations) {

@@ -1,7 +1,12 @@
 // Talks to the server: JSON, server-sent events, the key, and errors as one sentence a reader can act on.
 
 export class Problem extends Error {
-  // `wait`: so many seconds until it may be tried again.
+  /** @type {number} */ status;
+  /** @type {string | undefined} */ code;
+  /** @type {string | undefined} */ requestId;
+  /** How many seconds until it may be tried again. @type {number} */ wait;
+
+  /** @param {number} status @param {ProblemBody} body */
   constructor(status, { detail, title, code, request_id: requestId, wait = 0 } = {}) {
     super(detail || title || "The server answered in a way this page does not understand. Try again.");
     Object.assign(this, { status, code, requestId, wait });
@@ -10,6 +15,14 @@ export class Problem extends Error {
 
 export class Api {
   // `askForKey` is called when the server wants a key; it resolves to one, or to null when the reader gives none.
+  /**
+   * @param {string} base
+   * @param {{
+   *   key?: string | null,
+   *   askForKey?: ((problem: Problem) => Promise<string | null>) | null,
+   *   onreach?: (there: boolean) => void,
+   * }} given
+   */
   constructor(base = "", { key = null, askForKey = null, onreach = () => {} } = {}) {
     this.base = base.replace(/\/$/, "");
     this.key = key;
@@ -17,14 +30,17 @@ export class Api {
     this.onreach = onreach;
   }
 
+  /** @param {string} path @param {Sending} [options] */
   async get(path, options) {
     return (await this.send("GET", path, undefined, options)).json();
   }
 
+  /** @param {string} path @param {object} body @param {Sending} [options] */
   async post(path, body, options) {
     return (await this.send("POST", path, body, options)).json();
   }
 
+  /** @param {string} method @param {string} path @param {object} [body] @param {Sending} options @returns {Promise<Response>} */
   async send(method, path, body, { signal, headers, keepalive } = {}) {
     const response = await this.reach(method, path, body, { signal, headers, keepalive });
     if (response.ok) return response;
@@ -67,7 +83,11 @@ export class Api {
     }
   }
 
-  // Yields {event, id, data} until the server ends with `done` or `error`.
+  /**
+   * Yields messages until the server ends with `done` or `error`.
+   * @param {string} method @param {string} path @param {object} body @param {Sending} options
+   * @returns {AsyncGenerator<Message, void>}
+   */
   async *events(method, path, body, { signal } = {}) {
     const response = await this.send(method, path, body, { signal, headers: { Accept: "text/event-stream" } });
     let ended = false;
@@ -119,6 +139,7 @@ async function problem(response) {
   return new Problem(429, { ...body, wait, detail: `That was a lot of questions. Try again in ${wait} seconds.` });
 }
 
+/** @returns {AsyncGenerator<Message, void>} */
 async function* messages(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
@@ -138,7 +159,9 @@ async function* messages(body) {
   }
 }
 
+/** @returns {Message | null} */
 function parse(block) {
+  /** @type {Message} */
   const message = { event: "message", id: null, data: "" };
   for (const line of block.split("\n")) {
     const at = line.indexOf(":");

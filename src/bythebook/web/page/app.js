@@ -121,7 +121,7 @@ function drawChoice(known, id) {
 
 function drawReading(book) {
   const address = readingAddress(book);
-  const link = document.getElementById("read");
+  const link = /** @type {HTMLAnchorElement} */ (document.getElementById("read"));
   link.hidden = !address;
   if (address) link.href = address;
 }
@@ -157,6 +157,7 @@ let showing = 0;
 let pending = null;
 
 // `#/books/ID/lessons/some/path.md?at=1-9` -> {parts: ["books", "ID", "lessons", "some", "path.md"], query}
+/** @returns {{parts: string[], query: URLSearchParams}} */
 function address() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   return { parts: path.split("/").map(decoded), query: new URLSearchParams(query) };
@@ -170,6 +171,7 @@ function decoded(part) {
   }
 }
 
+/** @param {string[]} parts */
 function mainView([view, id, kind]) {
   if (view === "books" && !id) return "shelf";
   if (view === "author" || (view === "threads" && !id)) return view;
@@ -224,6 +226,11 @@ function failed(problem) {
 }
 
 // `open` is called once the element stands in the page.
+/**
+ * @param {string[]} parts
+ * @param {URLSearchParams} query
+ * @returns {Promise<{element: View, open: () => unknown} | null>}
+ */
 async function views([view = "", id, kind, ...path], query) {
   if (view === "threads" && !id) {
     const { ThreadList } = await import("./threads.js");
@@ -299,6 +306,7 @@ async function elsewhere(id, site, heading) {
   return leadOn(lessonAddress(id, lesson.source_file) + section);
 }
 
+/** @returns {never} */
 function leadOn(address) {
   location.replace(address);
   throw new DOMException("The address leads on.", "AbortError");
@@ -325,7 +333,7 @@ document.addEventListener("keydown", async (event) => {
   if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
   event.preventDefault();
   const { openPalette } = await import("./palette.js");
-  await openPalette({ api, books: await list(), book: await openBook(main.firstElementChild?.book?.book_id), ask: askAnew });
+  await openPalette({ api, books: await list(), book: await openBook(/** @type {View | null} */ (main.firstElementChild)?.book?.book_id), ask: askAnew });
 });
 document.addEventListener("keydown", (event) => {
   if (
@@ -333,7 +341,7 @@ document.addEventListener("keydown", (event) => {
     event.ctrlKey ||
     event.metaKey ||
     event.altKey ||
-    event.target.closest?.("input, textarea, select, dialog")
+    /** @type {Element} */ (event.target).closest?.("input, textarea, select, dialog")
   )
     return;
   event.preventDefault();
@@ -341,7 +349,8 @@ document.addEventListener("keydown", (event) => {
   if (box) box.focus();
   else location.hash = "#/";
 });
-main.addEventListener("ask-book", ({ detail }) => {
+main.addEventListener("ask-book", (event) => {
+  const { detail } = /** @type {CustomEvent<{question: string, bookId: string}>} */ (event);
   pending = detail.question;
   location.hash = `#/books/${encodeURIComponent(detail.bookId)}`;
 });

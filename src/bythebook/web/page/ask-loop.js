@@ -3,15 +3,34 @@
 import { button, element } from "./dom.js";
 
 export class AskLoop {
-  // `body(question)` is what is sent; `place(turn)` puts a new turn on the page; `onend(turn)` is told when one was answered or
-  // refused; `onthread(id)` when the thread has its id; `actions` are those of a turn.
+  /** @type {import("./answer.js").BookAnswer[]} */ waiting = [];
+  /** Stops the turn that is on its way. @type {AbortController | null} */ running = null;
+
+  /**
+   * `body(question, given)` is what is sent; `place(turn)` puts a new turn on the page; `onend(turn, data)` is told when one was
+   * answered or refused; `onthread(id)` when the thread has its id; `actions` are those of a turn.
+   * @param {{
+   *   api: import("./api.js").Api,
+   *   composer: import("./composer.js").Composer,
+   *   body: (question: string, given: Given) => object,
+   *   place: (turn: import("./answer.js").BookAnswer) => void,
+   *   actions: TurnActions,
+   *   onthread?: (id: string) => void,
+   *   onend?: (turn: import("./answer.js").BookAnswer, data: any) => void,
+   * }} given
+   */
   constructor({ api, composer, body, place, actions, onthread = () => {}, onend = () => {} }) {
-    Object.assign(this, { api, composer, body, place, actions, onthread, onend });
-    this.waiting = [];
-    this.running = null;
+    this.api = api;
+    this.composer = composer;
+    this.body = body;
+    this.place = place;
+    this.actions = actions;
+    this.onthread = onthread;
+    this.onend = onend;
   }
 
   // `given` goes with the question: the words that it is about; or the events of a turn that has begun, and what stops it.
+  /** @param {string} text @param {Given} given */
   ask(text, given = {}) {
     const question = text.trim();
     if (!question) return null;

@@ -6,11 +6,24 @@ import { keepText } from "./reading.js";
 
 export const LONGEST_QUESTION = 1000;
 
-// `onask(text, given)` is called with what was typed, also while an answer is on its way, and with the words it is about;
-// `onstop()` stops the one that is on its way.
 export class Composer {
+  /** @type {SelectedWords | null} */ selection = null;
+  busy = false;
+
+  /**
+   * `onask(text, given)` is called with what was typed, also while an answer is on its way, and with the words it is about;
+   * `onstop()` stops the one that is on its way.
+   * @param {{
+   *   onask: (text: string, given: Given) => void,
+   *   onstop: () => void,
+   *   draft?: string | null,
+   *   below?: HTMLElement | HTMLElement[],
+   * }} given
+   */
   constructor({ onask, onstop, draft = null, below = [] }) {
-    Object.assign(this, { onask, onstop, draft });
+    this.onask = onask;
+    this.onstop = onstop;
+    this.draft = draft;
     this.box = element("textarea", {
       rows: 1,
       maxlength: LONGEST_QUESTION,
@@ -66,6 +79,7 @@ export class Composer {
     this.about.hidden = false;
   }
 
+  /** @returns {Given} */
   taken() {
     const { selection } = this;
     this.selection = null;

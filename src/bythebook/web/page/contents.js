@@ -102,7 +102,7 @@ function searchBox(book, api, modules) {
         }
       }, TYPING_MS);
     },
-    onkeydown: (event) => event.key === "Escape" && box.value && (event.stopPropagation(), (box.value = ""), box.oninput?.()),
+    onkeydown: (event) => event.key === "Escape" && box.value && (event.stopPropagation(), (box.value = ""), box.dispatchEvent(new Event("input"))),
   });
   return element("div", { class: "search" }, box, found);
 }

@@ -13,14 +13,19 @@ import { dueCards, readCards } from "./repetition.js";
 import { followSelection } from "./selection.js";
 import { scrollWithin } from "./source-list.js";
 import { worthAsking } from "./worth-asking.js";
-import "./answer.js";
+import { BookAnswer } from "./answer.js";
 import "./panel.js";
 
 const DRAFT = "bythebook.draft";
 
 export class BookConversation extends HTMLElement {
+  /** @type {import("./api.js").Api} */ api;
+  /** @type {Book} */ book;
+  /** @type {TurnActions["onsource"] | null} */ onsource = null;
+
   // `room` is {api, book}; `thread` is null for a new one. With `onsource` it stands beside a lesson and has no panel of its own.
   // `begun`: it begins with a question, not with a welcome.
+  /** @param {Room} room @param {any} thread */
   open(room, thread, { onsource = null, placeholder = null, begun = false } = {}) {
     Object.assign(this, room, { onsource });
     this.threadId = thread?.thread_id ?? null;
@@ -131,7 +136,7 @@ export class BookConversation extends HTMLElement {
     this.head(thread.title || thread.topic_summary || this.book.title, ago(thread.updated_at));
     this.turns.append(...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((turn) => this.past(turn)));
     const last = this.turns.lastElementChild;
-    if (last?.sources) this.panel.show(last);
+    if (last instanceof BookAnswer) this.panel.show(last);
     last?.querySelector("h2")?.scrollIntoView({ block: "start" });
   }
 
@@ -219,6 +224,7 @@ export class BookConversation extends HTMLElement {
     else turn.querySelector("h2").scrollIntoView({ block: "start" });
   }
 
+  /** @param {string} question @param {Given} given */
   body(question, { selection } = {}) {
     return {
       message: question,

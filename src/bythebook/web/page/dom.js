@@ -27,6 +27,12 @@ const ICONS = {
 const SAID = new Set(["aria-label", "title", "placeholder"]);
 
 // Words of the page are said in the book's language. What has `dir` is a book's or a reader's, and stays as it is.
+/**
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} properties
+ * @returns {HTMLElementTagNameMap[T]}
+ */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   const own = !properties.dir;
@@ -57,6 +63,7 @@ export function shape(tag, attributes, ...children) {
   return made;
 }
 
+/** @param {string} label @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} options */
 export function button(label, onclick, { picture, ...properties } = {}) {
   return element("button", { type: "button", onclick, ...properties }, picture && icon(picture), label);
 }
@@ -107,6 +114,7 @@ export function announce(text) {
 }
 
 // A line at the bottom that goes away after some seconds, or stays where `seconds` is null; `act` is what its button does.
+/** @param {string} text @param {{act?: () => void, label?: string, seconds?: number | null}} options */
 export function toast(text, { act, label = "Undo", seconds = 6 } = {}) {
   const shown = element("div", { class: "toast" }, element("span", {}, text));
   const timer = seconds && setTimeout(() => shown.remove(), seconds * 1000);
@@ -125,12 +133,12 @@ export function sourceName({ label, page_title, section }) {
 }
 
 export function ago(moment) {
-  const seconds = (new Date(moment) - Date.now()) / 1000;
-  for (const [unit, length] of [
+  const seconds = (new Date(moment).getTime() - Date.now()) / 1000;
+  for (const [unit, length] of /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
     ["day", 86400],
     ["hour", 3600],
     ["minute", 60],
-  ]) {
+  ])) {
     if (Math.abs(seconds) >= length)
       return Math.abs(seconds) > 30 * 86400
         ? new Date(moment).toLocaleDateString()

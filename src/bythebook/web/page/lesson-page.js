@@ -16,6 +16,12 @@ import "./conversation.js";
 const SAVED_EVERY_MS = 400; // where a browser does not tell that scrolling has ended
 
 export class LessonPage extends HTMLElement {
+  /** @type {import("./api.js").Api} */ api;
+  /** @type {Book} */ book;
+  /** @type {(bookId: string) => Promise<Book>} */ refresh;
+  /** The lesson that is shown, and its path. */ lesson = null;
+  /** @type {string | undefined} */ shown;
+
   // `room` is {api, book, refresh}: `refresh()` reads the book anew.
   open(room, path, query) {
     Object.assign(this, room);
@@ -186,7 +192,7 @@ export class LessonPage extends HTMLElement {
   turn(event, name) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
-    const names = [...this.tabs.children].map((tab) => tab.dataset.tab);
+    const names = [...this.tabs.querySelectorAll("button")].map((tab) => tab.dataset.tab);
     this.choose(names[(names.indexOf(name) + step + names.length) % names.length]);
   }
 
@@ -194,7 +200,7 @@ export class LessonPage extends HTMLElement {
   choose(name, { keep = false } = {}) {
     const wanted = keep ? this.chosen : name;
     this.chosen = wanted;
-    for (const tab of this.tabs.children) {
+    for (const tab of this.tabs.querySelectorAll("button")) {
       const chosen = tab.dataset.tab === wanted;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;

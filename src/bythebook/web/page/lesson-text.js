@@ -20,7 +20,7 @@ export function lessonArticle(lesson, api, bookId, { level = 3 } = {}) {
   return element(
     "article",
     { class: "lesson" },
-    element(`h${level}`, { dir: "auto", tabindex: "-1" }, lesson.page_title),
+    element(heading(level), { dir: "auto", tabindex: "-1" }, lesson.page_title),
     lesson.chapter && element("p", { class: "where", dir: "auto" }, lesson.chapter),
     showPictures(withCopyButtons(text), api, bookId),
   );
@@ -37,8 +37,13 @@ function relevel(text, top) {
   const headings = [...text.querySelectorAll("h4, h5, h6")];
   const highest = Math.min(...headings.map((one) => Number(one.tagName[1])));
   for (const one of headings) {
-    const made = element(`h${Math.min(6, Number(one.tagName[1]) - highest + top)}`);
+    const made = element(heading(Math.min(6, Number(one.tagName[1]) - highest + top)));
     made.append(...one.childNodes);
     one.replaceWith(made);
   }
+}
+
+/** @returns {"h1"} */
+function heading(level) {
+  return /** @type {"h1"} */ (`h${level}`); // all six are made alike
 }

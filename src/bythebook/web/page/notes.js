@@ -43,14 +43,21 @@ function lettersOf(root) {
       ? NodeFilter.FILTER_REJECT
       : NodeFilter.FILTER_ACCEPT,
   );
-  const [places, letters] = [[], []];
-  for (let node = walker.nextNode(); node; node = walker.nextNode())
+  /** @type {[Text, number][]} */
+  const places = [];
+  const letters = [];
+  for (let node = nextText(walker); node; node = nextText(walker))
     for (let at = 0; at < node.data.length; at += 1)
       if (/[\p{L}\p{N}]/u.test(node.data[at])) {
         places.push([node, at]);
         letters.push(node.data[at].toLowerCase());
       }
   return { places, letters: letters.join("") };
+}
+
+/** @returns {Text | null} */
+function nextText(walker) {
+  return walker.nextNode();
 }
 
 function bare(text) {

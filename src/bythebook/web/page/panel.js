@@ -8,6 +8,10 @@ import { closer, outLink, scrollWithin } from "./source-list.js";
 import { word } from "./words.js";
 
 export class SourcePanel extends HTMLElement {
+  /** @type {import("./api.js").Api} */ api;
+  /** @type {string} */ bookId;
+  /** @type {(parentId: string, spans: Span[]) => Promise<any>} */ fetchLesson;
+
   // `fetchPassage` and `fetchLesson` read from the book `bookId`.
   with({ api, bookId, fetchPassage, fetchLesson }) {
     Object.assign(this, { api, bookId, fetchLesson });
@@ -63,7 +67,7 @@ export class SourcePanel extends HTMLElement {
   }
 
   async open(turn, label, citation) {
-    this.returnTo = document.activeElement;
+    this.returnTo = focused();
     this.show(turn);
     this.sheet.open();
     await this.list.open(label, citation);
@@ -71,7 +75,7 @@ export class SourcePanel extends HTMLElement {
 
   // At what is quoted of it, or at a heading.
   async showLesson(parentId, spans = [], heading = null) {
-    this.returnTo ??= document.activeElement;
+    this.returnTo ??= focused();
     const lesson = await this.fetchLesson(parentId, spans);
     const back = this.turn?.sources().length > 0 && button("Back to the sources", () => this.backToSources(), { class: "quiet" });
     const whole = element("a", { class: "quiet", href: lessonAddress(this.bookId, lesson.source_file, spans) }, "Read it here");
@@ -90,14 +94,14 @@ export class SourcePanel extends HTMLElement {
   }
 
   showContents(contents) {
-    this.returnTo = document.activeElement;
+    this.returnTo = focused();
     this.turn = null;
     this.view("Contents", contents);
     contents.querySelector("summary, a, button, input")?.focus({ preventScroll: true });
   }
 
   async showPassage(result) {
-    this.returnTo = document.activeElement;
+    this.returnTo = focused();
     this.turn = null;
     this.view("Passage", this.list);
     this.list.replaceChildren();
@@ -134,6 +138,10 @@ export class SourcePanel extends HTMLElement {
     this.returnTo = null;
     back?.focus({ preventScroll: true });
   }
+}
+
+function focused() {
+  return /** @type {HTMLElement | null} */ (document.activeElement);
 }
 
 customElements.define("source-panel", SourcePanel);

@@ -92,6 +92,8 @@ function shown(profile) {
 
 // The chips below the question box. Clicking one away widens what is searched.
 export class ReaderProfile extends HTMLElement {
+  /** @type {Book | undefined} */ book;
+
   connectedCallback() {
     this.onchange_ = () => this.draw();
     document.addEventListener("profile", this.onchange_);

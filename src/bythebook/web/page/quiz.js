@@ -10,6 +10,10 @@ const MOST_CARDS = 20;
 const MOST_LESSONS = 30;
 
 export class BookQuiz extends HTMLElement {
+  /** @type {import("./api.js").Api} */ api;
+  /** @type {Book} */ book;
+  /** Whether the reader knows that nothing is kept. */ told = false;
+
   // `query` names lessons (`lesson`) or a chapter (by what `chaptersOf` has as its query), or asks for what is `due`.
   async open({ api, book }, query) {
     Object.assign(this, { api, book });
@@ -105,7 +109,7 @@ export class BookQuiz extends HTMLElement {
       element("p", { class: "quiz-end", tabindex: "-1" }, told),
       element("p", {}, element("a", { class: "button", href: back }, "Back to the book")),
     );
-    this.room.firstElementChild.focus({ preventScroll: true });
+    this.room.querySelector(".quiz-end").focus({ preventScroll: true });
   }
 
   save() {

@@ -32,7 +32,8 @@ export function refusal(turn, answer, actions) {
     element("h3", {}, HEADLINES[answer.reason] ?? HEADLINES.unsupported),
     element("p", {}, SENTENCES[answer.reason] ?? SENTENCES.unsupported, language(answer)),
   );
-  if (answer.reason === "outside_filters" && answer.nearest.length) made.append(widening(turn, answer, actions));
+  if (actions.onwiden && answer.reason === "outside_filters" && answer.nearest.length)
+    made.append(widening(turn, answer, actions));
   if (answer.nearest.length) {
     made.append(
       element("h4", {}, answer.reason === "outside_filters" ? "It is here" : "Nearest in the book"),

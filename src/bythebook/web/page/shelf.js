@@ -9,6 +9,9 @@ import { dueCards, readCards } from "./repetition.js";
 const COVERS = 6;
 
 export class BookShelf extends HTMLElement {
+  /** @type {import("./api.js").Api} */ api;
+  /** @type {(bookId: string, question: string, given: Given) => Promise<void>} */ onanswer;
+
   // `onanswer(bookId, question, given)` goes on with a turn that one of the books has begun to answer.
   open({ api, books, onanswer }) {
     Object.assign(this, { api, books, onanswer });
@@ -35,7 +38,7 @@ export class BookShelf extends HTMLElement {
     const body = { message: question, books: ["*"], similarity_threshold: 0, render: true };
     const events = this.api.events("POST", "/chat/stream", body, { signal: controller.signal });
     try {
-      const { value: opened } = await events.next();
+      const opened = /** @type {Message} */ ((await events.next()).value);
       this.controller = null;
       await this.onanswer(opened.data.book_id, question, { events, controller });
     } catch (problem) {

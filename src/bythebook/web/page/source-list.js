@@ -6,6 +6,12 @@ import { scanButton, showPictures } from "./pictures.js";
 import { plain } from "./plain-text.js";
 
 export class SourceList extends HTMLElement {
+  /** @type {import("./api.js").Api} */ api;
+  /** @type {(chunkId: string, spans: Span[]) => Promise<any>} */ fetchPassage;
+  /** @type {HTMLElement} */ scroller;
+  /** @type {(read: any, source: Source) => any} */ links;
+  /** What each card shows. @type {WeakMap<Element, Source>} */ sources = new WeakMap();
+
   // `fetchPassage(chunkId, spans)` reads a passage; `scroller` is what may be scrolled to show one; `links(read, spans)` are the
   // ways on from it.
   with({ api, fetchPassage, scroller, links }) {
@@ -24,7 +30,7 @@ export class SourceList extends HTMLElement {
   draw(source) {
     const known = this.card(source.label);
     const card = known ?? this.appendChild(this.make(source));
-    card.source = source;
+    this.sources.set(card, source);
     if (!known || !card.classList.contains("open")) drawQuotes(card, source);
     return card;
   }
@@ -80,17 +86,18 @@ export class SourceList extends HTMLElement {
   // Fills a card with its passages, and puts their neighbours and the lesson within reach.
   async read(card) {
     const room = card.querySelector(".passages");
-    const spans = card.source.quotes.map((quote) => quote.span);
-    const ids = [...new Set(card.source.quotes.map((quote) => quote.chunk_id))];
+    const source = this.sources.get(card);
+    const spans = source.quotes.map((quote) => quote.span);
+    const ids = [...new Set(source.quotes.map((quote) => quote.chunk_id))];
     try {
-      const reads = await Promise.all((ids.length ? ids : [card.source.chunk_id]).map((id) => this.fetchPassage(id, spans)));
+      const reads = await Promise.all((ids.length ? ids : [source.chunk_id]).map((id) => this.fetchPassage(id, spans)));
       const text = element("div", { class: "passage-chain" }, ...reads.map((read) => this.passage(read)));
       room.replaceChildren(
         this.chain("before", text, reads[0].prev_chunk_id),
         text,
         this.chain("after", text, reads.at(-1).next_chunk_id),
-        ...this.scans(card.source, reads[0].book_id),
-        element("div", { class: "source-links" }, this.links(reads[0], card.source)),
+        ...this.scans(source, reads[0].book_id),
+        element("div", { class: "source-links" }, this.links(reads[0], source)),
       );
       card.classList.add("loaded");
     } catch (problem) {
@@ -139,7 +146,7 @@ export class SourceList extends HTMLElement {
   key(event) {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const heads = [...this.querySelectorAll(".source-head")];
-    const at = heads.indexOf(this.getRootNode().activeElement);
+    const at = heads.findIndex((head) => head.matches(":focus"));
     if (at < 0) return;
     event.preventDefault();
     heads[Math.max(0, Math.min(heads.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();

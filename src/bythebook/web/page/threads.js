@@ -37,7 +37,7 @@ export class ThreadList extends HTMLElement {
       oninput: async () => {
         while (this.next && box.value) await this.load(this.next);
         const words = box.value.trim().toLowerCase();
-        for (const row of this.rows.children) row.hidden = !row.textContent.toLowerCase().includes(words);
+        for (const row of this.rows.querySelectorAll("li")) row.hidden = !row.textContent.toLowerCase().includes(words);
       },
     });
     return element("div", { class: "search" }, box);

@@ -10,6 +10,10 @@ import "./answer.js";
 import "./source-list.js";
 
 export class WidgetPanel extends HTMLElement {
+  /** @type {Record<string, string | null>} */ settings;
+  /** @type {{read(): any, write(values: object): void}} */ state;
+  /** @type {() => void} */ onclose;
+
   // `state` is where the thread's id is kept from page to page: {read(), write(values)}.
   constructor(server, settings, state, onclose) {
     super();
@@ -136,6 +140,7 @@ export class WidgetPanel extends HTMLElement {
     this.composer.askAbout({ text, page_url: siteAddress() }, READY);
   }
 
+  /** @param {string} message @param {Given} given */
   body(message, { selection } = {}) {
     return {
       message,
@@ -169,7 +174,7 @@ function greeting() {
 // The address that the site gives the lesson: hosts add a slash, and a preview has another host. Read at each question, since
 // some sites change the page without loading it.
 function siteAddress() {
-  const said = document.querySelector('link[rel="canonical"]')?.href;
+  const said = /** @type {HTMLLinkElement | null} */ (document.querySelector('link[rel="canonical"]'))?.href;
   return (said || location.href).replace(/[#?].*$/, "");
 }
 

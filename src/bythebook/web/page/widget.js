@@ -4,7 +4,7 @@
 // It lives in a shadow tree, so neither the site's styles nor the tutor's reach the other. Nothing but this file is loaded
 // until a reader opens the panel.
 
-const tag = document.currentScript;
+const tag = /** @type {HTMLScriptElement} */ (document.currentScript);
 const home = new URL(".", tag.src);
 const asked = Object.fromEntries(new URL(tag.src).searchParams);
 const settings = { book: null, key: null, label: "Ask the book", theme: null, dock: null, ...asked, ...tag.dataset };
@@ -30,6 +30,8 @@ const state = {
 };
 
 class BookWidget extends HTMLElement {
+  /** @type {import("./widget-panel.js").WidgetPanel | undefined} */ panel;
+
   connectedCallback() {
     if (this.shadowRoot) return;
     this.attachShadow({ mode: "open" });
@@ -122,7 +124,7 @@ class BookWidget extends HTMLElement {
     this.opener.disabled = true;
     try {
       const [{ WidgetPanel }, ...sheets] = await Promise.all([
-        import(new URL("widget-panel.js", home)),
+        import(new URL("widget-panel.js", home).href),
         ...["reading.css", "widget.css"].map(styles),
       ]);
       this.shadowRoot.adoptedStyleSheets.push(...sheets);
