@@ -178,7 +178,7 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_t
 
 
 def test_an_authors_work_leaves_what_a_fresh_ingest_would_give() -> None:
-    quick = settings(max_examples=8, stateful_step_count=12, suppress_health_check=CHECKS, derandomize=True)
+    quick = settings(max_examples=4, stateful_step_count=12, suppress_health_check=CHECKS, derandomize=True)
     run_state_machine_as_test(AuthorAtWork, settings=quick)
 
 

@@ -16,7 +16,6 @@ from bythebook.errors import InvalidSettings, Locked
 from bythebook.settings import read_settings
 from bythebook.wiring.adapters import open_embedder
 from bythebook.wiring.author import open_resources
-from tests.support.library import copy_data
 from tests.support.small_book import write
 
 
@@ -67,65 +66,56 @@ def test_a_remote_embedder_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, e
 
 
 PROGRAM = """\
-import sys
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
 for name in {blocked!r}:
     sys.modules[name] = None  # as if it were not installed
 from bythebook.cli import main
-sys.argv = ["bythebook", *{arguments!r}]
-main()
+unset = dict(os.environ)
+for given, arguments in {commands!r}:
+    os.environ.clear()
+    os.environ.update(unset, **given)
+    sys.argv = ["bythebook", *arguments]
+    code, out, err = 0, io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
 """
 EXTRAS = ("agents", "distributed", "openai", "opentelemetry.sdk", "psycopg", "qdrant_client", "redis")
+INGESTED = ({}, ("ingest", "book"))
+ASKED = ({}, ("ask", "How high is the lamp?", "--format", "json"))
+MISSING = [
+    ("DATABASE_URL", "postgresql://reader@127.0.0.1:1/books", "postgres", ("books",)),
+    ("QDRANT_URL", "http://127.0.0.1:1", "qdrant", ("search", "anything")),
+    ("REDIS_URL", "redis://127.0.0.1:1", "redis", ("serve", "--port", "0")),
+    ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "openai", ("ask", "What is a lamp?")),
+    ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "openai", ("serve", "--port", "0")),
+    ("DASK_SCHEDULER", "tcp://127.0.0.1:1", "dask", ("ingest", "book")),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "tracing", ("ask", "What is a lamp?")),
+]
 
 
-@pytest.fixture(scope="module")
-def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a book in it that an installation without extras has ingested, to be copied."""
-    folder = tmp_path_factory.mktemp("without-extras")
-    book = write(folder / "book", "lamp.md", "# The lamp\n\nThe lamp is nine metres high.\n").parent
-    assert run_without_extras(folder, "ingest", book).returncode == 0
-    return folder / "data"
-
-
-def run_without_extras(folder: Path, *arguments: str | Path, **given: str) -> subprocess.CompletedProcess[str]:
-    program = PROGRAM.format(blocked=EXTRAS, arguments=[str(argument) for argument in arguments])
-    environment = os.environ | {"BYTHEBOOK_DATA_DIR": str(folder / "data"), **given}
-    return subprocess.run(
-        [sys.executable, "-c", program],
+def test_without_extras_a_book_is_ingested_and_asked_and_a_setting_that_needs_one_names_it(folder: Path) -> None:
+    """All in one process, which imports what the commands need once."""
+    write(folder / "book", "lamp.md", "# The lamp\n\nThe lamp is nine metres high.\n")
+    commands = [INGESTED, ASKED, *(({setting: value}, command) for setting, value, _, command in MISSING)]
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(blocked=EXTRAS, commands=commands)],
         capture_output=True,
         encoding="utf-8",
-        env=environment,
+        env=os.environ | {"BYTHEBOOK_DATA_DIR": str(folder / "data")},
         cwd=folder,
         timeout=300,
-        check=False,
+        check=True,
     )
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "extra", "command"),
-    [
-        ("DATABASE_URL", "postgresql://reader@127.0.0.1:1/books", "postgres", ("books",)),
-        ("QDRANT_URL", "http://127.0.0.1:1", "qdrant", ("search", "anything")),
-        ("REDIS_URL", "redis://127.0.0.1:1", "redis", ("serve", "--port", "0")),
-        ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "openai", ("ask", "What is a lamp?")),
-        ("OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "openai", ("serve", "--port", "0")),
-        ("DASK_SCHEDULER", "tcp://127.0.0.1:1", "dask", ("ingest", "book")),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "tracing", ("ask", "What is a lamp?")),
-    ],
-)
-def test_a_setting_whose_extra_is_missing_names_it(
-    folder: Path, book: Path, ingested: Path, setting: str, value: str, extra: str, command: tuple[str, ...]
-) -> None:
-    if command[0] == "ask":
-        copy_data(ingested, folder / "data")
-    outcome = run_without_extras(folder, *command, **{setting: value})
-    assert outcome.returncode == 2
-    (line,) = outcome.stderr.strip().splitlines()
-    assert setting in line
-    assert f"bythebook[{extra}]" in line
-
-
-def test_without_extras_a_book_is_ingested_and_asked(folder: Path, ingested: Path) -> None:
-    copy_data(ingested, folder / "data")
-    asked = run_without_extras(folder, "ask", "How high is the lamp?", "--format", "json")
-    assert asked.returncode == 0, asked.stderr
-    assert json.loads(asked.stdout)["model"] == "extractive"
+    ingested, asked, *refused = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert (ingested[0], asked[0]) == (0, 0), (ingested, asked)
+    assert json.loads(asked[1])["model"] == "extractive"
+    for (setting, _, extra, command), (code, _, err) in zip(MISSING, refused, strict=True):
+        assert code == 2, (command, err)
+        (line,) = err.strip().splitlines()
+        assert setting in line
+        assert f"bythebook[{extra}]" in line
