@@ -30,7 +30,7 @@ TEXTS = [
     "def publish(self) -> None:\n    self.publisher.publish(Twist())\n",
     "Grüße, 你好, שלום, 🤖 \u200b and a very long word: " + "un" * 40,
     "A topic carries messages from publishers to subscribers. " * 6,
-    LONG,
+    LONG[:1000],
 ]
 
 Array = NDArray[np.float32]
