@@ -1,17 +1,18 @@
 """Finds the site that a book's folder belongs to. The configuration may stand in the folder, above it, or in one that usually
-holds it below."""
+holds it below. A generator's configuration is only read where a file or folder has one of its names."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bythebook.books.discovery import SourceFile
 from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.books.sites.executable_books import bookdown, jupyter_book, myst, quarto
-from bythebook.books.sites.generators import READERS, SUMMARY, summary
+from bythebook.books.sites.generators import SUMMARY, docusaurus, hugo, jekyll, mdbook, mkdocs, summary, vitepress
 from bythebook.books.sites.site import Site
 from bythebook.books.sites.sphinx import sphinx
 
@@ -20,6 +21,22 @@ BELOW = ("docs", "doc", "documentation", "website", "site", "book", "guide", "do
 WEB_ADDRESS = re.compile(r"(?:https?://[^\s/]|/)[^\s?#]*")
 LEAST_SHARE = 0.5
 SHORTEST_SUMMARY = 2
+Reader = Callable[[Path], Site | None]
+READERS: tuple[tuple[Reader, str], ...] = (
+    (quarto, r"_quarto\.ya?ml"),
+    (jupyter_book, r"_toc\.yml"),
+    (myst, r"myst\.yml"),
+    (bookdown, r"_bookdown\.yml"),
+    (mkdocs, r"mkdocs\.ya?ml"),
+    (docusaurus, r"docusaurus\.config\.\w+"),
+    (mdbook, r"book\.toml"),
+    (vitepress, r"\.vitepress"),
+    (hugo, r"(?:hugo|config)(?:\.\w+)?"),
+    (jekyll, r"_config\.yml"),
+    (sphinx, r"conf\.py"),
+)
+"""What reads each generator's configuration, and what its file or folder is called. The first that fits is taken."""
+ANY_NAME = re.compile("|".join(pattern for _, pattern in READERS), re.IGNORECASE)
 
 
 def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
@@ -29,12 +46,12 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
     if not root.is_dir():
         return None
     for folder in _places(root):
-        for read in (quarto, jupyter_book, myst, bookdown, *READERS, sphinx):
+        for read in _readers(folder):
             site = read(folder)
             placed = _placed(site, root, folder) if site else None
             if placed and _shows(placed, files):
                 return _tidied(placed)
-    entries = summary(root)
+    entries = summary(root) if (root / SUMMARY).is_file() else ()
     return Site(style="plain", config=SUMMARY, folder=root, entries=entries) if len(entries) >= SHORTEST_SUMMARY else None
 
 
@@ -63,6 +80,16 @@ def _places(root: Path) -> Iterator[Path]:
             return
         yield above
         here = above
+
+
+def _readers(folder: Path) -> list[Reader]:
+    """Those that have something to read here: all, where the folder does not let itself be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if ANY_NAME.fullmatch(entry.name)]
+    except OSError:
+        return [read for read, _ in READERS]
+    return [read for read, pattern in READERS if any(re.fullmatch(pattern, name, re.IGNORECASE) for name in names)]
 
 
 def _placed(site: Site, root: Path, folder: Path) -> Site | None:

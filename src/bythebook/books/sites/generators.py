@@ -185,9 +185,6 @@ def jekyll(folder: Path) -> Site | None:
     )
 
 
-READERS: tuple[Callable[[Path], Site | None], ...] = (mkdocs, docusaurus, mdbook, vitepress, hugo, jekyll)
-
-
 def summary(folder: Path) -> tuple[str, ...]:
     """The lessons in the order of a `SUMMARY.md`: those that it links to and that are there."""
     raw = _raw(folder, SUMMARY) or b""
