@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bythebook.books.formats.readers import format_of, read_file
 from bythebook.books.markdown import HEADING, readable, sentences
-from bythebook.books.source_places import Reading, fold
+from bythebook.books.model import Reading, fold
 
 SHORTEST = 25
 """Characters of a sentence that is looked for: a shorter one may stand anywhere."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as some
 
 from bythebook.books.formats import readers
 from bythebook.books.lesson import read_claim, read_lesson
-from bythebook.books.model import Book
-from bythebook.books.source_places import (
+from bythebook.books.model import (
+    Book,
     Reading,
     SourceMark,
     SourcePlace,

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 
 from bythebook.books.formats.readers import format_of, read_file
-from bythebook.books.source_places import Reading, where
+from bythebook.books.model import Reading, where
 
 
 def read(path: str, raw: bytes | str) -> tuple[Reading, ...]:

@@ -2,14 +2,17 @@
 
 `book.toml` is optional. mdBook has a file of that name, too: beside one, ours is called `book.bythebook.toml`. Where nobody
 says what programs shall call a book, it is the folder's name where that tells something, else the repository's, the title's,
-or the name of the folder above."""
+or the name of the folder above. Where nobody says what people call it, its front page does, or the title inside its one file."""
 
 from __future__ import annotations
 
 import configparser
+import html
 import re
 import tomllib
 import unicodedata
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +20,9 @@ from reprlib import repr as shortened
 from typing import Any
 
 from bythebook.books.discovery import read_beside, require_book
-from bythebook.books.front_page import file_title, front_title
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.links import PATTERN_FIELDS
+from bythebook.books.markdown import first_heading
 from bythebook.books.model import BOOK_ID, NO_OPTIONS, SITE_STYLES, Book, BookOptions, BookWarning, SiteStyle
 from bythebook.books.sites.generators import is_mdbook
 from bythebook.books.sites.site import Site
@@ -293,3 +296,70 @@ def _origin(file: Path) -> str:
         return config.get('remote "origin"', "url", fallback="") or ""
     except (OSError, configparser.Error):  # none, a link to another folder, or written by nobody's git
         return ""
+
+
+FRONT_PAGES = ("index.md", "index.mdx", "README.md", "README.mdx", "readme.md", "index.markdown", "index.qmd", "index.Rmd")
+HEADING_WITHIN = 200_000
+LARGEST_FRONT_PAGE = 10_000_000
+UNDERLINED = re.compile(r"^(?=.*\w)([^\s.].*)\r?\n([=\-~^\"#*+])\2{2,}[ \t]*\r?$", re.MULTILINE)
+"""A title of reStructuredText, and the line below it."""
+ASCIIDOC_TITLE = re.compile(r"^= +(\S.*?)[ \t\r]*$", re.MULTILINE)
+PAGE_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+PACKAGE_TITLE = re.compile(r"<(?:\w+:)?title\b[^>]*>(.*?)</(?:\w+:)?title>", re.DOTALL)
+BETWEEN = re.compile(r"\s+(?:[|»·—–]|-)\s+")
+VERSION = re.compile(r"(?:\s+v?\d[\w.+-]*)?\s+documentation\Z")
+OTHER_PAGES = (
+    ("index.rst", UNDERLINED),
+    ("index.adoc", ASCIIDOC_TITLE),
+    ("book.adoc", ASCIIDOC_TITLE),
+    ("index.html", PAGE_TITLE),
+    ("index.htm", PAGE_TITLE),
+)
+NO_ARCHIVE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+def front_title(root: Path) -> str:
+    """The front page's heading, or the folder's name. A front page that cannot be read, or leads out of the book, gives none; it
+    is reported as a lesson."""
+    for name in FRONT_PAGES:
+        if title := first_heading(_text(root, name)):
+            return title
+    for name, pattern in OTHER_PAGES:
+        if found := pattern.search(_text(root, name)):
+            words = html.unescape(found[1]) if pattern is PAGE_TITLE else found[1]
+            title = _book_of(words) if pattern is PAGE_TITLE else " ".join(words.split())
+            if title:
+                return title
+    return root.resolve().name or "Book"
+
+
+def file_title(path: Path) -> str:
+    """Of a book in one file: what an EPUB says of itself, else its name."""
+    inside = _epub_title(path) if path.suffix.lower() == ".epub" else ""
+    return inside or re.sub(r"[-_ ]+", " ", path.stem).strip() or "Book"
+
+
+def _text(root: Path, name: str) -> str:
+    try:
+        raw = read_beside(root, name, limit_bytes=LARGEST_FRONT_PAGE)
+    except InvalidBook:
+        return ""
+    return raw[:HEADING_WITHIN].decode("utf-8-sig", "replace") if raw else ""
+
+
+def _book_of(title: str) -> str:
+    """Site generators put the book's name behind the page's; Sphinx adds its version."""
+    return VERSION.sub("", " ".join(BETWEEN.split(title)[-1].split()))
+
+
+def _epub_title(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            package = next((name for name in archive.namelist() if name.endswith(".opf")), None)
+            if package is None:
+                return ""
+            with archive.open(package) as member:
+                found = PACKAGE_TITLE.search(member.read(HEADING_WITHIN).decode("utf-8", "replace"))
+    except NO_ARCHIVE:
+        return ""
+    return " ".join(html.unescape(found[1]).split())[:200] if found else ""

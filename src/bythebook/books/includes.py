@@ -12,7 +12,7 @@ from itertools import dropwhile, takewhile
 
 from bythebook.books.frontmatter import read_frontmatter
 from bythebook.books.included_lines import IncludedLine, anchored, by_options, by_ranges, lines_of, without_anchors
-from bythebook.books.source_places import Reading, SourceMark, SourcePlace
+from bythebook.books.model import Reading, SourceMark, SourcePlace
 
 DEEPEST = 10
 """Files within files, as mdBook has it."""

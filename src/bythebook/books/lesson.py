@@ -19,9 +19,20 @@ from bythebook.books.discovery import SKIPPED_FOLDERS, read_beside
 from bythebook.books.frontmatter import Frontmatter, is_unclosed, load_yaml, read_frontmatter
 from bythebook.books.links import EXTENSION, UNRESERVED, Anchors, page_url
 from bythebook.books.markdown import first_heading
-from bythebook.books.model import Book, BookWarning, Chunk, ChunkSection, Lesson, Place, chunk_id, parent_id, sha256
+from bythebook.books.model import (
+    Book,
+    BookWarning,
+    Chunk,
+    ChunkSection,
+    Lesson,
+    Place,
+    Reading,
+    chunk_id,
+    marks_within,
+    parent_id,
+    sha256,
+)
 from bythebook.books.place import PlaceReader, is_index, read_path
-from bythebook.books.source_places import Reading, marks_within
 from bythebook.errors import InvalidBook
 
 SHORTEST_TEXT = 10

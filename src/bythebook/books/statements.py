@@ -15,8 +15,7 @@ from typing import Literal
 
 from bythebook.books.blocks import BLOCK, NO_TEXT, OPTION, Block, Page, read_page
 from bythebook.books.inline import with_plain_formulas
-from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable
-from bythebook.books.sentences import sentences
+from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable, sentences
 
 BOLD = re.compile(r"\*{2,3}")
 CODE = re.compile(r"`[^`]*`")

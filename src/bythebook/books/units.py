@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from bythebook.books.blocks import Block, Page
-from bythebook.books.sentences import sentences
+from bythebook.books.markdown import sentences
 
 TENTHS = 10
 SMALL = 100

@@ -50,7 +50,7 @@ def run(
 
 def _stretch(chunk: Chunk) -> str:
     """From where to where the chunk stands in the author's file."""
-    from bythebook.books.source_places import where
+    from bythebook.books.model import where
 
     if not chunk.marks:
         return f"lines {chunk.span.first_line}-{chunk.span.last_line}"

@@ -8,8 +8,7 @@ from typing import Protocol
 from urllib.parse import quote as quote_url
 
 from bythebook.books.links import UNRESERVED
-from bythebook.books.model import LINE_END, Chunk, Span
-from bythebook.books.source_places import SourcePlace, where
+from bythebook.books.model import LINE_END, Chunk, SourcePlace, Span, where
 from bythebook.grounding.amounts import has_number, quoted_otherwise
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import ReadText, read

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from bythebook.books.sentences import ABBREVIATIONS, BEFORE_NUMBERS, LAST_WORD, OPENERS
+from bythebook.books.markdown import ABBREVIATIONS, BEFORE_NUMBERS, LAST_WORD, OPENERS
 from bythebook.grounding.markers import MARKER, split_markers
 
 __all__ = ["Kind", "SentenceSplitter", "kind_of", "split_markers"]

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.books.model import Chunk, ChunkSection, Span
-from bythebook.books.source_places import pack_marks, unpack_marks
+from bythebook.books.model import Chunk, ChunkSection, Span, pack_marks, unpack_marks
 from bythebook.errors import InvalidInput, Mismatch
 from bythebook.index.lexical import Terms
 from bythebook.index.vectors import ChunkText, IndexedChunk, Replacement

@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from bythebook.books.lesson import read_lesson
-from bythebook.books.model import Book, Lesson
+from bythebook.books.model import Book, Lesson, Reading
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
-from bythebook.books.source_places import Reading
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook
 from bythebook.index.state import IngestionRecord

@@ -19,12 +19,11 @@ from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
 from bythebook.books.discovery import SourceFile, discover, passed_over
 from bythebook.books.includes import MissingInclude
 from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
-from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, Book, BookOptions, BookWarning, Place, sha256
+from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, Book, BookOptions, BookWarning, Place, Reading, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
 from bythebook.books.sites.detection import find_site, shown_files
 from bythebook.books.sites.navigation import lesson_order
 from bythebook.books.sites.site import Site
-from bythebook.books.source_places import Reading
 from bythebook.errors import InvalidBook, InvalidInput, NeedsConsent
 from bythebook.index.state import Failure as Failure
 from bythebook.index.state import IngestionRecord, IngestionRequest, IngestionState

@@ -15,8 +15,8 @@ from bythebook.books.discovery import SourceFile, file_hash, read_included, read
 from bythebook.books.formats.readers import Format, format_of, misplaced, read_file
 from bythebook.books.includes import HINT, Expansion, IncludedFile, MissingInclude, expand, put_back
 from bythebook.books.lesson import decode
+from bythebook.books.model import Reading, SourcePlace, pack_readings, unpack_readings
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable, attempt
-from bythebook.books.source_places import Reading, SourcePlace, pack_readings, unpack_readings
 from bythebook.errors import InvalidBook
 from bythebook.index.state import Failure
 

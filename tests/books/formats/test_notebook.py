@@ -9,7 +9,7 @@ import pytest
 
 from bythebook.books.formats.notebook import read
 from bythebook.books.formats.readers import FORMATS, format_of, read_file
-from bythebook.books.source_places import Reading, where
+from bythebook.books.model import Reading, where
 from bythebook.errors import InvalidBook
 
 NOTEBOOK = format_of("a.ipynb") or FORMATS[0]

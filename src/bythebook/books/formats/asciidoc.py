@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from bythebook.books.formats.writer import MarkdownWriter, code_span, escaped, subscript, superscript
 from bythebook.books.lesson import decode
-from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.books.model import Reading, SourcePlace
 
 HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
 ATTRIBUTE = re.compile(r":[\w!-]+:(\s.*)?$")

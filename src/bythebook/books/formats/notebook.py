@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bythebook.books.markdown import FENCE
-from bythebook.books.source_places import Reading, SourceMark, SourcePlace
+from bythebook.books.model import Reading, SourceMark, SourcePlace
 from bythebook.errors import InvalidBook
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from bythebook.books.markdown import readable
-from bythebook.books.source_places import Reading, SourceMark, SourcePlace, fold
+from bythebook.books.model import Reading, SourceMark, SourcePlace, fold
 
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
 """Read as they are."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bythebook.books.inline import raised
 from bythebook.books.markdown import HEADING_ID
-from bythebook.books.source_places import Reading, SourceMark, SourcePlace
+from bythebook.books.model import Reading, SourceMark, SourcePlace
 
 PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
 WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")

@@ -17,7 +17,7 @@ from docutils.utils import SystemMessage
 
 from bythebook.books.formats.writer import MarkdownWriter, code_span, escaped, subscript, superscript
 from bythebook.books.lesson import decode
-from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 SETTINGS = {

@@ -15,7 +15,7 @@ from typing import Any
 from bythebook.books.formats.archive import open_archive
 from bythebook.books.formats.lxml.xml import parse_xml
 from bythebook.books.formats.writer import MarkdownWriter, code_span, escaped, subscript, superscript
-from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 Element = Any

@@ -16,7 +16,7 @@ from bythebook.books.formats.archive import Archive, open_archive
 from bythebook.books.formats.lxml.elements import main_element
 from bythebook.books.formats.lxml.html import PageWalker, page_title
 from bythebook.books.formats.lxml.xml import parse_xml
-from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml"})

@@ -24,7 +24,7 @@ from bythebook.books.formats.lxml.elements import (
     words_of,
 )
 from bythebook.books.formats.writer import MarkdownWriter, escaped
-from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.books.model import Reading, SourcePlace
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 LANGUAGE = re.compile(r"(?:language-|lang-|highlight-source-|highlight-|hl-|brush:\s*)([\w+#-]+)")

@@ -14,7 +14,7 @@ from statistics import median
 from bythebook.books.formats.pypdfium2.document import Document, OutlineEntry, PdfChar, PdfLine
 from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
 from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, escaped, subscript, superscript
-from bythebook.books.source_places import Reading, SourcePlace
+from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 PAGES_WITHOUT_OUTLINE = 20

@@ -16,8 +16,7 @@ import pypdfium2
 from numpy.typing import NDArray
 from pypdfium2 import raw as pdfium
 
-from bythebook.books.model import Chunk
-from bythebook.books.source_places import SourceMark
+from bythebook.books.model import Chunk, SourceMark
 from bythebook.errors import InvalidBook
 
 DOTS_PER_INCH = 110
