@@ -85,8 +85,9 @@ for given, arguments in {commands!r}:
     print(json.dumps([code, out.getvalue(), err.getvalue()]))
 """
 EXTRAS = ("agents", "distributed", "openai", "opentelemetry.sdk", "psycopg", "qdrant_client", "redis")
-INGESTED = ({}, ("ingest", "book"))
-ASKED = ({}, ("ask", "How high is the lamp?", "--format", "json"))
+Command = tuple[dict[str, str], tuple[str, ...]]
+INGESTED: Command = ({}, ("ingest", "book"))
+ASKED: Command = ({}, ("ask", "How high is the lamp?", "--format", "json"))
 MISSING = [
     ("DATABASE_URL", "postgresql://reader@127.0.0.1:1/books", "postgres", ("books",)),
     ("QDRANT_URL", "http://127.0.0.1:1", "qdrant", ("search", "anything")),
