@@ -26,7 +26,7 @@ SITES = REPOSITORY / ".venv" / "sites" / "bin"
 """Where `make soak` installs the generators that are Python's. The others are used where they are installed: mdbook and quarto on
 the path, Docusaurus (core, plugin-content-docs, theme-classic, react, react-dom) by `npm install --prefix .venv/sites`."""
 PACKAGES = SITES.parent / "node_modules"
-HARD = {"book": "physical-ai-robotics", "key": "btb_1_x-y", "label": 'It\'s "our" <book> & more'}
+HARD = {"book": "physical-ai-robotics", "key": "btb_1_x-y", "label": 'It\'s "our" <book> & {{ more }}'}
 
 
 class Scripts(HTMLParser):

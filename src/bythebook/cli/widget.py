@@ -78,7 +78,9 @@ def snippet(site: SiteGenerator, source: str, given: dict[str, str]) -> str:
         case SiteGenerator.quarto:
             tag = _tag(source, named).replace("'", "''")
             return f"format:\n  html:\n    include-in-header:\n      text: '{tag}'"
-        case SiteGenerator.mdbook | SiteGenerator.html:
+        case SiteGenerator.mdbook:
+            return _tag(source, named).replace("{", "&#123;")  # head.hbs is a Handlebars template, where {{ begins an expression
+        case SiteGenerator.html:
             return _tag(source, named)
 
 
