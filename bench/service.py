@@ -49,7 +49,8 @@ def service(workshop: Workshop) -> Table:
         rows=tuple(rows),
         note="The sample book, no model, SQLite, no keys. The server is a process of its own and so are the callers; both share "
         f"the machine. One at a time: {len(questions)} questions in turn, in process without storing them, over HTTP each as a "
-        f"stored thread. {STREAMS} streams: what 95 of 100 readers wait at most when all ask at once, against the time the "
+        f"stored thread; a chat completion against /chat/run. {STREAMS} streams: what 95 of 100 readers wait at most when all "
+        "ask at once, against the time the "
         f"server works for as many when {AT_ONCE} ask at a time, which keeps its cores busy; beside it what the turns alone take "
         f"in process, without HTTP. All three in turn, {ROUNDS} times; medians. {MANY_STREAMS:,} streams: "
         "all are open from the first moment, and none may fail. Memory: of 20 requests one is a stored turn, two are searches "
@@ -66,21 +67,36 @@ async def _compared(workshop: Workshop, server: Served, questions: Sequence[str]
         await _one_by_one(turn, questions)  # what is made once is made
         call(server.port, _asked("/chat/run", questions), count=len(questions), at_once=1)
         return [
-            await _turns(server, turn, questions),
+            *await _turns(server, turn, questions),
             await _searches(server, search, questions, count=workshop.sizes.searches),
             *await _streams(server, stored, questions),
         ]
 
 
-async def _turns(server: Served, turn: Act, questions: Sequence[str]) -> Row:
+async def _turns(server: Served, turn: Act, questions: Sequence[str]) -> list[Row]:
+    """Over /chat/run against in process, and over /v1/chat/completions against /chat/run: all three in turn."""
     direct: list[float] = []
     told: list[float] = []
+    completed: list[float] = []
     for _ in range(ROUNDS):
         direct += await _one_by_one(turn, questions)
         told += call(server.port, _asked("/chat/run", questions), count=len(questions), at_once=1).seconds
-    over = median(told) - median(direct)
-    held = (f"<= +{milliseconds(OVERHEAD_TARGET_SECONDS)}", verdict(over <= OVERHEAD_TARGET_SECONDS))
-    return "a turn, one at a time", milliseconds(median(direct)), milliseconds(median(told)), f"+{milliseconds(over)}", *held
+        completed += call(server.port, _completions(questions), count=len(questions), at_once=1).seconds
+    over, more = median(told) - median(direct), median(completed) - median(told)
+    return [
+        ("a turn, one at a time", milliseconds(median(direct)), milliseconds(median(told)), *_overhead(over)),
+        ("the same, as a chat completion of OpenAI's form", "", milliseconds(median(completed)), *_overhead(more)),
+    ]
+
+
+def _overhead(seconds: float) -> tuple[str, str, str]:
+    held = verdict(seconds <= OVERHEAD_TARGET_SECONDS)
+    return f"{'+' if seconds >= 0 else ''}{milliseconds(seconds)}", f"<= +{milliseconds(OVERHEAD_TARGET_SECONDS)}", held
+
+
+def _completions(questions: Sequence[str]) -> list[Request]:
+    bodies = [{"model": SAMPLE_BOOK, "messages": [{"role": "user", "content": question}]} for question in questions]
+    return [Request(path="/v1/chat/completions", body=body) for body in bodies]
 
 
 async def _searches(server: Served, search: Act, questions: Sequence[str], *, count: int) -> Row:

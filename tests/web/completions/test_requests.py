@@ -72,6 +72,7 @@ def error(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
         ({"n": 2}, "n", "one answer"),
         ({"logprobs": True}, "logprobs", "no logprobs"),
         ({"tool_choice": "required"}, "tool_choice", "calls no tools"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"name": "a"}}}, "response_format", "not in JSON"),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice", "calls no tools"),
     ],
 )
@@ -108,6 +109,7 @@ def test_a_long_conversation_with_all_that_clients_add_is_answered(client: httpx
         metadata={"a": 1},
         n=1,
         logprobs=False,
+        response_format={"type": "text"},
         surprise={"anything": []},
     )
     assert "[1]" in content(told)

@@ -69,6 +69,7 @@ class CompletionRequest(_Lenient):
     n: int | None = Field(None, description="Only 1 is possible.")
     logprobs: bool | int | None = Field(None, description="There are none.")
     tool_choice: str | dict[str, object] | None = Field(None, description="The client's tools are never called.")
+    response_format: dict[str, object] | None = Field(None, description="Only `text` is possible.")
 
     def check(self) -> None:
         """Raises what a client insists on and cannot have. What it merely offers, such as tools, is ignored."""
@@ -78,6 +79,8 @@ class CompletionRequest(_Lenient):
             raise InvalidField("logprobs", "There are no logprobs: sentences are chosen and checked whole. Leave logprobs out.")
         if isinstance(self.tool_choice, dict) or self.tool_choice == "required":
             raise InvalidField("tool_choice", "The book answers by itself and calls no tools of a client: leave tool_choice out.")
+        if self.response_format is not None and self.response_format.get("type", "text") != "text" and self.chore() is None:
+            raise InvalidField("response_format", "A book answers in sentences, not in JSON: leave response_format out.")
 
     def conversation(self) -> tuple[str, tuple[Exchange, ...]]:
         """The question, and the exchanges before it."""
