@@ -6,6 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
+
+from bythebook.books.model import Reading, SourceMark, SourcePlace
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 ANCHOR = re.compile(
@@ -13,6 +16,9 @@ ANCHOR = re.compile(
 )
 REGION = re.compile(r"#(?P<end>end)?region\b[ \t]*(?P<name>[\w-]*)")
 """What begins or ends a named part: mdBook's and MkDocs' comments; VitePress has those of editors."""
+
+
+WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +36,67 @@ class IncludedLine:
     def written(self, text: str) -> IncludedLine:
         """What stands in no file, and belongs to where this line stands."""
         return replace(self, text=text, exact=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingInclude:
+    """What could not be included, where it is asked for, and why."""
+
+    file: str
+    line: int
+    target: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """A lesson with all that it includes."""
+
+    lines: tuple[IncludedLine, ...]
+    missing: tuple[MissingInclude, ...]
+    files: frozenset[str]
+    """The files that something was taken from."""
+
+    @property
+    def text(self) -> str:
+        return "".join(line.text for line in self.lines)
+
+    @property
+    def identity(self) -> bytes:
+        """All that its readings depend on: the text, and where its lines come from."""
+        return "\n".join(f"{line.file}:{line.number}:{line.exact}:{line.text}" for line in self.lines).encode()
+
+    def marks(self) -> tuple[SourceMark, ...]:
+        """Where each line stands that is not blank."""
+        marks, at = [], 0
+        for line in self.lines:
+            end = at + len(line.text)
+            if line.text.strip():
+                place = SourcePlace(file=line.file, kind="line", number=line.number, last=line.number)
+                marks.append(SourceMark(start=at, end=end, place=place, exact=line.exact))
+            at = end
+        return tuple(marks)
+
+
+def put_back(readings: Sequence[Reading], expansion: Expansion) -> tuple[Reading, ...]:
+    """Readings of the expanded text, with each mark at the file and the lines that it comes from."""
+    origins = [line for line in expansion.lines for _ in line.text.splitlines() or [""]]
+
+    def placed(text: str, mark: SourceMark) -> SourceMark:
+        span = origins[mark.place.number - 1 : max(mark.place.number, mark.place.last)]
+        span = list(dropwhile(lambda line: not line.exact, span))
+        if not span:
+            return replace(mark, exact=False)
+        own = list(takewhile(lambda line: line.exact and line.file == span[0].file, span))
+        place = replace(mark.place, file=own[0].file, number=own[0].number, last=own[-1].number)
+        whole = len(own) == len(span) or _words(text[mark.start : mark.end]) in _words("".join(line.text for line in own))
+        return replace(mark, place=place, exact=mark.exact and whole)
+
+    return tuple(replace(one, marks=tuple(placed(one.text, mark) for mark in one.marks)) for one in readings)
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(WORD.findall(text))} "
 
 
 def lines_of(file: str, text: str) -> list[IncludedLine]:

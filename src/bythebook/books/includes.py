@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import dropwhile, takewhile
+from dataclasses import dataclass, field
 
 from bythebook.books.frontmatter import read_frontmatter
-from bythebook.books.included_lines import IncludedLine, anchored, by_options, by_ranges, lines_of, without_anchors
-from bythebook.books.model import Reading, SourceMark, SourcePlace
+from bythebook.books.included_lines import (
+    Expansion,
+    IncludedLine,
+    MissingInclude,
+    anchored,
+    by_options,
+    by_ranges,
+    lines_of,
+    without_anchors,
+)
 
 DEEPEST = 10
 """Files within files, as mdBook has it."""
@@ -31,7 +38,6 @@ COMMENT = re.compile(r"<!--[ \t]*@include:[ \t]*([^\s{}]+)[ \t]*(?:\{([\d, -]*)\
 CODE_IMPORT = re.compile(r"<<<[ \t]+@?([^\s{}#]+)(?:#([\w-]+))?[ \t]*(?:\{[^{}]*\})?[ \t]*(?:\[[^\]]*\])?[ \t]*\Z")
 FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})([^`\n]*)\Z")
 RANGE = re.compile(r"(\S+?)(?::(\d*)(?::(\d*))?|:([A-Za-z][\w-]*))?\Z")
-WORD = re.compile(r"[^\W_]+")
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
 LANGUAGES = {"rs": "rust", "py": "python", "js": "javascript", "ts": "typescript", "sh": "bash", "yml": "yaml", "hpp": "cpp"}
 
@@ -44,50 +50,10 @@ class IncludedFile:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingInclude:
-    """What could not be included, where it is asked for, and why."""
-
-    file: str
-    line: int
-    target: str
-    reason: str
-
-
 Fetch = Callable[[str, str], IncludedFile | str]
 """The file that another names by a path; or, in words, why there is none."""
 Choose = Callable[[Sequence[IncludedLine]], list[IncludedLine]]
 """Some lines of a file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
-    """A lesson with all that it includes."""
-
-    lines: tuple[IncludedLine, ...]
-    missing: tuple[MissingInclude, ...]
-    files: frozenset[str]
-    """The files that something was taken from."""
-
-    @property
-    def text(self) -> str:
-        return "".join(line.text for line in self.lines)
-
-    @property
-    def identity(self) -> bytes:
-        """All that its readings depend on: the text, and where its lines come from."""
-        return "\n".join(f"{line.file}:{line.number}:{line.exact}:{line.text}" for line in self.lines).encode()
-
-    def marks(self) -> tuple[SourceMark, ...]:
-        """Where each line stands that is not blank."""
-        marks, at = [], 0
-        for line in self.lines:
-            end = at + len(line.text)
-            if line.text.strip():
-                place = SourcePlace(file=line.file, kind="line", number=line.number, last=line.number)
-                marks.append(SourceMark(start=at, end=end, place=place, exact=line.exact))
-            at = end
-        return tuple(marks)
 
 
 def expand(path: str, text: str, fetch: Fetch, *, most_characters: int) -> Expansion | None:
@@ -99,27 +65,6 @@ def expand(path: str, text: str, fetch: Fetch, *, most_characters: int) -> Expan
     if not one.files and not one.missing:
         return None
     return Expansion(lines=lines, missing=tuple(one.missing), files=frozenset(one.files))
-
-
-def put_back(readings: Sequence[Reading], expansion: Expansion) -> tuple[Reading, ...]:
-    """Readings of the expanded text, with each mark at the file and the lines that it comes from."""
-    origins = [line for line in expansion.lines for _ in line.text.splitlines() or [""]]
-
-    def placed(text: str, mark: SourceMark) -> SourceMark:
-        span = origins[mark.place.number - 1 : max(mark.place.number, mark.place.last)]
-        span = list(dropwhile(lambda line: not line.exact, span))
-        if not span:
-            return replace(mark, exact=False)
-        own = list(takewhile(lambda line: line.exact and line.file == span[0].file, span))
-        place = replace(mark.place, file=own[0].file, number=own[0].number, last=own[-1].number)
-        whole = len(own) == len(span) or _words(text[mark.start : mark.end]) in _words("".join(line.text for line in own))
-        return replace(mark, place=place, exact=mark.exact and whole)
-
-    return tuple(replace(one, marks=tuple(placed(one.text, mark) for mark in one.marks)) for one in readings)
-
-
-def _words(text: str) -> str:
-    return f" {' '.join(WORD.findall(text))} "
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
 from bythebook.books.discovery import SourceFile, discover, passed_over
-from bythebook.books.includes import MissingInclude
+from bythebook.books.included_lines import MissingInclude
 from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
 from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, Book, BookOptions, BookWarning, Place, Reading, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from bythebook.books.discovery import SourceFile, file_hash, read_included, read_source, repository_of
 from bythebook.books.formats.readers import Format, format_of, misplaced, read_file
-from bythebook.books.includes import HINT, Expansion, IncludedFile, MissingInclude, expand, put_back
+from bythebook.books.included_lines import Expansion, MissingInclude, put_back
+from bythebook.books.includes import HINT, IncludedFile, expand
 from bythebook.books.lesson import decode
 from bythebook.books.model import Reading, SourcePlace, pack_readings, unpack_readings
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable, attempt
