@@ -96,16 +96,28 @@ def shelf(cli: Cli, book: Path, folder: Path, ingested: Path) -> Cli:
     return cli
 
 
+@pytest.fixture
+def reading_room(cli: Cli, ingested: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """The same library for all tests that only read in it."""
+    monkeypatch.setenv("BYTHEBOOK_DATA_DIR", str(ingested))
+    return cli
+
+
 def environment(data_dir: Path, given: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**os.environ, "BYTHEBOOK_DATA_DIR": str(data_dir), "COLUMNS": "120", **(given or {})}
 
 
 def run_process(
-    *arguments: str | Path, data_dir: Path, given: Mapping[str, str] | None = None, cwd: Path | None = None
+    *arguments: str | Path,
+    data_dir: Path,
+    given: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    given_input: str | None = None,
 ) -> Outcome:
-    """Runs a command in a process of its own."""
+    """Runs a command in a process of its own. `given_input`: what comes to it through a pipe."""
     done = subprocess.run(
         [sys.executable, "-m", "bythebook", *map(str, arguments)],
+        input=given_input,
         capture_output=True,
         encoding="utf-8",
         env=environment(data_dir, given),

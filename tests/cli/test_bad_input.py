@@ -19,6 +19,7 @@ from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.small_book import lesson, write
 
 ELBOWS = "module-1-arms/chapter-1-joints/01-elbows.md"
+FINGERS = "module-1-arms/chapter-2-grips/01-fingers.md"
 STAIRS = "module-2-legs/chapter-3-walking/02-stairs.md"
 
 
@@ -37,63 +38,53 @@ def failed_lesson(outcome: Outcome, path: str) -> str:
     return next(line for line in outcome.out.splitlines() if path in line)
 
 
-def test_a_missing_folder(shelf: Cli, folder: Path) -> None:
-    outcome = shelf("ingest", folder / "nowhere")
-    assert outcome.code == 1
-    assert outcome.sentence() == (
-        f"There is no file or folder {folder / 'nowhere'}; give the folder that holds the book's lessons, or the book's one file."
-    )
+def test_what_is_no_book(shelf: Cli, book: Path, folder: Path) -> None:
+    """A folder that is not there, a file that is no lesson, an empty folder, a broken book.toml."""
+    gone, empty, archive = folder / "nowhere", folder / "empty", book / "elbows.zip"
+    empty.mkdir()
+    archive.write_bytes(b"PK")
+    declared = (book / "book.toml").read_text()
+    for given, told in (
+        (
+            nowhere,
+            f"There is no file or folder {nowhere}; give the folder that holds the book's lessons, or the book's one file.",
+        ),
+        (archive, f"{archive} is no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
+        (empty, f"{empty} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
+    ):
+        outcome = shelf("ingest", given)
+        assert (outcome.code, outcome.sentence()) == (1, told)
+    for text, told in (('title = "unclosed', "not valid TOML"), ("colour = 1\n" + declared, "'colour' is not a key")):
+        write(book, "book.toml", text)
+        outcome = shelf("ingest", book)
+        assert outcome.code == 1
+        assert told in outcome.sentence()
+        assert str(book / "book.toml") in outcome.sentence()
     still_searchable(shelf)
 
 
-def test_a_file_that_is_no_lesson(shelf: Cli, book: Path) -> None:
-    (book / "elbows.zip").write_bytes(b"PK")
-    outcome = shelf("ingest", book / "elbows.zip")
-    assert outcome.code == 1
-    assert "is no lesson; a lesson is a file that ends in .md" in outcome.sentence()
-    still_searchable(shelf)
-
-
-def test_an_empty_folder(shelf: Cli, folder: Path) -> None:
-    (folder / "empty").mkdir()
-    outcome = shelf("ingest", folder / "empty")
-    assert outcome.code == 1
-    assert outcome.sentence() == f"{folder / 'empty'} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."
-    still_searchable(shelf)
-
-
-def test_a_binary_named_md(shelf: Cli, book: Path) -> None:
-    (book / STAIRS).write_bytes(bytes(range(256)))
-    assert "looks binary" in failed_lesson(shelf("ingest", book), STAIRS)
-    assert "Stairs" in shelf("search", "lift its knee before the toe", "-n", "1").out  # as it was before
-    still_searchable(shelf)
-
-
-def test_a_file_of_50_megabytes(shelf: Cli, book: Path) -> None:
+def test_lessons_that_cannot_be_read_are_named_and_the_others_go_in(shelf: Cli, book: Path, folder: Path) -> None:
+    """A binary named .md, 50 megabytes, text that is not UTF-8, links that lead in a circle or out of the book, two files that
+    claim one lesson; all in one book."""
+    (book / FINGERS).write_bytes(bytes(range(256)))
     with (book / "huge.md").open("wb") as file:
         file.truncate(50_000_000)
-    assert "larger than 10,000,000 bytes; split it" in failed_lesson(shelf("ingest", book), "huge.md")
-    still_searchable(shelf)
-
-
-def test_text_that_is_not_utf_8(shelf: Cli, book: Path) -> None:
-    write(book, "new.md", lesson("New", "This lesson is new."))
     (book / STAIRS).write_bytes("# Stairs\n\nEin Roboter fällt die Treppe hinab.\n".encode("latin-1"))
-    outcome = shelf("ingest", book)
-    assert failed_lesson(outcome, STAIRS).strip() == f"{STAIRS}, line 3: this is not UTF-8; save the file as UTF-8."
-    assert "New" in shelf("search", "this lesson is new", "-n", "1").out
-    assert "Stairs" in shelf("search", "lift its knee before the toe", "-n", "1").out
-    still_searchable(shelf)
-
-
-def test_links_that_lead_in_a_circle_or_out_of_the_book(shelf: Cli, book: Path, folder: Path) -> None:
     (book / "circle.md").symlink_to(book / "circle.md")
     (book / "around").symlink_to(book)
     (book / "secret.md").symlink_to(write(folder, "secret.md", "# Secret\n\nNobody should ever read this secret.\n"))
+    write(book, "new.md", lesson("New", "This lesson is new."))
+    write(book, "module-1-arms/chapter-1-joints/01-twin.md", lesson("Twin", "A second elbow."))
     outcome = shelf("ingest", book)
-    assert outcome.code == 1
+    assert "looks binary" in failed_lesson(outcome, FINGERS)
+    assert "larger than 10,000,000 bytes; split it" in failed_lesson(outcome, "huge.md")
+    assert failed_lesson(outcome, STAIRS).strip() == f"{STAIRS}, line 3: this is not UTF-8; save the file as UTF-8."
     for name, what in (("circle.md", "circle"), ("around", "link back"), ("secret.md", "link out of the book")):
         assert what in failed_lesson(outcome, name)
+    assert "2 warnings about lesson" in outcome.out
+    assert "claims arms:1:1" in outcome.out
+    assert "New" in shelf("search", "this lesson is new", "-n", "1").out
+    assert "Stairs" in shelf("search", "lift its knee before the toe", "-n", "1").out  # as it was before
     assert "Secret" not in shelf("search", "nobody should read this secret", "-n", "20", "--tier", "4").out
     still_searchable(shelf)
 
@@ -103,26 +94,6 @@ def test_a_file_that_may_not_be_read(shelf: Cli, book: Path) -> None:
     if os.access(book / STAIRS, os.R_OK):
         pytest.skip("this user may read everything")
     assert "check its permissions" in failed_lesson(shelf("ingest", book), STAIRS)
-    still_searchable(shelf)
-
-
-def test_two_files_that_claim_one_lesson(shelf: Cli, book: Path) -> None:
-    write(book, "module-1-arms/chapter-1-joints/01-twin.md", lesson("Twin", "A second elbow."))
-    outcome = shelf("ingest", book)
-    assert outcome.code == 0
-    assert "2 warnings about lesson" in outcome.out
-    assert "claims arms:1:1" in outcome.out
-    still_searchable(shelf)
-
-
-def test_a_broken_book_toml(shelf: Cli, book: Path) -> None:
-    before = (book / "book.toml").read_text()
-    for text, told in (('title = "unclosed', "not valid TOML"), ("colour = 1\n" + before, "'colour' is not a key")):
-        write(book, "book.toml", text)
-        outcome = shelf("ingest", book)
-        assert outcome.code == 1
-        assert told in outcome.sentence()
-        assert str(book / "book.toml") in outcome.sentence()
     still_searchable(shelf)
 
 
@@ -153,24 +124,18 @@ def test_a_locked_index(shelf: Cli, book: Path, folder: Path, monkeypatch: pytes
     still_searchable(shelf)
 
 
-def test_an_unreachable_qdrant_server(shelf: Cli, book: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QDRANT_URL", f"http://127.0.0.1:{closed_port}")
+def test_servers_that_do_not_answer(shelf: Cli, book: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QDRANT_API_KEY", "very-secret")
-    outcome = shelf("ingest", book)
-    assert outcome.code == 1
-    assert "http://127.0.0.1:" in outcome.sentence()
-    assert "very-secret" not in outcome.err
-    monkeypatch.delenv("QDRANT_URL")
-    still_searchable(shelf)
-
-
-def test_an_unreachable_database_server(shelf: Cli, book: Path, closed_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATABASE_URL", f"postgresql://reader:very-secret@127.0.0.1:{closed_port}/books")
-    outcome = shelf("ingest", book)
-    assert outcome.code == 1
-    assert "postgresql://reader:***@127.0.0.1" in outcome.sentence()
-    assert "very-secret" not in outcome.err
-    monkeypatch.delenv("DATABASE_URL")
+    for name, address, told in (
+        ("QDRANT_URL", f"http://127.0.0.1:{closed_port}", "http://127.0.0.1:"),
+        ("DATABASE_URL", f"postgresql://reader:very-secret@127.0.0.1:{closed_port}/books", "postgresql://reader:***@127.0.0.1"),
+    ):
+        monkeypatch.setenv(name, address)
+        outcome = shelf("ingest", book)
+        assert outcome.code == 1
+        assert told in outcome.sentence()
+        assert "very-secret" not in outcome.err
+        monkeypatch.delenv(name)
     still_searchable(shelf)
 
 
