@@ -46,8 +46,8 @@ def test_what_is_no_book(shelf: Cli, book: Path, folder: Path) -> None:
     declared = (book / "book.toml").read_text()
     for given, told in (
         (
-            nowhere,
-            f"There is no file or folder {nowhere}; give the folder that holds the book's lessons, or the book's one file.",
+            gone,
+            f"There is no file or folder {gone}; give the folder that holds the book's lessons, or the book's one file.",
         ),
         (archive, f"{archive} is no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
         (empty, f"{empty} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
