@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from bythebook.answering.answer import Answer, Answered, Refused
+from bythebook.answering.answer import Answer, Answered, Refused, Sentence, TurnEvent
 from bythebook.answering.trace import Trace
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
@@ -32,7 +33,7 @@ WORSE = {
 
 
 def answer(*sentences: Json) -> Says:
-    return Says(text=json.dumps({"answered": True, "search": "", "sentences": list(sentences)}))
+    return Says(text=json.dumps({"sentences": list(sentences), "search": ""}))
 
 
 def verdicts(*supported: bool, words: str = "lifts oil to the flame") -> Says:
@@ -52,16 +53,46 @@ def turn(
         server.turns.extend(turns)
 
         async def story() -> Answered | Refused:
-            settings = read_settings(data_dir=folder / "data")
-            async with open_library(settings, embedder=make_embedder()) as library:
-                events = [event async for event in library.answerer.answer(asked(question).question())]
-            assert isinstance(events[-1], Answered | Refused)
-            return events[-1]
+            async with telling(folder, question) as events:
+                told = [event async for event in events]
+            assert isinstance(told[-1], Answered | Refused)
+            return told[-1]
 
         last = asyncio.run(story())
         assert not server.turns
     assert last.trace is not None
     return last.answer, last.trace, server
+
+
+@asynccontextmanager
+async def telling(folder: Path, question: str = WICK) -> AsyncIterator[AsyncIterator[TurnEvent]]:
+    async with open_library(read_settings(data_dir=folder / "data"), embedder=make_embedder()) as library:
+        yield library.answerer.answer(asked(question).question())
+
+
+def test_a_sentence_of_the_book_is_shown_while_the_model_still_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model copies it without its full stop, begins another one and never ends it."""
+    copy_data(published(), folder)
+    opening = {
+        "label": 1,
+        "quote": "",
+        "text": "When the weight reaches the floor the beam stands still, and ships take the light for another one",
+    }
+    with running(ChatServer(key="", model="small")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_MODEL", "small")
+        server.turns.append(
+            Says(text=json.dumps({"sentences": [opening]})[:-2] + ', {"label": 1, "quote": "A falling', stalls=True)
+        )
+
+        async def story() -> Sentence:
+            async with telling(folder, "What happens when the weight reaches the floor?") as events:
+                async for event in events:
+                    if isinstance(event, Sentence):
+                        return event
+            raise AssertionError("no sentence was shown")
+
+        assert asyncio.run(story()).text == opening["text"]
 
 
 def test_a_sentence_in_words_of_its_own_is_judged_and_shows_what_it_rests_on(
@@ -107,11 +138,19 @@ def test_a_judge_that_says_yes_to_everything_is_not_asked_about_numbers_names_an
     assert [one.by for one in trace.draft] == ["program"] * len(wrong) + ["judge"]
 
 
+def test_what_a_judge_said_before_it_fell_silent_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = Says(text=verdicts(True).text[:-2] + ', {"n": 2', stalls=True)
+    given, trace, _ = turn(folder, monkeypatch, [answer(LIFTS, COPIED), half], BYTHEBOOK_MODEL_SECONDS="12")
+    assert [sentence.text for sentence in given.sentences] == [LIFTS["text"], TRIMMED]
+    assert [one.by for one in trace.draft] == ["judge", "program"]
+
+
 @pytest.mark.parametrize("judge", [Says(text="I think that is fine."), Says(text="1 ja: Docht"), Fails(status=503), Silent()])
 def test_a_judge_that_fails_leaves_it_to_the_words_and_the_trace_says_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch, judge: Script
 ) -> None:
-    given, trace, _ = turn(folder, monkeypatch, [answer(LIFTS, COPIED), judge], BYTHEBOOK_MODEL_SECONDS="4")
+    seconds = "12" if isinstance(judge, Silent) else "60"  # a judge has a quarter of them
+    given, trace, _ = turn(folder, monkeypatch, [answer(LIFTS, COPIED), judge], BYTHEBOOK_MODEL_SECONDS=seconds)
     assert TRIMMED in [sentence.text for sentence in given.sentences]
     assert trace.draft[0].by == "words"
     assert "judge" in trace.draft[0].note

@@ -195,6 +195,23 @@ def test_a_name_put_in_the_place_of_another_is_a_change_though_both_stand_in_the
     assert (altered(text, ["The inflation layer inflates what the obstacle layer marks."], "en") is not None) == changed
 
 
+@pytest.mark.parametrize(
+    ("said", "same"),
+    [
+        ("The **pump** doesn't run dry: its float stops it.", True),
+        ("However, the pump doesn\u2019t run dry: its float stops it", True),
+        ("The pump doesn't run dry: its valve stops it.", False),
+        ("The pump doesn't run dry.", False),
+        ("Does the pump run dry?", False),
+    ],
+)
+def test_a_copied_sentence_may_lose_what_says_nothing(said: str, same: bool) -> None:
+    held = Evidence(
+        label=1, passages=(chunk("Rain falls. But the pump doesn't run `dry`: its float stops it."),), score=0.8, relevance=0.8
+    )
+    assert isinstance(Checker([held], "en").weigh(Draft(text=said, labels=(1,))), Supported) == same
+
+
 PUMP = """\
 The pump can be stopped from the panel, and you might want to close the valve first. The motor is not able to start while the
 door is open. Its sensor reports the pressure of the outlet once per second, so that a leak is noticed early.

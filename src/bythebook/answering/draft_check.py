@@ -1,7 +1,8 @@
 """The sentences of one draft, checked in their order; their meaning is judged while the next ones are drafted.
 
 A batch goes to the judge as soon as none is under way, so that the first sentence waits for nobody. When the draft has ended,
-what is left goes out at once: an answer waits for one more round trip at most.
+what is left goes out at once: an answer waits for one more round trip at most. A sentence is released at the judge's "yes" to
+it, while the verdicts on the others are still being written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, SystemPrompt, ToolCall, Usage
 from bythebook.grounding.citations import Checker, Doubtful
-from bythebook.grounding.judgement import Judge, Settled, assertions_of, settle
+from bythebook.grounding.judgement import Judge, Opinion, Settled, approved, assertions_of, settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class DraftCheck:
         if self._judge is None or not self._unasked or (self._asking and not last):
             return
         batch, self._unasked = self._unasked, []
-        task = asyncio.create_task(self._ask(self._judge, batch))
+        task = asyncio.create_task(self._ask(self._judge, batch, lambda: wake(None)))
         self._asking.add(task)
 
         def done(ended: asyncio.Task[None]) -> None:
@@ -79,12 +80,18 @@ class DraftCheck:
     def busy(self) -> bool:
         return bool(self._asking or self._unasked)
 
-    async def _ask(self, judge: Judge, batch: list[_Queued]) -> None:
+    async def _ask(self, judge: Judge, batch: list[_Queued], wake: Callable[[], None]) -> None:
         doubtful = [one.doubtful for one in batch if one.doubtful]
-        judgement = await judge(assertions_of(doubtful))
+
+        def hear(place: int, opinion: Opinion) -> None:
+            if place < len(batch) and not batch[place].settled:
+                batch[place].settled = approved(doubtful[place], opinion)
+                wake()
+
+        judgement = await judge(assertions_of(doubtful), hear)
         self.tokens += judgement.tokens
         for one, settled in zip(batch, settle(doubtful, judgement), strict=True):
-            one.settled = settled
+            one.settled = one.settled or settled
 
     async def close(self) -> None:
         """Nothing is asked any more."""

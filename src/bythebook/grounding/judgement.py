@@ -43,7 +43,9 @@ class Judgement:
     note: str = ""
 
 
-Judge = Callable[[Sequence[Assertion]], Awaitable[Judgement]]
+Hear = Callable[[int, Opinion], None]
+"""Called with the place of a claim and the opinion on it while the judge still answers."""
+Judge = Callable[[Sequence[Assertion], Hear], Awaitable[Judgement]]
 """Never raises for a server that fails or is late: its judgement then has no opinions and a note."""
 
 
@@ -76,6 +78,12 @@ def settle(doubtful: Sequence[Doubtful], judgement: Judgement) -> list[Settled]:
             _settled(one, [believed for each in (opinion, other) if (believed := _believed(one, each))], judgement.note)
         )
     return settled
+
+
+def approved(one: Doubtful, opinion: Opinion) -> Settled | None:
+    """What becomes of a sentence at the first "yes" that counts, whatever the judge says after it; None where it does not."""
+    yes = opinion.supported and _believed(one, opinion) is not None
+    return Settled(outcome=one.supported, by="judge") if yes else None
 
 
 def _believed(one: Doubtful, opinion: Opinion | None) -> Opinion | None:

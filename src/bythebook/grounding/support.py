@@ -38,6 +38,13 @@ PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
 GREEK = re.compile("[\u0391-\u03c9]")
 SPELLED = str.maketrans({"\u2113": "l", "_": "", "^": "", "{": "", "}": ""})
 SHORTEST_INITIALS, LONGEST_INITIALS = 3, 8
+CONNECTIVE = re.compile(
+    r"(?:however|therefore|thus|hence|consequently|as a result|also|moreover|furthermore|additionally|in addition|indeed|in fact"
+    r"|in other words|so|but|and|note that|remember that)\b[,:]?\s+",
+    re.IGNORECASE,
+)
+"""What ties a sentence to the one before it. A sentence says the same without it."""
+TYPED = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u00a0": " "})
 INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
 
 
@@ -98,7 +105,7 @@ class CheckedSource:
         for start, end, reads in spans:
             written = self.chunk.text[start:end]
             if not any(start <= one < end for one in silent):
-                forms = (folded(written), folded(readable(written)), folded(reads))
+                forms = (folded(written), folded(readable(written)), folded(reads), copied(written))
                 places.update({form: (start, end) for form in forms if form and form not in places})
         return places
 
@@ -236,8 +243,18 @@ def _worth(window: Window, covered: int) -> tuple[float, float]:
 
 
 def same_words(text: str, source: CheckedSource) -> tuple[int, int] | None:
-    """The stretch of the chunk that is this sentence, word for word."""
-    return source.by_text.get(folded(without_mark(text)))
+    """The stretch of the chunk that is this sentence, word for word. Who copies it may leave out what ties it to the one before,
+    its emphasis and its last mark."""
+    text = without_mark(text)
+    return source.by_text.get(folded(text)) or source.by_text.get(copied(text))
+
+
+def copied(text: str) -> str:
+    """A sentence as it reads, without what may get lost when it is copied."""
+    text = folded(readable(text)).translate(TYPED)
+    tied = CONNECTIVE.match(text)
+    text = text[tied.end() if tied else 0 :].rstrip(" .:;!")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _bits(claim: ReadText) -> dict[str, int]:

@@ -18,23 +18,23 @@ LONGEST = 40_000
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["answered", "search", "sentences"],
+    "required": ["sentences", "search"],
     "properties": {
-        "answered": {"type": "boolean", "description": "Whether the results answer the question"},
-        "search": {"type": "string", "description": "Other words to search the book for, where they do not; else empty"},
+        # First, so that a reader waits for nothing else.
         "sentences": {
             "type": "array",
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["quote", "label", "text"],
+                "required": ["label", "quote", "text"],
                 "properties": {
-                    "quote": {"type": "string", "description": "The words of the result, character for character"},
-                    "label": {"type": "integer", "description": "The label of that result"},
-                    "text": {"type": "string", "description": "One sentence that says no more than the quote"},
+                    "label": {"type": "integer", "description": "The label of the result that the sentence rests on"},
+                    "quote": {"type": "string", "description": "Words of that result; empty where the text is copied from it"},
+                    "text": {"type": "string", "description": "One sentence, copied or saying no more than the quote"},
                 },
             },
         },
+        "search": {"type": "string", "description": "Other words to search the book for, where there is no sentence; else empty"},
     },
 }
 
@@ -56,20 +56,18 @@ def as_lines(sentence: Any) -> str:
     return f"{opening}{sentence['text'].strip()} {markers}".replace(END, " ").rstrip() + f"\n{END}"
 
 
-class StructuredAnswer:
-    """JSON as it streams: each sentence comes as soon as its object is complete. Each character is looked at once."""
+class ObjectStream:
+    """JSON as it streams: each object in a list of the outermost one comes as soon as it is complete. Each character is looked
+    at once."""
 
     def __init__(self) -> None:
-        self._text: list[str] = []
         self._object: list[str] = []
         self._depth = 0
         self._in_string = self._escaped = False
-        self.gave = False
 
-    def feed(self, text: str) -> str:
-        """The sentences that are complete now, as lines."""
-        self._text.append(text)
-        return "".join(as_lines(found) for character in text if (found := self._next(character)) is not None)
+    def feed(self, text: str) -> list[Any]:
+        """The objects that are complete now."""
+        return [found for character in text if (found := self._next(character)) is not None]
 
     def _next(self, character: str) -> Any:
         """The object that this character completes inside a list of the outermost one; else None."""
@@ -88,9 +86,23 @@ class StructuredAnswer:
         if not inside or self._depth >= 3:
             return None
         written, self._object = "".join(self._object), []
-        found = _loaded(written)
-        self.gave = self.gave or bool(as_lines(found))
-        return found
+        return _loaded(written)
+
+
+class StructuredAnswer:
+    """An answer as it streams: each sentence comes as soon as its object is complete."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._objects = ObjectStream()
+        self.gave = False
+
+    def feed(self, text: str) -> str:
+        """The sentences that are complete now, as lines."""
+        self._text.append(text)
+        said = "".join(as_lines(found) for found in self._objects.feed(text))
+        self.gave = self.gave or bool(said)
+        return said
 
     @property
     def declined(self) -> bool:

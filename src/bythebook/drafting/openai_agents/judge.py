@@ -13,7 +13,7 @@ from bythebook.drafting.openai_agents.calls import ModelServer, NotStructured, P
 from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.drafting.openai_agents.runs import model_settings, running, usage_of
 from bythebook.errors import BookError
-from bythebook.grounding.judgement import Assertion, Judgement
+from bythebook.grounding.judgement import Assertion, Hear, Judgement
 
 
 class ModelJudge:
@@ -23,19 +23,20 @@ class ModelJudge:
         self._options = replace(options, model=options.check_model or options.model, temperature=0.0)
         self._server = server
 
-    async def __call__(self, claims: Sequence[Assertion]) -> Judgement:
+    async def __call__(self, claims: Sequence[Assertion], hear: Hear) -> Judgement:
         try:
             try:
-                return await self._judged(claims)
+                return await self._judged(claims, hear)
             except NotStructured:
-                return await self._judged(claims)
+                return await self._judged(claims, hear)
         except BookError as error:
             return Judgement(opinions=(None,) * len(claims), note=f"no judge: {error}")
         except AgentsException:
             return Judgement(opinions=(None,) * len(claims), note="no judge: the model answered in a way that cannot be used")
 
-    async def _judged(self, claims: Sequence[Assertion]) -> Judgement:
+    async def _judged(self, claims: Sequence[Assertion], hear: Hear) -> Judgement:
         written: list[str] = []
+        verdicts = judge_form.VerdictStream()
         heard = 0
         async with running(self._agent(), [{"role": "user", "content": judge_form.material(claims)}], max_calls=1) as (
             run,
@@ -45,6 +46,9 @@ class ModelJudge:
                 if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
                     written.append(event.data.delta)
                     heard += len(event.data.delta)
+                    for number, opinion in verdicts.feed(event.data.delta):
+                        if 1 <= number <= len(claims):
+                            hear(number - 1, opinion)
                 if heard > judge_form.LONGEST_VERDICT:
                     break
         usage = usage_of(run)
