@@ -19,8 +19,8 @@ from bythebook.answering.opentelemetry import SpanRecorder, open_tracing
 from bythebook.errors import InvalidSettings, Unavailable
 from bythebook.settings import read_settings
 from bythebook.threads.conversation import Opened
-from bythebook.wiring.adapters import open_spans
 from bythebook.wiring.author import open_resources
+from bythebook.wiring.reader import open_spans
 from tests.support.fakes.collector import Collector, collecting
 from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Scripted, copy_published, make_embedder
 from tests.support.room import Room, asked, tell_in_room

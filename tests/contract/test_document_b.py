@@ -24,7 +24,7 @@ from bythebook.drafting.prompts import (
 )
 from bythebook.errors import InvalidSettings
 from bythebook.settings import NO_ENV_FILE, read_settings
-from bythebook.wiring.adapters import open_embedder
+from bythebook.wiring.reader import open_embedder
 from tests.cli.conftest import Cli
 from tests.support.fakes.openai_server import ChatServer, Says, check_messages
 from tests.support.fakes.openai_server import running as running_model

@@ -26,7 +26,7 @@ from fastapi import FastAPI
 from bythebook.operations.address import SERVER_FILE
 from bythebook.settings import read_settings
 from bythebook.web.server import Server
-from bythebook.wiring.adapters import answer_seconds, turn_seconds
+from bythebook.wiring.reader import answer_seconds, turn_seconds
 from tests.cli.conftest import environment, run_process
 from tests.support.fakes.qdrant_rest import qdrant_server
 from tests.support.sample_library import sample_library

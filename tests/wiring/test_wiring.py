@@ -14,8 +14,8 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.errors import InvalidSettings, Locked
 from bythebook.settings import read_settings
-from bythebook.wiring.adapters import open_embedder
 from bythebook.wiring.author import open_resources
+from bythebook.wiring.reader import open_embedder
 from tests.support.small_book import write
 
 

@@ -32,8 +32,8 @@ async def _serve(settings: Settings, book: str | None) -> None:
     from bythebook.errors import InvalidInput
     from bythebook.mcp.tools import ToolCaller
     from bythebook.operations.runner import open_runner
-    from bythebook.wiring.adapters import open_embedder
     from bythebook.wiring.author import open_resources
+    from bythebook.wiring.reader import open_embedder
 
     try:
         from bythebook.mcp.server import serve_stdio

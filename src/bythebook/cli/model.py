@@ -74,7 +74,7 @@ async def _tried(settings: Settings, *, quiet: bool) -> list[TrialTurn]:
     from bythebook.cli.demo import sample_book
     from bythebook.evaluation.files import read_cases
     from bythebook.evaluation.model_trial import trial_questions, try_model
-    from bythebook.wiring.adapters import open_model
+    from bythebook.wiring.reader import open_model
 
     folder = sample_book()
     questions, book = trial_questions(folder, read_cases(folder / "questions.jsonl").cases)

@@ -69,8 +69,7 @@ def run_with_library(
     """Runs the work with what a reader needs, opened here, or by the server that holds the index. `drafts`: the settings of a
     model are checked before anything is opened."""
     from bythebook.settings import read_settings
-    from bythebook.wiring.adapters import check_model
-    from bythebook.wiring.reader import open_library
+    from bythebook.wiring.reader import check_model, open_library
 
     settings = read_settings(data_dir=data_dir)
     if drafts:
@@ -88,7 +87,7 @@ def run_with_resources(
 ) -> T:
     """Runs the work with a library and with what an author needs."""
     from bythebook.settings import read_settings
-    from bythebook.wiring.adapters import check_model
+    from bythebook.wiring.reader import check_model
 
     settings = read_settings(data_dir=data_dir)
     if drafts:

@@ -128,7 +128,7 @@ def _check_settings(settings: Settings, workers: int) -> None:
     from importlib.util import find_spec
 
     from bythebook.errors import InvalidSettings, missing_extra
-    from bythebook.wiring.adapters import check_model
+    from bythebook.wiring.reader import check_model
 
     check_model(settings)
     if settings.redis_url and find_spec("redis") is None:

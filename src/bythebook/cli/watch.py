@@ -33,7 +33,7 @@ PAUSE_MILLISECONDS = 5_000
 async def watch(settings: Settings, folder: Path, *, book: str | None, consent: Consent) -> None:
     """Watches until it is stopped. What cannot be read now may be readable after the next change."""
     from bythebook.errors import BookError
-    from bythebook.wiring.adapters import open_embedder
+    from bythebook.wiring.reader import open_embedder
 
     embedder = open_embedder(settings)
     fitting = DeferredFit(lambda report: _calibrate(settings, embedder, folder, report))

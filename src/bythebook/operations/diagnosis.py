@@ -128,7 +128,7 @@ async def _index(settings: Settings) -> Diagnosis:
 
 async def _embedder(settings: Settings) -> Diagnosis:
     """The embedded one embeds a word; a remote one is connected to: an embedding may cost money."""
-    from bythebook.wiring.adapters import open_embedder
+    from bythebook.wiring.reader import open_embedder
 
     embedder = open_embedder(settings)
     try:
@@ -156,7 +156,7 @@ async def _reader(_: Settings) -> Diagnosis:
 
 
 async def _model(settings: Settings) -> Diagnosis:
-    from bythebook.wiring.adapters import check_model
+    from bythebook.wiring.reader import check_model
 
     if not settings.openai_api_key and not settings.openai_base_url:
         return Diagnosis(

@@ -18,7 +18,7 @@ from bythebook.index.qdrant_edge.index import LOCK
 from bythebook.operations.backup import CONTENTS, DATABASE, FORMAT, INDEX, Contents, StoredFile
 from bythebook.plain import from_plain
 from bythebook.settings import Settings
-from bythebook.wiring.adapters import make_folder
+from bythebook.wiring.reader import make_folder
 
 STAGING = ".restoring"
 BLOCK_BYTES = 65_536

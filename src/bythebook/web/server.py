@@ -25,8 +25,8 @@ from bythebook.web.logs import configure_logs
 from bythebook.web.metrics import SHARED_FOLDER
 from bythebook.web.sockets import BACKLOG, is_loopback
 from bythebook.web.state import State
-from bythebook.wiring.adapters import turn_seconds
 from bythebook.wiring.author import Resources, open_resources
+from bythebook.wiring.reader import turn_seconds
 
 NEXT_REQUEST_SECONDS = 15
 AFTER_A_TURN_SECONDS = 5

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bythebook.settings import Settings
-from bythebook.wiring.adapters import make_folder, spread_embedder
-from bythebook.wiring.reader import Library, open_parts
+from bythebook.wiring.reader import Library, make_folder, open_parts, spread_embedder
 
 if TYPE_CHECKING:
     from bythebook.answering.look import Assessor
