@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import quote as quote_url
 
+from bythebook.books.inline import with_plain_formulas
 from bythebook.books.links import UNRESERVED
+from bythebook.books.markdown import readable
 from bythebook.books.model import LINE_END, Chunk, SourcePlace, Span, where
+from bythebook.books.statements import statements
 from bythebook.grounding.amounts import has_number, quoted_otherwise
 from bythebook.grounding.blocks import find_block
-from bythebook.grounding.facts import ReadText, read
+from bythebook.grounding.facts import ReadText, folded, read
 from bythebook.grounding.form import unsafe
 from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.quotes import FoundQuote, find_quote, says_only
+from bythebook.grounding.quotes import FoundQuote, find_quote
 from bythebook.grounding.support import CheckedSource, Window, best_windows, read_source, same_words
 from bythebook.retrieval.evidence import Evidence
 
@@ -242,9 +246,32 @@ class Checker:
                 return Unsupported(text=sentence.text, reason="quotes a place that was not found")
             citations.append(_citation(evidence, chunk, quote.start, quote.end))
             words.append((chunk, quote.start, quote.end))
-        if not says_only(sentence.text, sentence.kind, words):
+        if not _says_only(sentence.text, sentence.kind, words):
             return Unsupported(text=sentence.text, reason="does not say what it quotes")
         return Supported(text=sentence.text, kind=sentence.kind, citations=tuple(citations))
+
+
+def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
+    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
+    letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
+    slices = [chunk.text[start:end] for chunk, start, end in quoted]
+    said = folded(text)
+    shown = folded(" ".join(readable(words) for words in slices))
+    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
+    if not said or said in (folded(" ".join(slices)), shown, plain):
+        return bool(said)
+    if any(find_block(text, kind, words, chunk.preface) for (chunk, _, _), words in zip(quoted, slices, strict=True)):
+        return True
+    for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
+        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
+            return len(read(said, "en").denials) == len(read(plain, "en").denials)
+    return said == folded(" ".join(map(_as_it_reads, quoted)))
+
+
+def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
+    chunk, start, end = quoted
+    same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
+    return next((one.readable for one in same), "")
 
 
 def _shown(evidence: Evidence, language: str) -> str:

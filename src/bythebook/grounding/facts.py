@@ -137,6 +137,11 @@ def plain(markdown: str) -> str:
     return " ".join(LATEX_COMMAND.sub(" ", LATEX.sub(r"\1", text)).split())
 
 
+def folded(text: str) -> str:
+    """With one space between words, however they were written."""
+    return " ".join(text.split())
+
+
 def without_mark(text: str) -> str:
     """Without the dash or number of a list item."""
     mark = ENUMERATOR.match(text)

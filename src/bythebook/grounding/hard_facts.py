@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from bythebook.grounding.alignment import DENIES, denied
 from bythebook.grounding.amounts import has_number, number_objection, stated
-from bythebook.grounding.facts import REPLY, Denial, ReadText, stem
+from bythebook.grounding.facts import REPLY, Denial, ReadText, folded, stem
 from bythebook.grounding.form import asks, chatter, misquotes, unsafe
-from bythebook.grounding.support import CheckedSource, CheckedStatement, folded
+from bythebook.grounding.support import CheckedSource, CheckedStatement
 
 SWAPPED = 0.6
 """A number or name is another statement's when its own covers no more than this share of what the best one covers."""

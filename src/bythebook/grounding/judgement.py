@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bythebook.grounding.citations import Doubtful, Supported, Unsupported
+from bythebook.grounding.facts import folded
 from bythebook.grounding.quotes import letters_of
-from bythebook.grounding.support import folded
 
 LONGEST_WORDS = 120
 """Characters of a judge's deciding words that a reason shows."""

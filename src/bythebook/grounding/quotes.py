@@ -1,5 +1,4 @@
 """The verbatim piece that a drafted sentence rests on, found in the book: character for character, or the nearest true span.
-And whether a sentence of the book's own words says only what it quotes.
 
 Spaces, emphasis and punctuation may differ, because a model reads the text rendered and writes it again; letters and digits may
 not. A quote may leave something out ("…") and may run from one passage into the next: each piece is then found by itself.
@@ -12,13 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bythebook.books.inline import with_plain_formulas
-from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk
-from bythebook.books.statements import statements
-from bythebook.grounding.blocks import find_block
-from bythebook.grounding.facts import read
-from bythebook.grounding.support import CheckedSource, folded
+from bythebook.grounding.support import CheckedSource
 
 LONGEST = 4000
 """Characters of a quote that are looked for."""
@@ -132,26 +126,3 @@ def _index(chunk: Chunk) -> tuple[str, list[int]]:
                 letters.append(lowered)
                 places.append(place)
     return "".join(letters), places
-
-
-def says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
-    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
-    letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
-    slices = [chunk.text[start:end] for chunk, start, end in quoted]
-    said = folded(text)
-    shown = folded(" ".join(readable(words) for words in slices))
-    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
-    if not said or said in (folded(" ".join(slices)), shown, plain):
-        return bool(said)
-    if any(find_block(text, kind, words, chunk.preface) for (chunk, _, _), words in zip(quoted, slices, strict=True)):
-        return True
-    for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
-        if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
-            return len(read(said, "en").denials) == len(read(plain, "en").denials)
-    return said == folded(" ".join(map(_as_it_reads, quoted)))
-
-
-def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
-    chunk, start, end = quoted
-    same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
-    return next((one.readable for one in same), "")

@@ -13,7 +13,7 @@ from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import readable, sentences
 from bythebook.books.model import Chunk
 from bythebook.books.statements import statements
-from bythebook.grounding.facts import ENUMERATOR, ReadText, read, without_mark
+from bythebook.grounding.facts import ENUMERATOR, ReadText, folded, read, without_mark
 
 LONGEST_WINDOW = 3
 """Sentences in a row that may carry one drafted sentence."""
@@ -160,10 +160,6 @@ def read_source(chunk: Chunk, language: str) -> CheckedSource:
 def spelled_out(text: str) -> str:
     """Letters of other alphabets by their names, as a formula is read aloud, and no marks of an index: β_1 is beta1."""
     return GREEK.sub(lambda found: unicodedata.name(found[0]).split()[-1], text).casefold().translate(SPELLED)
-
-
-def folded(text: str) -> str:
-    return " ".join(text.split())
 
 
 def signs(text: str) -> frozenset[str]:
