@@ -24,7 +24,8 @@ from bythebook.wiring.author import open_resources
 
 T = TypeVar("T")
 BOOK = "physical-ai-robotics"
-SECONDS = 60
+SECONDS = 300
+"""How long anything may take on a machine that is busy; what takes longer hangs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""One service over the sample book for all tests here, on SQLite and on PostgreSQL."""
+"""One service over the sample book for all tests here, on SQLite; on PostgreSQL too where a module is about what is stored."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ from bythebook.ingestion.records import Records
 from tests.support.library import fast_folder
 from tests.support.sample_library import sample_library
 from tests.support.serving import Service, running, silent
+
+ON_BOTH_DATABASES = ("test_books.py", "test_jobs.py", "test_keys.py", "test_questions.py", "test_reactions.py", "test_threads.py")
+"""Modules whose requests write or list rows. The others ask nothing else of PostgreSQL; `make soak` runs them on it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        on_postgresql = "postgresql" in (params.get("service"), params.get("locked"))
+        if on_postgresql and item.path.name not in ON_BOTH_DATABASES:
+            item.add_marker("soak")
 
 
 @pytest.fixture(autouse=True, scope="module")

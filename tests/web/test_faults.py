@@ -99,14 +99,14 @@ def test_postgresql_restarted_under_load(monkeypatch: pytest.MonkeyPatch, folder
             for loader in loaders:
                 loader.start()
             server.stop()
-            assert away.wait(60)
+            assert away.wait(300)
             told = problem(client.get("/threads"), 503, "unavailable")
             assert "DATABASE_URL" in told["detail"]
             health = client.get("/health")
             assert (health.status_code, health.json()["checks"]["database"]) == (503, "failing")
             server.start()
             back.set()
-            assert over.wait(60)
+            assert over.wait(300)
             for loader in loaders:
                 loader.join()
             assert set(statuses) <= {200, 503}
@@ -166,7 +166,7 @@ def test_a_database_that_takes_nothing_is_told_by_health(folder: Path) -> None:
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    give_up_at = time.monotonic() + 30
+    give_up_at = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < give_up_at, "it never came to be"
         time.sleep(0.05)

@@ -32,6 +32,9 @@ NEXT_REQUEST_SECONDS = 15
 AFTER_A_TURN_SECONDS = 5
 """For what is left to do when the longest turn has ended; then nobody waits any longer."""
 LONGEST_HEAD_BYTES = 16_384
+WORKER_ANSWERS_SECONDS = 300
+"""When one of several processes hangs and is replaced. On a busy machine one that only begins is silent for many seconds, and
+one that were killed then would never come to serve."""
 ON_LOOPBACK = "BYTHEBOOK_ON_LOOPBACK"
 """From the first process to its workers, which cannot be given anything else."""
 
@@ -111,6 +114,7 @@ def serve_with_workers(listening: socket.socket, count: int) -> None:
         os.environ[SHARED_FOLDER] = folder
         os.environ[ON_LOOPBACK] = "yes" if is_loopback(listening) else ""
         config = _configured("bythebook.web.server:worker_app", read_settings(), workers=count, factory=True)
+        config.timeout_worker_healthcheck = WORKER_ANSWERS_SECONDS
         Multiprocess(config, [listening]).run()
 
 
