@@ -19,7 +19,7 @@ DOCUMENTS = frozenset({
     ".pptx", ".rst", ".rtf", ".tex", ".textile", ".typ", ".wiki",
 })  # fmt: skip
 """Endings of files that may be lessons to their author, also of formats that are not read."""
-MADE_LAST = ((".ipynb",), PAGES, (".docx",), (".epub",), (".pdf",))
+MADE_LAST = ((".ipynb",), PAGES, (".docx",), (".pptx",), (".epub",), (".pdf",))
 """Endings in the order in which files of one name are made from each other."""
 PAGE_FURNITURE = frozenset({
     "search", "genindex", "py-modindex", "modindex", "404", "print", "toc",

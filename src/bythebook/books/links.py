@@ -16,8 +16,8 @@ from bythebook.books.markdown import HEADING_ID
 from bythebook.books.model import Book, SiteStyle
 
 UNRESERVED = "!$&'()*+,;=:@~"
-EXTENSION = re.compile(r"\.(?:md|mdx|markdown|qmd|rmd|ipynb|x?html?|rst|adoc|asciidoc|docx|epub|pdf)$", re.IGNORECASE)
-AS_IT_IS = (".html", ".htm", ".xhtml", ".pdf", ".epub", ".docx")
+EXTENSION = re.compile(r"\.(?:md|mdx|markdown|qmd|rmd|ipynb|x?html?|rst|adoc|asciidoc|docx|pptx|epub|pdf)$", re.IGNORECASE)
+AS_IT_IS = (".html", ".htm", ".xhtml", ".pdf", ".epub", ".docx", ".pptx")
 """Files that a site builder does not build anything from."""
 VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")
 NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*([^-_.\s].*)")

@@ -19,7 +19,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 IGNORED = re.compile("[\\s|^\N{SOFT HYPHEN}\ufffe\u200b]+")
-PlaceKind = Literal["line", "cell", "page", "element", "paragraph"]
+PlaceKind = Literal["line", "cell", "page", "element", "paragraph", "slide"]
+NOTES = "notes"
+"""The label of a place in the notes below a slide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class SourcePlace:
     label: str = ""
     """What the file itself calls it: the label of a page, the id of an element or of a cell."""
     line: int = 0
-    """The line within a cell."""
+    """The line within a cell, the paragraph within a slide."""
     part: str = ""
     """The file within an archive."""
     first: int = 0
@@ -64,6 +66,8 @@ def where(place: SourcePlace, *, exact: bool = True, lesson: str = "") -> str:
             words = f"{file}#{place.label}" if place.label else f"{file}, paragraph {place.number}"
         case "paragraph":
             words = f"paragraph {place.number}"
+        case "slide":
+            words = f"slide {place.number}" + (", notes" if place.label == NOTES else "")
     return words if exact else f"near {words}"
 
 

@@ -12,6 +12,8 @@ from bythebook.errors import InvalidBook
 LARGEST_MEMBER = 50_000_000
 LARGEST_TOTAL = 300_000_000
 MOST_MEMBERS = 20_000
+COMPOUND = b"\xd0\xcf\x11\xe0"
+"""How files of Office before 2007 begin, and later ones that are protected by a password."""
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class Archive:
 
 
 def open_archive(raw: bytes, what: str) -> Archive:
+    if raw.startswith(COMPOUND):
+        raise InvalidBook(f"it is a {what} of before 2007 or with a password; save it in today's format, without a password")
     try:
         file = zipfile.ZipFile(io.BytesIO(raw))
     except (zipfile.BadZipFile, OSError, ValueError) as error:

@@ -4,9 +4,11 @@ take for a mark, is escaped and nothing else: a quote should look as it does in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from bythebook.books.inline import raised
 from bythebook.books.markdown import HEADING_ID
@@ -23,6 +25,8 @@ SPACE = re.compile(r"[ \t\r\n\f\v]+")
 TICKS = re.compile(r"`+")
 Piece = tuple[str, SourcePlace | None, bool]
 """A text, where it stands, and whether it is exactly so there. Without a place it is ours."""
+Run = tuple[str, str]
+"""A stretch of a paragraph and its kind before it: words, code, superscript, subscript, or Markdown that is ready."""
 LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 
@@ -62,6 +66,26 @@ def superscript(text: str) -> str:
 
 def subscript(text: str) -> str:
     return text.translate(LOWERED) if re.fullmatch(r"[0-9+-]{1,6}", text) else text
+
+
+def inline_text(runs: Iterable[Run]) -> str:
+    """The runs of a paragraph in Markdown. Programs cut words into runs as they please, so those of one kind are joined first."""
+    made = []
+    for kind, group in groupby(runs, key=itemgetter(0)):
+        text = "".join(one for _, one in group)
+        match kind:
+            case "words":
+                made.append(escaped(text))
+            case "code" if text.strip():
+                around = (text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :])
+                made.append(f"{around[0]}{code_span(text)}{around[1]}")
+            case "superscript":
+                made.append(superscript(text))
+            case "subscript":
+                made.append(subscript(text))
+            case _:
+                made.append(text)
+    return "".join(made)
 
 
 @dataclass(slots=True)

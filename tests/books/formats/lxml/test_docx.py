@@ -103,10 +103,17 @@ def test_the_number_of_a_note_goes_and_an_exponent_stays() -> None:
     assert placed(reading) == [("It ends at 2³¹. So it is.", "paragraph 1")]
 
 
+def test_runs_that_a_program_cut_are_one_word() -> None:
+    fixed = '<w:rFonts w:ascii="Courier New"/>'
+    reading = read_one("a.docx", docx(paragraph("Call ", run("st", fixed), run("op", fixed), " in a_", "b_c.")))
+    assert placed(reading) == [("Call `stop` in a_b_c.", "paragraph 1")]
+
+
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (b"\xd0\xcf\x11\xe0 an old .doc", "it is damaged or no Word file at all"),
+        (b"\xd0\xcf\x11\xe0 an old .doc", "it is a Word file of before 2007 or with a password"),
+        (b"not a zip", "it is damaged or no Word file at all"),
         (zipped({"x": "y"}), "it is no Word file (word/document.xml is missing in it)"),
         (docx(paragraph("")), "it has no paragraph with text"),
     ],

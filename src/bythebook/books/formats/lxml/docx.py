@@ -14,7 +14,7 @@ from typing import Any
 
 from bythebook.books.formats.archive import open_archive
 from bythebook.books.formats.lxml.xml import parse_xml
-from bythebook.books.formats.writer import MarkdownWriter, code_span, escaped, subscript, superscript
+from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
@@ -243,26 +243,26 @@ class _DocumentWriter:
 
 
 def inline(paragraph: Element) -> str:
-    return "".join(_inline_parts(paragraph))
+    return inline_text(_runs(paragraph))
 
 
-def _inline_parts(element: Element) -> Iterator[str]:
+def _runs(element: Element) -> Iterator[Run]:
     for child in element:
         if child.tag == "r":
-            yield "" if _is_unread(child) else _run(child)
+            if not _is_unread(child):
+                yield _kind(child), "".join(_run_text(child, line_break=" "))
         elif child.tag in ("oMath", "oMathPara"):
-            yield f"${_formula(child)}$"
+            yield "markdown", f"${formula(child)}$"
         elif child.tag not in DELETED and child.tag != "pPr":
-            yield from _inline_parts(child)
+            yield from _runs(child)
 
 
-def _run(run: Element) -> str:
-    text = "".join(_run_text(run, line_break=" "))
+def _kind(run: Element) -> str:
     shift = value(run.find("rPr/vertAlign"))
-    if not text or shift not in ("superscript", "subscript"):
-        fixed = MONOSPACED.search(value(run.find("rPr/rFonts"), "ascii")) or CODE.search(value(run.find("rPr/rStyle")))
-        return code_span(text) if fixed and text.strip() else escaped(text)
-    return superscript(text) if shift == "superscript" else subscript(text)
+    if shift in ("superscript", "subscript"):
+        return shift
+    fixed = MONOSPACED.search(value(run.find("rPr/rFonts"), "ascii")) or CODE.search(value(run.find("rPr/rStyle")))
+    return "code" if fixed else "words"
 
 
 def _run_text(run: Element, *, line_break: str) -> Iterator[str]:
@@ -287,9 +287,9 @@ def _code_text(paragraph: Element) -> str:
     return "".join(text for run in runs for text in _run_text(run, line_break="\n"))
 
 
-def _formula(element: Element) -> str:
+def formula(element: Element) -> str:
     """Word's formulas as TeX: powers, indices, fractions and roots; of others their characters."""
-    parts = {name: "".join(_formula(one) for one in element if one.tag == name) for name in ("e", "sup", "sub", "num", "den")}
+    parts = {name: "".join(formula(one) for one in element if one.tag == name) for name in ("e", "sup", "sub", "num", "den")}
     match element.tag:
         case "sSup":
             return f"{parts['e']}^{{{parts['sup']}}}"
@@ -301,4 +301,4 @@ def _formula(element: Element) -> str:
             return rf"\sqrt{{{parts['e']}}}"
         case "t":
             return element.text or ""
-    return "".join(_formula(child) for child in element)
+    return "".join(formula(child) for child in element)

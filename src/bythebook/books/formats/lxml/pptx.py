@@ -1,0 +1,231 @@
+"""PowerPoint files: a deck is one lesson, a slide one section of it, and the speaker's notes follow what the slide shows.
+
+A place is a slide, counted from 1 in the order they are shown, or the notes below it. What stands on every slide, such as its
+number and its date, is not read.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from bythebook.books.formats.archive import Archive, open_archive
+from bythebook.books.formats.lxml.docx import MONOSPACED, ROW, formula, value
+from bythebook.books.formats.lxml.xml import parse_xml
+from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
+from bythebook.books.model import NOTES, Reading, SourcePlace
+from bythebook.errors import InvalidBook
+
+Element = Any
+PRESENTATION = "ppt/presentation.xml"
+TITLES = ("title", "ctrTitle")
+FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})
+"""Placeholders that say the same on every slide."""
+LISTED = frozenset({"body", "obj", ""})
+"""Placeholders whose paragraphs have bullets unless they say otherwise."""
+SHAPES = ("sp", "graphicFrame", "grpSp", "AlternateContent", "Choice")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slide:
+    """What a slide shows and the notes below it, each the root of its file."""
+
+    number: int
+    shown: Element
+    notes: Element | None
+
+
+def read(path: str, raw: bytes) -> tuple[Reading, ...]:
+    writer = _DeckWriter(path)
+    for slide in _slides(raw):
+        writer.slide(slide)
+    if not writer.out.marks:
+        raise InvalidBook("it has no slide with text; write one, or take it out of the book")
+    return tuple(writer.out.readings(path))
+
+
+def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
+    parts = {}
+    for slide in _slides(raw):
+        parts[slide.number, ""] = list(slide.shown.iter("p"))
+        parts[slide.number, NOTES] = list(slide.notes.iter("p")) if slide.notes is not None else []
+
+    def text_at(place: SourcePlace) -> str:
+        paragraph = parts[place.number, NOTES if place.label == NOTES else ""][place.line - 1]
+        if place.label == ROW:
+            return "|".join(_words(one) for one in next(paragraph.iterancestors("tr")).iter("p"))
+        return _words(paragraph)
+
+    return text_at
+
+
+def _slides(raw: bytes) -> Iterator[Slide]:
+    archive = open_archive(raw, "PowerPoint file")
+    held = archive.read(PRESENTATION)
+    if held is None:
+        raise InvalidBook(f"it is no PowerPoint file ({PRESENTATION} is missing in it); save it as .pptx again")
+    files = _related(archive, PRESENTATION)
+    ids = [next((held for name, held in one.attrib.items() if name.endswith("}id")), "") for one in parse_xml(held).iter("sldId")]
+    number = 0
+    for name in (files[id][1] for id in ids if id in files):
+        shown = archive.read(name)
+        if shown is None:
+            continue
+        number += 1
+        notes = [file for kind, file in _related(archive, name).values() if kind == "notesSlide"]
+        below = archive.read(notes[0]) if notes else None
+        yield Slide(number=number, shown=parse_xml(shown), notes=parse_xml(below) if below else None)
+
+
+def _related(archive: Archive, name: str) -> dict[str, tuple[str, str]]:
+    """The files that a file names by an id: what each is to it, and its name in the archive."""
+    folder, _, file = name.rpartition("/")
+    raw = archive.read(f"{folder}/_rels/{file}.rels")
+    return {
+        value(one, "Id"): (
+            value(one, "Type").rpartition("/")[2],
+            posixpath.normpath(posixpath.join("/", folder, value(one, "Target"))).lstrip("/"),
+        )
+        for one in (parse_xml(raw).iter("Relationship") if raw else ())
+    }
+
+
+class _DeckWriter:
+    def __init__(self, path: str) -> None:
+        self.path, self.out = path, MarkdownWriter()
+
+    def slide(self, slide: Slide) -> None:
+        shapes = list(_shapes(slide.shown.find("cSld/spTree")))
+        titles = [one for one in shapes if _placeholder(one) in TITLES and _words(one).strip()]
+        places = self._places(slide.shown, slide.number, "")
+        level = 1 if not self.out.marks and titles else 2
+        if titles:
+            paragraphs = [one for one in titles[0].iter("p") if _words(one).strip()]
+            self.out.heading(level, " ".join(map(_inline, paragraphs)), places[paragraphs[0]], exact=len(paragraphs) == 1)
+        elif any(_words(one).strip() for one in shapes):
+            self.out.heading(
+                2, f"Slide {slide.number}", SourcePlace(file=self.path, kind="slide", number=slide.number), exact=False
+            )
+        for shape in shapes:
+            if shape not in titles[:1]:
+                self._shape(shape, places)
+        if slide.notes is not None:
+            below = self._places(slide.notes, slide.number, NOTES)
+            for shape in _shapes(slide.notes.find("cSld/spTree")):
+                self._text(shape, below, listed=False)
+
+    def _places(self, root: Element, number: int, label: str) -> dict[Element, SourcePlace]:
+        return {
+            one: SourcePlace(file=self.path, kind="slide", number=number, label=label, line=at)
+            for at, one in enumerate(root.iter("p"), start=1)
+        }
+
+    def _shape(self, shape: Element, places: dict[Element, SourcePlace]) -> None:
+        table = shape.find(".//tbl")
+        if table is not None:
+            self._table(table, places)
+        else:
+            self._text(shape, places, listed=_placeholder(shape) in LISTED)
+
+    def _text(self, shape: Element, places: dict[Element, SourcePlace], *, listed: bool) -> None:
+        counts = [0] * 9
+        for is_code, group in groupby((one for one in shape.iter("p") if _words(one).strip()), key=_is_code):
+            if is_code:
+                self._code(list(group), places)
+                continue
+            for one in group:
+                indent, mark = _mark(one.find("pPr"), counts, listed=listed)
+                with self.out.indented(indent + mark, indent + " " * len(mark)):
+                    self.out.paragraph(_inline(one), places[one])
+
+    def _code(self, paragraphs: list[Element], places: dict[Element, SourcePlace]) -> None:
+        if len(paragraphs) == 1:
+            self.out.code(_code_text(paragraphs[0]), "", places[paragraphs[0]])
+        else:
+            self.out.code_lines([(line, places[one]) for one in paragraphs for line in _code_text(one).split("\n")])
+
+    def _table(self, table: Element, places: dict[Element, SourcePlace]) -> None:
+        rows = []
+        for row in table.iter("tr"):
+            cells = [list(cell.iter("p")) for cell in row.iter("tc")]
+            first = next((one for cell in cells for one in cell), None)
+            if first is not None:
+                place = places[first]
+                rows.append(
+                    (
+                        [" ".join(map(_inline, cell)) for cell in cells],
+                        SourcePlace(file=self.path, kind="slide", number=place.number, label=ROW, line=place.line),
+                    )
+                )
+        self.out.table(rows)
+
+
+def _mark(properties: Element | None, counts: list[int], *, listed: bool) -> tuple[str, str]:
+    """How far a paragraph is set in, and its bullet or number; `counts` has the numbers given so far on each level."""
+    depth = value(properties, "lvl")
+    level = min(int(depth), 8) if depth.isdigit() else 0
+    counts[level + 1 :] = [0] * (8 - level)
+    said = {one.tag for one in properties} if properties is not None else set()
+    if "buAutoNum" in said:
+        counts[level] += 1
+        return "  " * level, f"{counts[level]}. "
+    bullet = "buChar" in said or (listed and "buNone" not in said)
+    return ("  " * level, "- ") if bullet else ("", "")
+
+
+def _shapes(tree: Element | None) -> Iterator[Element]:
+    """In the order of the file, groups unfolded; of what is there in two forms the first."""
+    for one in tree if tree is not None else ():
+        if one.tag in ("grpSp", "AlternateContent", "Choice"):
+            yield from _shapes(one)
+        elif one.tag in SHAPES and _placeholder(one) not in FURNITURE:
+            yield one
+
+
+def _placeholder(shape: Element) -> str | None:
+    """What the layout has this shape for; None for one of its own."""
+    held = shape.find(".//nvPr/ph")
+    return None if held is None else value(held, "type")
+
+
+def _words(element: Element) -> str:
+    return "".join(one.text or "" for one in element.iter("t"))
+
+
+def _inline(paragraph: Element) -> str:
+    return inline_text(_runs(paragraph))
+
+
+def _runs(element: Element) -> Iterator[Run]:
+    for child in element:
+        match child.tag:
+            case "r" | "fld":
+                yield _kind(child.find("rPr")), "".join(one.text or "" for one in child.iter("t"))
+            case "br":
+                yield "words", " "
+            case "oMath" | "oMathPara":
+                yield "markdown", f"${formula(child)}$"
+            case "pPr" | "endParaRPr" | "Fallback":
+                pass
+            case _:
+                yield from _runs(child)
+
+
+def _is_code(paragraph: Element) -> bool:
+    return all(kind == "code" or not text.strip() for kind, text in _runs(paragraph))
+
+
+def _code_text(paragraph: Element) -> str:
+    return "".join("\n" if one.tag == "br" else one.text or "" for one in paragraph.iter("t", "br"))
+
+
+def _kind(properties: Element | None) -> str:
+    if properties is None:
+        return "words"
+    shift = value(properties, "baseline").rstrip("%")
+    if shift.lstrip("-").isdigit() and int(shift):
+        return "subscript" if shift.startswith("-") else "superscript"
+    return "code" if MONOSPACED.search(value(properties.find("latin"), "typeface")) else "words"
