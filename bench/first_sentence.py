@@ -23,8 +23,9 @@ from bythebook.drafting.draft import DraftRequest
 from bythebook.drafting.openai_agents.drafter import AgentDrafter
 from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.grounding.citations import Checker
+from bythebook.grounding.facts import folded
 from bythebook.grounding.quotes import find_quote
-from bythebook.grounding.support import folded, read_source
+from bythebook.grounding.support import read_source
 
 FIRST_TOKEN_SECONDS, TOKENS_PER_SECOND = 0.5, 60.0
 CHARACTERS_PER_TOKEN = 4

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.operations.address import announced
+from bythebook.operations.runner import announced
 from tests.cli.conftest import Cli, environment
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import copy_library, fast_folder

@@ -17,10 +17,9 @@ from bythebook.embedding.embedder import Vectors
 from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import IngestReport
 from bythebook.jobs.progress import JobEvent
-from bythebook.operations.address import SERVER_FILE, read_address
 from bythebook.operations.author import publish
 from bythebook.operations.reader import list_states, read_state
-from bythebook.operations.runner import Guest, open_runner
+from bythebook.operations.runner import SERVER_FILE, Guest, open_runner, read_address
 from bythebook.settings import read_settings
 from bythebook.wiring import reader
 from bythebook.wiring.author import open_resources

@@ -18,9 +18,8 @@ import pytest
 from bythebook.embedding.embedder import Vectors
 from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import Planned
-from bythebook.operations.address import SERVER_FILE, announced
 from bythebook.operations.author import publish
-from bythebook.operations.runner import open_runner
+from bythebook.operations.runner import SERVER_FILE, announced, open_runner
 from bythebook.settings import read_settings
 from bythebook.wiring import reader
 from bythebook.wiring.author import open_resources

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from bythebook.index.state import IngestionRequest
-from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
 from bythebook.operations.host import BROKEN_OFF, OTHER_VERSION
+from bythebook.operations.runner import ServerAddress, announced, proof, read_address
 from bythebook.plain import to_plain
 from bythebook.wiring import reader
 from tests.support.library import copy_data

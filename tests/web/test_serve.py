@@ -23,7 +23,7 @@ import psutil
 import pytest
 from fastapi import FastAPI
 
-from bythebook.operations.address import SERVER_FILE
+from bythebook.operations.runner import SERVER_FILE
 from bythebook.settings import read_settings
 from bythebook.web.server import Server
 from bythebook.wiring.reader import answer_seconds, turn_seconds

@@ -65,7 +65,7 @@ def _loop_factory() -> Callable[[], AbstractEventLoop] | None:
 
 
 async def _serve(settings: Settings, listening: socket) -> None:
-    from bythebook.operations.address import announced
+    from bythebook.operations.runner import announced
     from bythebook.web.server import serve
     from bythebook.wiring.author import open_resources
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from bythebook import __version__, errors
 from bythebook.errors import BookError, Locked, Released, Unavailable
-from bythebook.operations.address import ServerAddress, proof, read_address
+from bythebook.operations.runner import ServerAddress, proof, read_address
 from bythebook.plain import from_plain, to_plain
 from bythebook.settings import Settings
 

@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from bythebook.errors import BookError, Released, Unavailable
 from bythebook.index.qdrant_edge.index import is_read_only
-from bythebook.operations.address import ServerAddress, announced, proof, read_address
 from bythebook.operations.client import DONE
+from bythebook.operations.runner import ServerAddress, announced, proof, read_address
 from bythebook.plain import from_plain, to_plain
 
 if TYPE_CHECKING:

@@ -1,26 +1,38 @@
 """Decides who runs an operation: this process, which then opens the index, or the one that already has it open.
 
 An operation is an async function whose first argument is the library and whose others, and result, are values. It is written
-once and does not know where it runs; nor does the command that sends it, which prints what comes back.
+once and does not know where it runs; nor does the command that sends it, which prints what comes back. Where the process that
+has the index open can be reached stands in a file beside the index's lock, which only its owner can read.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+import hmac
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
-from bythebook.errors import Locked, Released
-from bythebook.operations.address import SERVER_FILE
+from bythebook import __version__
+from bythebook.errors import Locked, Released, StorageFailure
+from bythebook.plain import from_plain, to_plain
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
     from bythebook.operations.client import ServerRunner
     from bythebook.wiring.reader import Library
 
+
 POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
+SERVER_FILE = "server.json"
+REACHED_BY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""A server that listens everywhere is spoken to over the loopback."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -155,3 +167,56 @@ async def open_runner(
         holder = _IndexHolder(stack, settings, opening)
         runner = await holder.runner()
         yield runner if isinstance(runner, InProcess) else Guest(holder, settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAddress:
+    """`token` is new for each server: anyone who can read the file can have the server do what its owner may do."""
+
+    host: str
+    port: int
+    pid: int
+    version: str
+    token: str = field(repr=False)
+
+
+@contextmanager
+def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
+    """While this is held, commands that need this index go to the server."""
+    address = ServerAddress(
+        host=REACHED_BY.get(host, host), port=port, pid=os.getpid(), version=__version__, token=secrets.token_urlsafe(32)
+    )
+    file = index_folder / SERVER_FILE
+    _write(file, json.dumps(to_plain(address)))
+    try:
+        yield
+    finally:
+        if read_address(index_folder) == address:  # another server may have taken over
+            with suppress(OSError):
+                file.unlink()
+
+
+def read_address(index_folder: Path) -> ServerAddress | None:
+    """Reads the address that a server left, or None. That server may be gone all the same."""
+    try:
+        return from_plain(ServerAddress, json.loads((index_folder / SERVER_FILE).read_text("utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def proof(address: ServerAddress, nonce: str) -> str:
+    """Returns what only a holder of the token can compute, so that nothing is told to a stranger on a port that was ours."""
+    return hmac.digest(address.token.encode(), nonce.encode(), "sha256").hex()
+
+
+def _write(file: Path, text: str) -> None:
+    """Writes the file in one step, and never readable by others, not even for a moment."""
+    fresh = file.with_name(f".{SERVER_FILE}-{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)  # with a Qdrant server there is no index in it
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
+            opened.write(text)
+        fresh.replace(file)
+    except OSError as error:
+        raise StorageFailure(f"{file} cannot be written ({error.strerror}): make room, or the folder writable.") from error

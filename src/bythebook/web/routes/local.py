@@ -14,8 +14,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from bythebook.errors import NotFound
-from bythebook.operations.address import ServerAddress, proof, read_address
 from bythebook.operations.host import lines, load_operation
+from bythebook.operations.runner import ServerAddress, proof, read_address
 from bythebook.web.access import Credentials
 from bythebook.web.state import Current
 

@@ -17,9 +17,8 @@ import pytest
 from bythebook.errors import Locked, StorageFailure
 from bythebook.index.qdrant_edge.index import EdgeIndex
 from bythebook.operations import runner
-from bythebook.operations.address import SERVER_FILE, ServerAddress, announced, proof, read_address
 from bythebook.operations.client import find_server
-from bythebook.operations.runner import Guest, InProcess, open_runner
+from bythebook.operations.runner import SERVER_FILE, Guest, InProcess, ServerAddress, announced, open_runner, proof, read_address
 from bythebook.plain import to_plain
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
