@@ -19,6 +19,15 @@ ROLE_MARK = r"\{[A-Za-z][\w:+.-]*\}(?=`)|(?<![\w:]):[A-Za-z][\w+.-]*:(?=`)"
 """A role's name, where its text in backticks follows."""
 SILENT = re.compile(r"(?:cite.*|eqlabel|label|width|height|index|octicon|fa[bsr]?|material.*|bdg.*|tab|begin_tab|end_tab)\Z")
 """Roles whose text names a source, a place or a picture, and is not read."""
+NUMBERED = frozenset({"numref", "eqref"})
+"""Roles that a build shows as the number of a figure, table, section or equation, which is not known here."""
+LABEL_KINDS = {
+    "chap": "the chapter", "eq": "the equation", "fig": "the figure", "figure": "the figure", "img": "the figure",
+    "sec": "the section", "subsec": "the section", "subsubsec": "the section", "tab": "the table", "table": "the table",
+}  # fmt: skip
+"""What a label names, as authors begin it."""
+REFERENCES = frozenset(LABEL_KINDS.values())
+LABEL = re.compile(r"([a-z]+)[_:-]")
 TITLED = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
 MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{\*|\{%|\{[\"'`]|\n[ \t]*\n|&[#\w]+;|" + ROLE_MARK, re.DOTALL)
 TARGET = re.compile(r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)""")
@@ -151,6 +160,12 @@ class InlineReader:
             self.out.append(self.text[start:end])
             return end
         shown = role_text(name, said)
+        before_it = self.text[max(0, start - DEEPEST_INDENT) : start].rstrip()
+        if shown in REFERENCES and before_it.endswith("(") and self.text[after : after + 1] == ")":
+            self.out[-1] = self.out[-1].rstrip()[:-1].rstrip()  # what leads to a place alone, in brackets: they go with it
+            return after + 1
+        if shown in REFERENCES and (not before_it or before_it.endswith((".", "!", "?"))):
+            shown = shown[0].upper() + shown[1:]
         if not shown and self.out and self.text[after : after + 1] in (*".,;:!?)", ""):
             self.out[-1] = self.out[-1].rstrip(" ")
         self.out.append(shown)
@@ -286,7 +301,13 @@ def role_text(role: str, content: str) -> str:
     if SILENT.match(role.lower()):
         return ""
     titled = TITLED.match(content)
-    return titled[1].strip("!~ ") if titled and titled[1].strip() else content.lstrip("!~")
+    if titled and titled[1].strip():
+        return titled[1].strip("!~ ").replace("%s", "\N{HORIZONTAL ELLIPSIS}")
+    if role.lower() in NUMBERED:
+        label = LABEL.match(content)
+        other = "the equation" if role.lower() == "eqref" else "\N{HORIZONTAL ELLIPSIS}"
+        return LABEL_KINDS.get(label[1], other) if label else other
+    return content.lstrip("!~")
 
 
 def with_plain_formulas(markdown: str) -> str:

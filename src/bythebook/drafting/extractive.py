@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from textwrap import dedent
 
-from bythebook.books.markdown import letters
+from bythebook.books.markdown import letters, readable
 from bythebook.books.statements import Statement
 from bythebook.drafting.composition import Group, Passage, compose
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
@@ -19,6 +19,13 @@ ASKS_FOR_MORE = re.compile(
 )
 """Asks for more than the selected words say. Any other question may be answered by them."""
 LINE = re.compile(r"[^\n]*\n?")
+CELL = re.compile(r"(?<!\\)\|")
+WORD = re.compile(r"\w")
+QUOTED = re.compile(r"[ \t]*>[ \t]?")
+FENCE_NAME = re.compile(r"(`{3,}|~{3,})[ \t]*\{[ \t]*(?:code-cell\}[ \t]*|code-block\}[ \t]*|code\}[ \t]*|\.)([\w+#-]*).*")
+"""`{.python .input}` and `{code-cell} python` name a language."""
+FOR_A_BUILD = re.compile(r"[ \t]*(?:%%tab\b|#@tab\b|:tags:)")
+"""Lines that tell a build where to show the code."""
 
 
 class ExtractiveDrafter:
@@ -110,10 +117,36 @@ def _markdown(passage: Passage, one: Statement) -> str:
         block = f"{passage.chunk.preface}\n{block}"
     if one.kind == "maths" and not block.startswith("$$"):
         return f"$$\n{one.readable}\n$$"
-    if one.kind == "code":
-        mark = block[: len(block) - len(block.lstrip("`~"))]
-        block = block if not mark or (block.rstrip().endswith(mark) and "\n" in block) else f"{block}\n{mark}"
-    return block
+    if one.kind == "table":
+        return "\n".join(map(_plain_row, block.splitlines()))
+    return _closed(_plain_code(block)) if one.kind == "code" else block
+
+
+def _closed(block: str) -> str:
+    """Code that a chunk's end cuts off gets the fence that ends it."""
+    mark = block[: len(block) - len(block.lstrip("`~"))]
+    return block if not mark or (block.rstrip().endswith(mark) and "\n" in block) else f"{block}\n{mark}"
+
+
+def _plain_code(block: str) -> str:
+    """Code with the name of its language alone, without what a build or a quote puts before its lines."""
+    first, *others = block.splitlines()
+    if others and all(line.lstrip().startswith(">") for line in others if line.strip()):
+        others = [QUOTED.sub("", line) for line in others]
+    lines = [line for line in others if not FOR_A_BUILD.match(line)]
+    return "\n".join([FENCE_NAME.sub(r"\1\2", first), *lines])
+
+
+def _plain_row(line: str) -> str:
+    """A row of a table with the words of its cells. A cell whose words would be read as marks stays as it is written."""
+    if "|" not in line or not WORD.search(line):
+        return line
+    row = []
+    for cell in CELL.split(line.strip().lstrip("> \t").strip("|")):
+        words = " ".join(readable(cell).split())
+        shown = words.replace("|", "\\|")
+        row.append(shown if " ".join(readable(shown).split()) == words else cell.strip())
+    return f"| {' | '.join(row)} |"
 
 
 def _table_of(passage: Passage, rows: Sequence[Statement]) -> DraftSentence:
@@ -128,4 +161,4 @@ def _table_of(passage: Passage, rows: Sequence[Statement]) -> DraftSentence:
         header = text[table.start : ends[HEADER_LINES - 1]].rstrip()
         quotes.insert(0, Quote(label=passage.label, chunk_id=passage.chunk.id, start=table.start, end=table.start + len(header)))
     lines = [line.strip(" \t>") for line in header.splitlines()] + [text[row.start : row.end] for row in rows]
-    return DraftSentence(text="\n".join(lines), labels=(passage.label,), quotes=tuple(quotes), kind="table")
+    return DraftSentence(text="\n".join(map(_plain_row, lines)), labels=(passage.label,), quotes=tuple(quotes), kind="table")

@@ -8,6 +8,7 @@ from bythebook.books.markdown import readable
 
 LINE = re.compile(r"[^\r\n]+")
 FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+QUOTED = re.compile(r"[ \t]*>[ \t]?")
 SEPARATOR = re.compile(r"[\s|:-]*-[\s|:-]*\Z")
 CELL = re.compile(r"(?<!\\)\|")
 
@@ -26,7 +27,8 @@ def _find_lines(lines: list[str], source: str) -> tuple[int, int] | None:
     wanted = [_folded(line) for line in lines if line.strip()]
     places: list[re.Match[str]] = []
     for line in LINE.finditer(source):
-        if len(places) < len(wanted) and _folded(line[0]) == wanted[len(places)] and not FENCE.match(line[0]):
+        forms = (_folded(line[0]), _folded(QUOTED.sub("", line[0])))
+        if len(places) < len(wanted) and wanted[len(places)] in forms and not FENCE.match(line[0]):
             places.append(line)
     if not wanted or len(places) < len(wanted):
         return None

@@ -260,7 +260,8 @@ def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -
     plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
     if not said or said in (folded(" ".join(slices)), shown, plain):
         return bool(said)
-    if any(find_block(text, kind, words, chunk.preface) for (chunk, _, _), words in zip(quoted, slices, strict=True)):
+    # Some rows of a table are quoted apart from its header.
+    if quoted and find_block(text, kind, "\n".join(slices), quoted[0][0].preface):
         return True
     for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
         if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
