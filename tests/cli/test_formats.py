@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bythebook.books.formats import readers
 from tests.books.formats.test_notebook import cell, notebook
 from tests.cli.conftest import Cli
 from tests.support.fakes.small_embedder import SmallEmbedder
@@ -68,6 +70,22 @@ def test_a_notebook_of_outputs_without_end_is_named_with_the_remedy(
     assert "large.ipynb is larger than 5,000 bytes; clear its outputs, or split it into several lessons." in " ".join(
         done.out.split()
     )
+
+
+def test_a_pdf_that_takes_longer_than_its_limit_is_named_and_the_rest_goes_in(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is a thousandth of a second, which no PDF is read in."""
+    short = tuple(replace(one, seconds=0.001) if one.name == "pdf" else one for one in readers.FORMATS)
+    monkeypatch.setattr(readers, "FORMATS", short)
+    book = folder / "slow"
+    book.mkdir()
+    (book / "arms.pdf").write_bytes(MadePdf([column(ELBOW)]).write())
+    (book / "legs.md").write_text(f"# Legs\n\n{KNEE}\n")
+    done = cli("ingest", book)
+    assert done.code == 1
+    assert "arms.pdf cannot be read within 0 seconds; split it into several" in " ".join(done.out.split())
+    assert [one["source_file"] for one in json.loads(cli("lessons", "--json").out)] == ["legs.md"]
 
 
 def test_a_changed_chapter_of_an_epub_is_embedded_alone_and_a_broken_file_keeps_the_old_lessons(

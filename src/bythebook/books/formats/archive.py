@@ -12,6 +12,10 @@ from bythebook.errors import InvalidBook
 LARGEST_MEMBER = 50_000_000
 LARGEST_TOTAL = 300_000_000
 MOST_MEMBERS = 20_000
+SMALL_MEMBER = 2_000_000
+MOST_TIMES = 150
+"""How many times larger than packed a member may be that is not small. The text of books packs to a tenth, and what repeats
+itself without end to a thousandth: reading that takes minutes and says nothing."""
 COMPOUND = b"\xd0\xcf\x11\xe0"
 """How files of Office before 2007 begin, and later ones that are protected by a password."""
 
@@ -36,6 +40,8 @@ class Archive:
         self.left -= len(raw)
         if len(raw) > LARGEST_MEMBER or self.left < 0:
             raise InvalidBook(f"it unpacks to more than {min(LARGEST_MEMBER, LARGEST_TOTAL):,} bytes at {name}; split it")
+        if len(raw) > max(SMALL_MEMBER, MOST_TIMES * self.file.getinfo(name).compress_size):
+            raise InvalidBook(f"{name} in it repeats itself without end; take out what is there again and again")
         return raw
 
     @property

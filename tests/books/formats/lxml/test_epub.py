@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 
 from bythebook.errors import InvalidBook
@@ -43,6 +46,13 @@ def test_entities_that_unfold_without_end_are_never_unfolded() -> None:
     assert read("a.epub", epub(PAGES, more=bomb))[0].text == "Calm words.\n\n"
 
 
+def test_a_page_that_the_spine_names_again_and_again_is_read_once() -> None:
+    twice = zipfile.ZipFile(io.BytesIO(epub(PAGES)))
+    members = {name: twice.read(name) for name in twice.namelist()}
+    members["OPS/book.opf"] = members["OPS/book.opf"].replace(b'<itemref idref="i0"/>', b'<itemref idref="i0"/>' * 1000)
+    assert len(read("a.epub", zipped(members))) == len(read("a.epub", epub(PAGES)))
+
+
 def encryption(method: str) -> str:
     return f"<encryption><EncryptedData><EncryptionMethod Algorithm='{method}'/></EncryptedData></encryption>"
 
@@ -56,8 +66,9 @@ def encryption(method: str) -> str:
         (epub({"a.xhtml": "<img src='x'/>"}), "none of its pages holds text"),
         (epub(PAGES, more={"META-INF/encryption.xml": encryption("http://www.w3.org/2001/04/xmlenc#aes128-cbc")}), "(DRM)"),
         (epub({"a.xhtml": "<p>" + "x" * 60_000_000 + "</p>"}), "it unpacks to more than 50,000,000 bytes at OPS/a.xhtml"),
+        (epub({"a.xhtml": "<p>Again and again.</p>" * 100_000}), "OPS/a.xhtml in it repeats itself without end"),
     ],
-    ids=["no zip", "truncated", "another zip", "pictures", "drm", "bomb"],
+    ids=["no zip", "truncated", "another zip", "pictures", "drm", "bomb", "repeated"],
 )
 def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> None:
     with pytest.raises(InvalidBook) as said:

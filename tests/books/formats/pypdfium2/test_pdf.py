@@ -75,6 +75,22 @@ def test_exponents_stay_and_marks_of_footnotes_go() -> None:
     assert "\n\nThe binary indexed tree was proposed by Fenwick.\n" in text
 
 
+def test_an_address_that_a_line_broke_is_one_again() -> None:
+    lines = column(
+        "All about it is at https://robots.example/the/arms/",
+        "and-legs/index.html?part=elbow&",
+        "page=2. The rest is at https://robots.example/",
+        "and in the book that came with the robot on the day that",
+        "it was sold; see also https://robots.example/up-",
+        "per/arm.",
+    )
+    assert read_one("a.pdf", MadePdf([lines]).write()).text.strip() == (
+        "All about it is at https://robots.example/the/arms/and-legs/index.html?part=elbow&page=2. The rest is at "
+        "https://robots.example/ and in the book that came with the robot on the day that it was sold; see also "
+        "https://robots.example/up-per/arm."
+    )
+
+
 def test_a_compound_keeps_its_hyphen_and_a_paragraph_goes_on_overleaf() -> None:
     first = column(
         "This is a well-known rule, and everybody who has read it will agree that it is a well-", "known rule of the trade"

@@ -97,7 +97,8 @@ def _package(archive: Archive) -> Package:
     items = {one.get("id"): one for one in root.iter("item")}
     spine = [items[one.get("idref")] for one in root.iter("itemref") if one.get("idref") in items]
     return Package(
-        pages=tuple(_inside(folder, one.get("href", "")) for one in spine if one.get("media-type") in PAGES),
+        # a page that is named twice is read once
+        pages=tuple(dict.fromkeys(_inside(folder, one.get("href", "")) for one in spine if one.get("media-type") in PAGES)),
         contents=tuple(
             _inside(folder, one.get("href", ""))
             for one in items.values()

@@ -22,6 +22,11 @@ OCR = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf"
 SLUG = re.compile(r"[^\w]+")
 NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
 WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|[.,;:!?)”’\"']$")
+ADDRESS = re.compile(r"(?:https?|ftp)://\S*$")
+ADDRESS_BREAKS = tuple("/.-_?&=#%~+:")
+"""Where an address that does not fit a line is broken."""
+ADDRESS_PIECE = re.compile(r"[/._=?#&%~-]\w|/$")
+"""What no word has: after an address that ends with its line, "and" is the next word."""
 LAST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*$")
 FIRST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
@@ -181,13 +186,20 @@ class _LessonWriter:
         for number, line in enumerate(lines):
             if number and found:
                 found[-1] = (found[-1][0].rstrip(), *found[-1][1:])
-                found.append((self._between(lines[number - 1], line), None, False))
+                said = "".join(text for text, _, _ in found[-6:])
+                found.append((self._between(lines[number - 1], line, said), None, False))
             found += [(escaped(SPACE.sub(" ", text)), self._place(line, first, last), True) for text, first, last in runs(line)]
         return found
 
-    def _between(self, before: PdfLine, after: PdfLine) -> str:
-        """A word that was divided is one again. A compound keeps its hyphen: the book has it so elsewhere, or has both its parts
-        and not the whole."""
+    def _between(self, before: PdfLine, after: PdfLine, said: str) -> str:
+        """A word that was divided is one again, and so is an address. A compound keeps its hyphen: the book has it so elsewhere,
+        or has both its parts and not the whole."""
+        if ADDRESS.search(said):
+            more = (after.text.split(maxsplit=1) or [""])[0]
+            if before.hyphen:
+                return "-"
+            if said.endswith(ADDRESS_BREAKS) and ADDRESS_PIECE.search(more):
+                return ""
         if not before.hyphen:
             compound = before.text.endswith("-") and after.text[:1].islower()
             return "" if compound else " "
