@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.embedding.embedder import Embedder
-from bythebook.embedding.openai import BATCH_BYTES_MAX, BATCH_TEXTS, TEXT_BYTES_MAX, OpenAIEmbedder, batches
+from bythebook.embedding.openai import BATCH_BYTES_MAX, BATCH_TEXTS, TEXT_BYTES_MAX, OpenAIEmbedder
 from bythebook.errors import Rejected, Unavailable
 from tests.support.fakes.embedding_servers import Answer, OpenAIServer, direction, json_answer, running
 
@@ -153,7 +153,7 @@ def test_it_is_an_embedder_named_after_host_and_model(base_url: str, name: str) 
 @given(st.lists(st.tuples(st.text(max_size=5), st.integers(min_value=0, max_value=5_000)), max_size=300))
 def test_batches_keep_order_and_limits(parts: list[tuple[str, int]]) -> None:
     texts = [text * times for text, times in parts]
-    made = list(batches(texts))
+    made = list(OpenAIEmbedder.batches(texts))
     sent = [text for batch in made for text in batch]
     assert len(sent) == len(texts)
     assert all(text.startswith(cut) for text, cut in zip(texts, sent, strict=True) if text.strip())

@@ -1,4 +1,5 @@
-"""JSON requests to a remote embedding server: what is retried, what is an error, and what the error says.
+"""What all embedders on a server share, and JSON requests to such a server: what is retried, what is an error, and what the
+error says.
 
 A key is sent in a header and nowhere else: no message or log of this module shows it.
 """
@@ -7,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import httpx
 import numpy as np
+from numpy.typing import NDArray
 
 from bythebook.embedding.embedder import Vectors
 from bythebook.errors import InvalidSettings, RateLimited, Rejected, Unavailable
@@ -123,6 +125,74 @@ class EmbeddingServer:
         )
 
 
+class RemoteEmbedder:
+    """An `Embedder` on a server. Its dimension is the one of the server's first answer. A vendor's class says how the server is
+    asked, and what it is called there where the address is not the vendor's own."""
+
+    vendor: ClassVar[str]
+    url: ClassVar[str]
+    default_model: ClassVar[str]
+    key_variable: ClassVar[str]
+
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        base_url: str | None = None,
+        model: str | None = None,
+        key_variable: str | None = None,
+        requests_at_once: int = REQUESTS_AT_ONCE,
+        patience: Patience | None = None,
+    ) -> None:
+        self.server = EmbeddingServer(
+            base_url or self.url, key=api_key, key_variable=key_variable or self.key_variable, patience=patience
+        )
+        self.model = model or self.default_model
+        self._dimension: int | None = None
+        self._requests_at_once = requests_at_once
+
+    @property
+    def name(self) -> str:
+        at_vendor = self.server.host == httpx.URL(self.url).host
+        return f"{self.vendor if at_vendor else self.server.host}:{self.model}"
+
+    async def dimension(self) -> int:
+        if self._dimension is None:
+            await self._embed_batch(["dimension"])
+        assert self._dimension is not None
+        return self._dimension
+
+    async def load(self) -> None:
+        """Nothing is opened ahead: the server has its model loaded, or loads it at the first question."""
+
+    async def embed_lessons(self, texts: Sequence[str]) -> Vectors:
+        parts = await in_order(self._embed_batch, list(self.batches(texts)), at_once=self._requests_at_once)
+        return np.concatenate([np.empty((0, self._dimension or 0), np.float32), *parts])
+
+    async def embed_question(self, text: str) -> NDArray[np.float32]:
+        (batch,) = self.batches([text])
+        vector: NDArray[np.float32] = (await self._embed_batch(batch, question=True))[0]
+        return vector
+
+    async def close(self) -> None:
+        await self.server.close()
+
+    async def _embed_batch(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
+        rows = await self.request(texts, question=question)
+        vectors = self.server.unit_rows(rows, count=len(texts), dimension=self._dimension)
+        self._dimension = vectors.shape[1]
+        return vectors
+
+    @staticmethod
+    def batches(texts: Sequence[str]) -> Iterable[Sequence[str]]:
+        """The texts in order, ready to be sent, as many at a time as a request may have."""
+        raise NotImplementedError
+
+    async def request(self, texts: Sequence[str], *, question: bool) -> Any:
+        """The server's embeddings of a batch, unchecked."""
+        raise NotImplementedError
+
+
 async def in_order(work: Callable[[Item], Awaitable[Result]], items: Sequence[Item], *, at_once: int) -> list[Result]:
     """Runs `work` on several items at once and returns the results in order; the first error stops all of it."""
     results: dict[int, Result] = {}
@@ -167,8 +237,3 @@ def said_by_server(response: httpx.Response) -> str:
         if isinstance(said, dict) and name in said:
             said = said[name]
     return " ".join(str(said).split()) or response.reason_phrase
-
-
-def join(parts: Iterable[Vectors], dimension: int | None) -> Vectors:
-    """All rows; of no texts at all the dimension may be unknown."""
-    return np.concatenate([np.empty((0, dimension or 0), np.float32), *parts])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bythebook.books.model import Chunk, ChunkSection, Span, pack_marks, unpack_marks
 from bythebook.errors import InvalidInput, Mismatch
 from bythebook.index.lexical import Terms
-from bythebook.index.vectors import ChunkText, IndexedChunk, Replacement
+from bythebook.index.vectors import DENSE, LEXICAL, ChunkText, IndexedChunk, Replacement
 
 POINTS_PER_PAGE = 512
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -140,6 +140,32 @@ def _sections(payload: Mapping[str, Any]) -> tuple[ChunkSection, ...]:
     """Chunks that an earlier version stored have none."""
     stored = payload.get("sections") or ()
     return tuple(ChunkSection(**{**section, "heading_path": tuple(section["heading_path"])}) for section in stored)
+
+
+class EngineRecord(Protocol):
+    """A point as either engine returns it: its vectors by their names, where they were asked for."""
+
+    @property
+    def id(self) -> object: ...
+    @property
+    def payload(self) -> Mapping[str, Any] | None: ...
+    @property
+    def vector(self) -> Any: ...
+
+
+def indexed_chunk(record: EngineRecord) -> IndexedChunk:
+    payload, vectors = record.payload or {}, record.vector
+    if not isinstance(vectors, dict):
+        return from_payload(str(record.id), payload)
+    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=record_terms(record))
+
+
+def record_terms(record: EngineRecord) -> Terms:
+    """None of them for a chunk without words."""
+    sparse = record.vector.get(LEXICAL) if isinstance(record.vector, dict) else None
+    if sparse is None:
+        return Terms(ids=(), weights=())
+    return Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
 def text_from_payload(point_id: str, payload: Mapping[str, Any]) -> ChunkText:

@@ -50,23 +50,23 @@ def open_embedder(settings: Settings) -> Embedder:
 
             return GraniteEmbedder()
         case "cohere":
-            from bythebook.embedding.cohere import COHERE_URL, CohereEmbedder
+            from bythebook.embedding.cohere import CohereEmbedder
 
             if settings.embedder is None:
                 logger.warning("Cohere embeds, because COHERE_API_KEY is set. BYTHEBOOK_EMBEDDER=granite embeds on this machine.")
             return CohereEmbedder(
                 _key(settings, settings.cohere_api_key, "COHERE_API_KEY", "the Cohere embedder"),
-                base_url=settings.embedder_url or COHERE_URL,
+                base_url=settings.embedder_url,
                 model=settings.embedder_model or settings.cohere_model,
                 key_variable=_key_variable(settings, "COHERE_API_KEY"),
             )
         case "openai":
-            from bythebook.embedding.openai import MODEL, OPENAI_URL, OpenAIEmbedder
+            from bythebook.embedding.openai import OpenAIEmbedder
 
             return OpenAIEmbedder(
                 _key(settings, settings.openai_api_key, "OPENAI_API_KEY", "the OpenAI embedder"),
-                base_url=settings.embedder_url or OPENAI_URL,
-                model=settings.embedder_model or MODEL,
+                base_url=settings.embedder_url,
+                model=settings.embedder_model,
                 key_variable=_key_variable(settings, "OPENAI_API_KEY"),
             )
         case "compatible":

@@ -23,8 +23,9 @@ from bythebook.index.payload import (
     StoredPoint,
     UnreadableRecord,
     decoding,
-    from_payload,
+    indexed_chunk,
     is_point_id,
+    record_terms,
     text_from_payload,
 )
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk
@@ -77,21 +78,6 @@ def point(stored: StoredPoint) -> edge.Point:
         raise InvalidInput(
             f"The lesson {stored.payload['source_file']!a} holds text that is not Unicode. Save it as UTF-8 and ingest it again."
         ) from error
-
-
-def indexed_chunk(record: edge.Record) -> IndexedChunk:
-    payload, vectors = record.payload or {}, record.vector
-    if not isinstance(vectors, dict):
-        return from_payload(str(record.id), payload)
-    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=record_terms(record))
-
-
-def record_terms(record: edge.Record) -> Terms:
-    """None of them for a chunk without words."""
-    sparse = record.vector.get(LEXICAL) if isinstance(record.vector, dict) else None
-    if not isinstance(sparse, edge.SparseVector):
-        return Terms(ids=(), weights=())
-    return Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
 def is_value(key: str, value: str | int) -> edge.FieldCondition:

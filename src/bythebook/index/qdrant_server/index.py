@@ -17,17 +17,26 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from bythebook.errors import InvalidInput, InvalidSettings, NotFound
 from bythebook.index.lexical import Terms
 from bythebook.index.manifest import Manifest
-from bythebook.index.payload import INDEXES, TEXT_FIELDS, check_dimension, check_name, is_point_id, pages, swap, text_from_payload
+from bythebook.index.payload import (
+    INDEXES,
+    TEXT_FIELDS,
+    check_dimension,
+    check_name,
+    indexed_chunk,
+    is_point_id,
+    pages,
+    record_terms,
+    swap,
+    text_from_payload,
+)
 from bythebook.index.qdrant_server.calls import Sleep, call, reading, shown
 from bythebook.index.qdrant_server.values import (
     condition,
     has_id,
     index_params,
-    indexed_chunk,
     is_any,
     is_value,
     operations,
-    record_terms,
     requests,
 )
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from qdrant_client import models
 
 from bythebook.index.lexical import Terms
-from bythebook.index.payload import FieldIndex, StoredPoint, Swap, from_payload
-from bythebook.index.vectors import DENSE, LEXICAL, Filters, IndexedChunk
+from bythebook.index.payload import FieldIndex, StoredPoint, Swap
+from bythebook.index.vectors import DENSE, LEXICAL, Filters
 
 OVERSAMPLING = 2.0
 
@@ -28,21 +28,6 @@ def point(stored: StoredPoint) -> models.PointStruct:
     if stored.term_ids:
         vector[LEXICAL] = models.SparseVector(indices=stored.term_ids, values=stored.term_weights)
     return models.PointStruct(id=stored.id, vector=vector, payload=stored.payload)
-
-
-def indexed_chunk(record: models.Record) -> IndexedChunk:
-    payload, vectors = record.payload or {}, record.vector
-    if not isinstance(vectors, dict):
-        return from_payload(str(record.id), payload)
-    return from_payload(str(record.id), payload, embedding=np.array(vectors[DENSE], dtype=np.float32), terms=record_terms(record))
-
-
-def record_terms(record: models.Record) -> Terms:
-    """None of them for a chunk without words."""
-    sparse = record.vector.get(LEXICAL) if isinstance(record.vector, dict) else None
-    if not isinstance(sparse, models.SparseVector):
-        return Terms(ids=(), weights=())
-    return Terms(ids=tuple(sparse.indices), weights=tuple(sparse.values))
 
 
 def is_value(key: str, value: str | int) -> models.FieldCondition:
