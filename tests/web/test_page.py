@@ -36,11 +36,11 @@ def test_answers_in_json_are_compressed(client: httpx.Client) -> None:
     assert "Content-Encoding" not in client.get("/health/live").headers
 
 
-def test_a_picture_comes_from_the_books_folder_and_nothing_else_does(folder: Path) -> None:
+def test_a_picture_comes_from_the_books_folder_and_nothing_else_does_and_a_label_is_told_in_words(folder: Path) -> None:
     book = folder / "pictured"
     (book / "img").mkdir(parents=True)
     (book / "book.toml").write_text('book_id = "pictured"\n', "utf-8")
-    (book / "01-feet.md").write_text("# Feet\n\nA robot has two feet. ![Two feet](img/feet.svg)\n", "utf-8")
+    (book / "01-feet.md").write_text("# Feet\n:label:`sec_feet`\n\nA robot has two feet. ![Two feet](img/feet.svg)\n", "utf-8")
     (book / "img" / "feet.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "utf-8")
     (book / "notes.txt").write_text("mine", "utf-8")
     (book / "large.png").write_bytes(b"x" * 5_000_001)
@@ -59,7 +59,10 @@ def test_a_picture_comes_from_the_books_folder_and_nothing_else_does(folder: Pat
         for path in ESCAPE:
             problem(client.get("/page/pictures/pictured", params={"path": path}), 404, "not_found")
     with running(folder / "data") as service, service.client() as client:  # no root is set: this machine brought it in itself
-        (book / "02-hands.md").write_text("# Hands\n\nA robot has two hands.\n", "utf-8")
+        (book / "02-hands.md").write_text("# Hands\n\nMore than :numref:`sec_feet` do; :numref:`sec_gone` is gone.\n", "utf-8")
         job = client.post("/books/pictured/jobs", json={}).json()
         assert '"completed"' in client.get(f"/jobs/{job['job_id']}/events").text
-        assert len(client.get("/books/pictured").json()["modules"][0]["chapters"][0]["lessons"]) == 2
+        feet, hands = client.get("/books/pictured").json()["modules"][0]["chapters"][0]["lessons"]
+        read = client.get(f"/page/lessons/{hands['parent_doc_id']}").json()["html"]
+        assert 'More than <a href="#/books/pictured/lessons/01-feet.md?section=Feet">Feet</a> do; sec_gone is gone.' in read
+        assert "sec_feet" not in client.get(f"/page/lessons/{feet['parent_doc_id']}").json()["html"]

@@ -98,6 +98,9 @@ class Answerer:
         self._seconds = total_seconds
         self._tracing = tracing
         self._looking = asyncio.Semaphore(LOOKS_AT_ONCE)
+        self._waited_for = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
         """SearchBegun, Found, each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
@@ -166,11 +169,14 @@ class Answerer:
             turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
 
-    async def assess(self, question: Question) -> BookAssessment:
-        """How surely the book answers this, by a look at it alone: nothing is drafted, no model is called."""
+    async def assess(self, question: Question, *, in_background: bool = False) -> BookAssessment:
+        """How surely the book answers this, by a look at it alone: nothing is drafted, no model is called. `in_background`: only
+        while no reader's question is looked up."""
+        if in_background:
+            await self._idle.wait()
         state, manifest = await self._search.served(question.scope.book_id)
         scale = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
-        look = await self._look(question.scope.search(_searchable(question.text)), state)
+        look = await self._look(question.scope.search(_searchable(question.text)), state, in_background=in_background)
         levels = relevances(look, scale)
         metrics = confidence(look, levels)
         verdict = decide(
@@ -189,8 +195,18 @@ class Answerer:
             score=look.signals.top_cosine,
         )
 
-    async def _look(self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32] | None = None) -> Look:
+    async def _look(
+        self,
+        query: SearchQuery,
+        state: IngestionState,
+        embedding: NDArray[np.float32] | None = None,
+        *,
+        in_background: bool = False,
+    ) -> Look:
         """`embedding`: the question's, where an earlier look knows it."""
+        self._waited_for += not in_background
+        if self._waited_for:
+            self._idle.clear()
         try:
             async with self._looking:
                 if embedding is None:
@@ -200,6 +216,10 @@ class Answerer:
                     return await self._assessor.look(query, state, embedding)
         except TimeoutError as error:
             raise Unavailable("The search took longer than 30 seconds and was given up. Try again.") from error
+        finally:
+            self._waited_for -= not in_background
+            if not self._waited_for:
+                self._idle.set()
 
     async def _verdict(self, turn: Turn, calibration: Scale | None) -> Answerable | Unanswerable:
         question = turn.question

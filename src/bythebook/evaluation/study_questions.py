@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,9 @@ SAMPLED_LESSONS = 12
 """Drafts for a whole book come from so many of its lessons, spread over it."""
 MOST_KEPT = 500
 
+_Key = tuple[str, datetime, str, int]
+"""Book, when it was ingested, lessons, how many."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyQuestion:
@@ -43,21 +47,31 @@ class StudyQuestion:
 
 
 class StudyQuestions:
-    """Kept in memory until the book is brought in again: whether the book answers a question is looked up once."""
+    """Kept in memory until the book is brought in again: whether the book answers a question is looked up once, however many
+    readers ask for it meanwhile, and one question at a time, behind what readers ask."""
 
     def __init__(self, index: VectorIndex, answerer: Answerer) -> None:
         self._index = index
         self._answerer = answerer
-        self._worth: dict[tuple[str, datetime, str, int], tuple[StudyQuestion, ...]] = {}
+        self._worth: dict[_Key, asyncio.Task[tuple[StudyQuestion, ...]]] = {}
+        self._assessing = asyncio.Lock()
 
     async def worth_asking(self, state: IngestionState, files: Sequence[str], count: int) -> tuple[StudyQuestion, ...]:
         """Questions that the tutor answers at high or medium confidence. No model is called for them."""
         key = (state.book_id, state.last_ingested, "\n".join(files), count)
         if key not in self._worth:
             if len(self._worth) >= MOST_KEPT:
-                self._worth.clear()
-            self._worth[key] = await self._answered(state, await self.to_learn(state, files, count * TRIES), count)
-        return self._worth[key]
+                self._worth = {one: task for one, task in self._worth.items() if not task.done()}
+            self._worth[key] = asyncio.create_task(self._found(state, files, count))
+            self._worth[key].add_done_callback(partial(self._forget_failure, key))
+        return await asyncio.shield(self._worth[key])  # a reader who leaves does not take it from the others
+
+    def _forget_failure(self, key: _Key, task: asyncio.Task[tuple[StudyQuestion, ...]]) -> None:
+        if task.cancelled() or task.exception():
+            self._worth.pop(key, None)
+
+    async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> tuple[StudyQuestion, ...]:
+        return await self._answered(state, await self.to_learn(state, files, count * TRIES), count)
 
     async def to_learn(self, state: IngestionState, files: Sequence[str], count: int) -> tuple[StudyQuestion, ...]:
         """Questions with the sentence that answers them, of these lessons or of all; the author's before drafts."""
@@ -84,7 +98,9 @@ class StudyQuestions:
     async def _answered(self, state: IngestionState, asked: Sequence[StudyQuestion], count: int) -> tuple[StudyQuestion, ...]:
         kept: list[StudyQuestion] = []
         for one in asked:
-            assessed = await self._answerer.assess(Question(text=one.question, scope=Scope(book_id=state.book_id)))
+            question = Question(text=one.question, scope=Scope(book_id=state.book_id))
+            async with self._assessing:
+                assessed = await self._answerer.assess(question, in_background=True)
             kept += [one] if assessed.confidence_level in SURE else []
             if len(kept) == count:
                 break

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import quote, unquote
+
+from bythebook.web.render.labels import LabelledPlace
 
 PICTURES = {
     "avif": "image/avif",
@@ -22,11 +24,12 @@ ENDINGS = ("", ".md", ".mdx", "/index.md", "/index.mdx", "/README.md")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookLinks:
-    """The links of one lesson: its path, and the paths of all lessons of its book."""
+    """The links of one lesson: its path, the paths of all lessons of its book, and what the book's labels name."""
 
     book_id: str
     source_file: str
     lessons: Collection[str]
+    labels: Mapping[str, LabelledPlace] = field(default_factory=dict)
 
     def lesson(self, address: str) -> str | None:
         """The page's own address of the lesson that is meant; None where it is none of this book."""
@@ -36,7 +39,18 @@ class BookLinks:
             return None
         meant = inside.removesuffix(".html").rstrip("/")
         found = next((one for end in ENDINGS if (one := meant + end) in self.lessons), None)
-        return f"#/books/{quote(self.book_id)}/lessons/{quote(found)}" if found else None
+        return self._address(found) if found else None
+
+    def labelled(self, label: str) -> tuple[str, str] | None:
+        """The words of what has this label, and its address."""
+        place = self.labels.get(label)
+        if place is None:
+            return None
+        section = f"?section={quote(place.section, safe='')}" if place.section else ""
+        return place.words, self._address(place.source_file) + section
+
+    def _address(self, source_file: str) -> str:
+        return f"#/books/{quote(self.book_id)}/lessons/{quote(source_file)}"
 
     def picture(self, address: str) -> str | None:
         """The path of a picture's file in the book's folder."""

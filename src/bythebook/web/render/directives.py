@@ -22,6 +22,8 @@ from bythebook.books.blocks import (
     title_of,
 )
 from bythebook.books.inline import ROLE, role_text
+from bythebook.web.render.book_links import BookLinks
+from bythebook.web.render.labels import REFERENCE_ROLES
 from bythebook.web.render.quotes import SIGNS
 
 PICTURES = frozenset({"figure", "image"})
@@ -126,7 +128,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if close < 0:
         return False
     name, said = mark[1] or mark[2], state.src[ticks.end() : close]
-    if not silent:
+    if not silent and not _push_reference(state, name, said):
         kind = "math_inline" if name in FORMULAS else "text"
         shown = said if kind == "math_inline" else role_text(name, said)
         after = state.src[close + len(ticks[0]) :][:1]
@@ -134,4 +136,16 @@ def _inline(state: StateInline, silent: bool) -> bool:
             state.pending = state.pending.rstrip(" ")  # what stood before the comma is not shown
         state.push(kind, "", 0).content = shown
     state.pos = close + len(ticks[0])
+    return True
+
+
+def _push_reference(state: StateInline, name: str, label: str) -> bool:
+    """A link with the words of what is meant, where the book is known and has this label."""
+    links: BookLinks | None = state.env.get("links")
+    if name not in REFERENCE_ROLES or links is None or (place := links.labelled(label)) is None:
+        return False
+    words, address = place
+    state.push("link_open", "a", 1).meta = {"inside": address}
+    state.push("text", "", 0).content = words
+    state.push("link_close", "a", -1)
     return True

@@ -42,10 +42,11 @@ def render_passage(
     other files of its book."""
     text = preface + with_signs(markdown, quotes)
     parser = _parser()
-    tokens = parser.parse(text)
+    env = {"links": links}
+    tokens = parser.parse(text, env)
     mark(tokens)
     _level_headings(tokens)
-    return str(parser.renderer.render(tokens, parser.options, {"links": links}))
+    return str(parser.renderer.render(tokens, parser.options, env))
 
 
 def render_sentence(sentence: Sentence) -> str:
@@ -136,6 +137,8 @@ class SafeRenderer(RendererHTML):
 
 def _addresses(token: Token, env: Any) -> tuple[str, str | None]:
     """Where a link leads on the web, and in this book."""
+    if "inside" in token.meta:
+        return "", str(token.meta["inside"])
     address = str(token.attrs.get("href", ""))
     if address.lower().startswith(SAFE_ADDRESSES):
         return address, None

@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -21,11 +21,13 @@ from bythebook.books.discovery import read_beside
 from bythebook.books.model import Chunk
 from bythebook.errors import InvalidBook, InvalidInput, NotFound
 from bythebook.index.state import IngestionState
+from bythebook.index.vectors import Filters
 from bythebook.retrieval.context import read_context, read_lesson_chunks, whole_text
 from bythebook.settings import Settings
 from bythebook.texts import LANGUAGES, page_words
 from bythebook.web.access import Reader, choose_book
 from bythebook.web.render.book_links import PICTURES, BookLinks
+from bythebook.web.render.labels import REFERENCE, LabelledPlace, read_labels
 from bythebook.web.requests import BookId
 from bythebook.web.state import Current, State
 
@@ -102,7 +104,7 @@ async def passage(
         prev_chunk_id=chunk.prev_chunk_id,
         next_chunk_id=chunk.next_chunk_id,
         source_url=_web_address(chunk),
-        html=await asyncio.to_thread(_rendered_chunk, chunk, _spans(quote), await _links(current, state, chunk)),
+        html=await asyncio.to_thread(_rendered_chunk, chunk, _spans(quote), await _links(current, state, [chunk])),
     )
 
 
@@ -113,7 +115,7 @@ async def lesson(
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     chunks = await read_lesson_chunks(current.resources.index, state, str(parent_doc_id))
     first = chunks[0]
-    links = await _links(current, state, first)
+    links = await _links(current, state, chunks)
     async with current.rendering:
         html = await asyncio.to_thread(_rendered_lesson, chunks, state, current.settings, _spans(quote), links)
     return RenderedLesson(
@@ -174,9 +176,21 @@ def _picture(root: Path, path: str) -> bytes | None:
         return None  # outside the book, too large, or no file
 
 
-async def _links(current: State, state: IngestionState, chunk: Chunk) -> BookLinks:
+async def _links(current: State, state: IngestionState, chunks: Sequence[Chunk]) -> BookLinks:
     records = await current.resources.records.records(state.book_id, state.collection_name)
-    return BookLinks(book_id=state.book_id, source_file=chunk.source_file, lessons=frozenset(records))
+    refers = any(REFERENCE.search(chunk.text) for chunk in chunks)
+    labels = await _labels(current, state) if refers else {}
+    return BookLinks(book_id=state.book_id, source_file=chunks[0].source_file, lessons=frozenset(records), labels=labels)
+
+
+async def _labels(current: State, state: IngestionState) -> Mapping[str, LabelledPlace]:
+    """Of the whole book: read once after it was ingested."""
+    since, labels = current.labels.get(state.book_id, (None, {}))
+    if since != state.last_ingested:
+        held = current.resources.index.scan(state.collection_name, Filters(book_id=state.book_id))
+        labels = read_labels([one.chunk async for one in held])
+        current.labels[state.book_id] = (state.last_ingested, labels)
+    return labels
 
 
 def _rendered_chunk(chunk: Chunk, spans: Sequence[tuple[int, int]], links: BookLinks) -> str:
