@@ -41,6 +41,7 @@ def test_gaps_are_listed_and_written(shelf: Cli, folder: Path) -> None:
     found = json.loads(shelf("gaps", "--json").out)
     assert [(one["title"], one["times"]) for one in found[:1]] == [("Wicks and oil › Trimming", 2)]
     assert json.loads(shelf("gaps", "--json", "--since", "2030-01-01").out) == []
+    assert json.loads(shelf("gaps", "--json", "--since", "0001-01-01").out) == found
 
 
 def test_bad_input_is_one_sentence(shelf: Cli) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.books.discovery import discover
-from bythebook.errors import NotFound, Rejected
+from bythebook.errors import NotFound, Rejected, Unavailable
 from bythebook.jobs import model
 from bythebook.jobs.git import GitLimits
 from bythebook.jobs.sources import Sources
@@ -56,6 +56,16 @@ def test_this_machine_and_private_networks_are_not_asked(tmp_path: Path, url: st
         fetch(tmp_path, url, GitLimits())
     assert "secret" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_only_git_could_find_is_not_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has rules of its own for names, and where they lead could not be checked."""
+    fake = write(tmp_path, "bin/git", f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(Unavailable, match="its host is not found"):
+        fetch(tmp_path, "https://nowhere.invalid/book", GitLimits())
+    assert not (tmp_path / "ran").exists()
 
 
 @contextmanager

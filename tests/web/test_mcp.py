@@ -83,6 +83,9 @@ def test_bad_calls_are_answered(client: httpx.Client) -> None:
     assert result(client.post("/mcp", **legacy("tools/call", {"name": "ask", "arguments": None})))["isError"] is True
     assert client.post("/mcp", content="{", headers={**ACCEPT, "Content-Type": "application/json"}).status_code == 400
     assert client.post("/mcp", json=[], headers={**ACCEPT, "MCP-Protocol-Version": "2025-06-18"}).status_code == 400
+    first = result(client.post("/mcp", **modern("resources/list")))["resources"]
+    for cursor in ("9" * 5_000, "-1", "٣", "x"):  # a number of 5,000 digits is a fault in Python
+        assert result(client.post("/mcp", **modern("resources/list", {"cursor": cursor})))["resources"] == first
     problem(client.post("/mcp", content=b"w" * 100_001, headers=ACCEPT), 413, "body_too_large")
     problem(client.post("/mcp", **{**modern("tools/list"), "headers": {"Host": "evil.example"}}), 403, "not_allowed")
 

@@ -152,16 +152,17 @@ class _Host:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(REQUEST_SECONDS):
             method, target, headers = await _head(reader)
-            body = await reader.readexactly(min(int(headers.get("content-length", "0")), LONGEST_REQUEST_BYTES))
         place = urlsplit(target)
         if method == "GET" and place.path == "/local/greeting" and self.address:
             nonce = parse_qs(place.query).get("nonce", [""])[0]
             await _send(writer, HTTPStatus.OK, proof(self.address, nonce).encode())
             return
         operation = await load_operation(place.path.removeprefix("/local/operations/")) if self._knows(headers) else None
-        if operation is None:
+        if operation is None:  # whatever else such a client sends is not read
             await _send(writer, HTTPStatus.NOT_FOUND, json.dumps({"detail": "There is nothing at this address."}).encode())
             return
+        async with asyncio.timeout(REQUEST_SECONDS):
+            body = await reader.readexactly(min(int(headers.get("content-length", "0")), LONGEST_REQUEST_BYTES))
         await _send(writer, HTTPStatus.OK)
         await self._run(operation, json.loads(body), reader, writer)
 

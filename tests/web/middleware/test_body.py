@@ -82,3 +82,9 @@ async def test_a_length_that_is_no_number_counts_for_nothing(length: str) -> Non
 async def test_the_command_line_on_this_machine_may_send_more(client: str, status: int) -> None:
     assert (await sent([b"x" * 2_000_000], path="/local/operations/evaluate", client=client))[0] == status
     assert (await sent([b"x" * 2_000_000], path="/chat/run", client=client))[0] == 413
+
+
+async def test_but_not_whoever_comes_through_a_proxy_on_this_machine() -> None:
+    forwarded = {"x-forwarded-for": "203.0.113.7"}
+    status, _ = await sent([b"x" * 2_000_000], path="/local/operations/evaluate", client="127.0.0.1", headers=forwarded)
+    assert status == 413

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bythebook.errors import BookError
+from bythebook.web.access import FORWARDED
 from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
 
 MOST_BYTES = 10_000
@@ -74,8 +75,10 @@ def _announced(scope: Scope) -> int | None:
 
 
 def _is_from_this_machine(scope: Scope) -> bool:
+    """A proxy on this machine forwards requests from elsewhere, and says so."""
     client = scope.get("client")
-    return client is not None and client[0] in LOOPBACK
+    forwarded = any(name.decode("latin-1") in FORWARDED for name, _ in scope["headers"])
+    return client is not None and client[0] in LOOPBACK and not forwarded
 
 
 def _too_large(most: int) -> BodyTooLarge:
