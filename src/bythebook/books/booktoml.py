@@ -192,7 +192,7 @@ class _Values:
 
     def pages(self, default: str) -> str:
         value = self.text("pages", default)
-        if value and (reason := _no_pattern(value)):
+        if value != default and value and (reason := _no_pattern(value)):
             raise self.wrong("pages", reason)
         return value
 

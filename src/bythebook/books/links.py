@@ -21,6 +21,7 @@ AS_IT_IS = (".html", ".htm", ".xhtml", ".pdf", ".epub", ".docx", ".pptx")
 """Files that a site builder does not build anything from."""
 VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")
 NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*([^-_.\s].*)")
+DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 PYTHON_COUNT = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
 
 
@@ -40,11 +41,11 @@ def page_url(book: Book, path: str, frontmatter: Mapping[str, Any]) -> str:
         stem, folder, name = _hugo(stem, frontmatter)
     elif book.site == "jekyll":
         stem, folder = stem.removeprefix("_"), folder.removeprefix("_")
-    pattern = book.pages or PAGES[book.site]
+    pattern = _pattern_for(stem, book.pages or PAGES[book.site])
     if name in FRONT_PAGES[book.site]:
         named = "index.html" if _names_index(book, pattern) else ""
         return _join(book, posixpath.join(folder, named) if folder else named)
-    return _join(book, page_path(pattern, path, stem))
+    return _join(book, page_path(pattern, path, stem, frontmatter) or page_path(PAGES[book.site], path, stem))
 
 
 PAGES: Mapping[SiteStyle, str] = {
@@ -73,11 +74,33 @@ SPHINX_STYLES = ("jupyterbook", "sphinx")
 PATTERN_FIELDS = ("path", "folder", "name", "file")
 
 
-def page_path(pattern: str, path: str, stem: str) -> str:
-    """ "{path}" has the folder and the name, "{file}" the suffix too."""
+def _pattern_for(stem: str, patterns: str) -> str:
+    """`docs/={name}/ {path}/`: of several, the one for the lesson's outermost folder, or the last, which is for all."""
+    *sections, others = patterns.split(" ") if "/=" in patterns else [patterns]
+    own = (one.partition("=")[2] for one in sections if stem.startswith(one.partition("=")[0]))
+    return next(own, others)
+
+
+def page_path(pattern: str, path: str, stem: str, frontmatter: Mapping[str, Any] | None = None) -> str:
+    """ "{path}" has the folder and the name, "{file}" the suffix too; "{below}" is the path within the outermost, "{section}".
+    Nothing, where the pattern asks for a date that the lesson does not have."""
     folder, _, name = stem.rpartition("/")
+    front = frontmatter or {}
     fields = {"path": stem, "folder": folder, "name": name, "file": path}
-    return re.sub(r"\{(\w+)\}", lambda match: fields.get(match[1], match[0]), pattern).lstrip("/")
+    fields |= {"section": stem.partition("/")[0], "below": stem.partition("/")[2] or stem, "slug": _value(front, "slug") or name}
+    fields["title"] = _urlized(_value(front, "title") or name)
+    fields["slug_or_title"] = _value(front, "slug") or fields["title"]
+    if date := DATE.match(_value(front, "date") or ""):
+        fields |= {"year": date[1], "month": date[2], "day": date[3]}
+    elif any(f"{{{part}}}" in pattern for part in ("year", "month", "day")):
+        return ""
+    made = re.sub(r"\{(\w+)\}", lambda match: fields.get(match[1], match[0]), pattern)
+    return re.sub(r"/{2,}", "/", made).lstrip("/")
+
+
+def _urlized(title: str) -> str:
+    """As Hugo makes an address of words."""
+    return re.sub(r"-{2,}", "-", re.sub(r"\s+", "-", re.sub(r"[^\w\s.-]", "", title.lower()))).strip("-")
 
 
 def _names_index(book: Book, pattern: str) -> bool:

@@ -300,6 +300,58 @@ def test_jekylls_permalink_of_all_pages(tmp_path: Path, permalink: str, url: str
     assert page_url(found(tmp_path)[0], "rock/storms.md", {}) == f"https://light.example/keeper/{url}"
 
 
+JEKYLL_COLLECTIONS = """\
+collections:
+  guide: {output: true, permalink: "/:collection/:path/"}
+  howto: {output: true}
+  plain: {output: true}
+defaults:
+  - {scope: {path: "", type: howto}, values: {permalink: "/help/:name:output_ext"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("_guide/rock/storms.md", "guide/rock/storms/"),
+        ("_howto/rock/storms.md", "help/storms.html"),
+        ("_plain/rock/storms.md", "plain/rock/storms.html"),
+        ("rock/storms.md", "rock/storms.html"),
+    ],
+)
+def test_jekylls_permalinks_of_collections(tmp_path: Path, path: str, url: str) -> None:
+    write(tmp_path, {"_config.yml": JEKYLL + JEKYLL_COLLECTIONS, **lessons("")})
+    assert page_url(found(tmp_path)[0], path, {}) == f"https://light.example/keeper/{url}"
+
+
+HUGO_PERMALINKS = """
+[permalinks]
+rock = "/:sections/:slugorcontentbasename/"
+sea = "/:section/:slug/"
+[permalinks.page]
+log = "/:year/:month/:title/"
+odd = "/:unknown/"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "frontmatter", "url"),
+    [
+        ("content/rock/deep/storms.md", {"title": "Big Storms"}, "rock/deep/storms/"),
+        ("content/sea/deep/storms.md", {"title": "Big Storms!"}, "sea/big-storms/"),
+        ("content/sea/deep/storms.md", {"title": "Big Storms", "slug": "gales"}, "sea/gales/"),
+        ("content/log/storms.md", {"title": "Big Storms", "date": "2026-11-16"}, "2026/11/big-storms/"),
+        ("content/log/storms.md", {"title": "Big Storms"}, "log/storms/"),
+        ("content/odd/storms.md", {}, "odd/storms/"),
+        ("content/other/storms.md", {}, "other/storms/"),
+        ("content/rock/_index.md", {}, "rock/"),
+    ],
+)
+def test_hugos_permalinks(tmp_path: Path, path: str, frontmatter: dict[str, str], url: str) -> None:
+    write(tmp_path, {"hugo.toml": HUGO + HUGO_PERMALINKS, **lessons("content", "_index.md")})
+    assert page_url(found(tmp_path)[0], path, frontmatter) == f"https://light.example/keeper/{url}"
+
+
 @pytest.mark.parametrize(
     ("path", "frontmatter", "url"),
     [

@@ -152,9 +152,38 @@ def hugo(folder: Path) -> Site | None:
                 title=text_of(own, "title") or text_of(values, "title"),
                 language=language,
                 base_url=text_of(values, "baseurl").rstrip("/"),
-                pages="{path}.html" if text_of(values, "uglyurls").lower() == "true" else "",
+                pages=_hugo_pages(values),
             )
     return None
+
+
+PERMALINK_TOKEN = re.compile(r":(\w+)")
+HUGO_TOKENS = {
+    "section": "{section}", "sections": "{folder}", "slug": "{slug_or_title}", "title": "{title}", "filename": "{name}",
+    "contentbasename": "{name}", "slugorfilename": "{name}", "slugorcontentbasename": "{name}",
+    "year": "{year}", "month": "{month}", "day": "{day}",
+}  # fmt: skip
+JEKYLL_TOKENS = {
+    "collection": "{section}", "path": "{below}", "name": "{name}", "title": "{slug}", "slug": "{slug}", "output_ext": ".html",
+}  # fmt: skip
+
+
+def _hugo_pages(values: dict[str, Any]) -> str:
+    """The patterns of `[permalinks]` for pages, each for one section, and the one for all others."""
+    patterns = _lowered(values.get("permalinks"))
+    patterns = {**patterns, **_lowered(patterns.get("page"))}
+    given = [_section_pattern(section, pattern, HUGO_TOKENS) for section, pattern in patterns.items()]
+    others = "{path}.html" if text_of(values, "uglyurls").lower() == "true" else "{path}/"
+    found = [one for one in given if one]
+    return " ".join([*found, others]) if found or others != "{path}/" else ""
+
+
+def _section_pattern(section: str, pattern: object, tokens: Mapping[str, str]) -> str:
+    """`section/=pattern`, as `links.page_url` reads it; nothing where the pattern says something that is not known here."""
+    known = isinstance(pattern, str) and not re.search(r"[\s{}]", section + pattern)
+    if not known or any(token not in tokens for token in PERMALINK_TOKEN.findall(str(pattern))):
+        return ""
+    return f"{section}/=" + PERMALINK_TOKEN.sub(lambda match: tokens[match[1]], str(pattern)).lstrip("/")
 
 
 JEKYLL_PERMALINKS = {
@@ -181,8 +210,23 @@ def jekyll(folder: Path) -> Site | None:
         title=text_of(values, "title"),
         language=text_of(values, "lang") or text_of(values, "locale"),
         base_url=address,
-        pages=JEKYLL_PERMALINKS.get(text_of(values, "permalink"), ""),
+        pages=_jekyll_pages(values),
     )
+
+
+def _jekyll_pages(values: dict[str, Any]) -> str:
+    """The pattern of all pages, and before it those of collections, which lie in folders that begin with an underscore."""
+    everywhere = JEKYLL_PERMALINKS.get(text_of(values, "permalink"), "")
+    collections, defaults = values.get("collections"), values.get("defaults")
+    given = {name: text_of(one, "permalink") for name, one in collections.items()} if isinstance(collections, dict) else {}
+    for one in defaults if isinstance(defaults, list) else ():
+        scope, own = (_lowered(one.get(key)) for key in ("scope", "values")) if isinstance(one, dict) else ({}, {})
+        if text_of(scope, "type") in given and text_of(own, "permalink"):
+            given[text_of(scope, "type")] = text_of(own, "permalink")
+    ended = {name: "/:collection/:path/" if pattern == "pretty" else pattern for name, pattern in given.items()}
+    found = [_section_pattern(str(name), pattern, JEKYLL_TOKENS) for name, pattern in ended.items() if pattern]
+    found = [one for one in found if one]
+    return " ".join([*found, everywhere or "{path}.html"]) if found else everywhere
 
 
 def summary(folder: Path) -> tuple[str, ...]:
