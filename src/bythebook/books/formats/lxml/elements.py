@@ -73,9 +73,12 @@ def is_furniture(element: Element) -> bool:
         return not element.get("type", "").startswith("math/tex")
     if not element.attrib and element.tag != "sup":
         return False
-    classes = element.get("class", "").split()
-    hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
-    return hidden or element.get("role") in ROLES or not FURNITURE.isdisjoint(classes) or _is_note_reference(element, classes)
+    held = element.attrib
+    classes = held["class"].split() if "class" in held else []
+    if classes and not FURNITURE.isdisjoint(classes):
+        return True
+    hidden = "hidden" in held or held.get("aria-hidden") == "true"
+    return hidden or held.get("role") in ROLES or _is_note_reference(element, classes)
 
 
 def _is_note_reference(element: Element, classes: list[str]) -> bool:

@@ -36,6 +36,8 @@ TEMPLATE = re.compile(rb"\{%[^%]{1,200}%\}|<\?php|<%=?[^%]{1,200}%>")
 SAVED_FROM = re.compile(rb"\s*<!-- saved from url=\(\d+\)(https?://[^\s>]+) -->")
 SITE_NAME = re.compile(r"\s+(?:[|»·—–]|-)\s+")
 Piece = str | Any
+_LAST_SAID: dict[bytes, list[str]] = {}
+"""The words of the page that was read last. Its marks are verified next, and walking a long page again takes as long."""
 
 
 def read(path: str, raw: bytes) -> tuple[Reading, ...]:
@@ -48,6 +50,8 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
         return ()
     walker = PageWalker(file=path)
     walker.walk(main_element(root))
+    _LAST_SAID.clear()
+    _LAST_SAID[raw] = walker.said
     writer = walker.writer
     if not writer.marks:
         return ()
@@ -71,9 +75,12 @@ def _saved_from(raw: bytes) -> str | None:
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
-    walker = PageWalker(file="")
-    walker.walk(main_element(parse_html(raw)))
-    return lambda place: walker.said[place.number - 1]
+    said = _LAST_SAID.get(raw)
+    if said is None:
+        walker = PageWalker(file="")
+        walker.walk(main_element(parse_html(raw)))
+        said = walker.said
+    return lambda place: said[place.number - 1]
 
 
 def page_title(root: Element) -> str | None:
