@@ -90,8 +90,8 @@ def test_what_was_passed_over_is_said_and_pages_without_a_number_are_no_warning(
         "1-intro/assignment.md": "# Assignment\n\nTrim the wick at night.\n",
         "build/01-building.md": "# Building a tower\n\nStone by stone.\n",
         "node_modules/x/README.md": "# x\n",
-        "slides.pptx": "",
-        "more/slides.pptx": "",
+        "slides.odp": "",
+        "more/slides.odp": "",
         "open.md": "---\ntitle: Open\n\nThe door is open at night.\n",
         "book.toml": 'language = "english"\n',
     }
@@ -102,7 +102,7 @@ def test_what_was_passed_over_is_said_and_pages_without_a_number_are_no_warning(
     assert "claims" not in out
     assert "Passed over" in out
     assert "build/01-building.md  1 Markdown file in a folder called build/" in out
-    assert "slides.pptx  2 .pptx files, a format that is not read" in out
+    assert "slides.odp  2 .odp files, a format that is not read" in out
     assert "node_modules" not in out
     assert "open.md:1  the frontmatter never ends" in out
     assert "book.toml:1  'english' is no code of a language" in out
