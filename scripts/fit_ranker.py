@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.answering.look import Assessor, Look
+from bythebook.drafting.composition import LONGEST_TOGETHER, MOST_GROUPS, margin
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.files import read_cases
@@ -32,7 +33,7 @@ from bythebook.grounding.calibration import ranking_signals
 from bythebook.index.manifest import served_books
 from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.retrieval.ranker import features
-from bythebook.retrieval.sentence_reader import UNREAD, ReadStatement, SentenceReader, rankable
+from bythebook.retrieval.sentence_reader import RANK_UNIT, UNREAD, ReadStatement, SentenceReader, rankable
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 
@@ -41,15 +42,13 @@ OVERLAP = 0.5
 """Share of the shorter of a quote and a statement that they must have in common."""
 PENALTY, STEPS, RATE = 3e-3, 250, 0.02
 RIDGE = 4.0
-MOST, WITHIN, CHARACTERS = 3, 1.5, 420
-"""Statements of an answer, how far below the best they may lie, and how long they may be together."""
 ANSWERED = 0.935
 """Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
 HIGH, MEDIUM = (0.95, 100), (0.80, 40)
 """More than is promised (nine in ten, three in four), over so many answers: a line found on some books must hold on others."""
 SIGNALS = (
     *("top_cosine", "known_share", "sentence_cosine", "cosine_margin", "agreement", "rare_coverage", "names_found", "same_sense"),
-    *("kind_found", "said_already"),
+    "kind_found",
 )
 RANKING = tuple(ranking_signals([(0.0, 0.0)]))
 Array = NDArray[np.float64]
@@ -68,11 +67,14 @@ async def read(data_dir: Path, folder: Path, questions: Path, weights: Path) -> 
 
 async def _row(library: Library, book_id: str, folder: Path, case: Case) -> Row:
     state = await library.search.book(book_id)
-    text = (await make_standalone(case.question, case.history, state.language, None)).text
+    rewrite = await make_standalone(case.question, case.history, state.language, None)
+    text = rewrite.text
     embedding = await library.embedder.embed_question(text)
     # What is being fitted has no ranking yet.
     assessor = Assessor(search=library.search, index=library.index, reader=SentenceReader(library.embedder))
-    look = await assessor.look(case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding)
+    look = await assessor.look(
+        case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding, before=rewrite.before, by_ranking=True
+    )
     chunks = [hit.chunk for hit in look.found.hits[:POOL]]
     read = await library.sentence_reader.candidates(text, chunks, state.language, rarity=look.rarity, embedding=embedding)
     spans = {lesson: spans_of(case.quote, source_text(folder / lesson)) for lesson in case.lessons} if case.quote else {}
@@ -168,8 +170,9 @@ def chosen(row: Row, scores: Array) -> list[Row]:
     found: list[Row] = []
     for place in np.argsort(-scores)[: len(row["statements"])]:
         one = row["statements"][place]
-        near = scores.max() - scores[place] <= WITHIN
-        if not found or (len(found) < MOST and near and sum(each["length"] for each in found) + one["length"] <= CHARACTERS):
+        together = sum(each["length"] for each in found) + one["length"]
+        near = RANK_UNIT * (scores.max() - scores[place]) <= margin(one["length"])
+        if not found or (len(found) < MOST_GROUPS and near and together <= LONGEST_TOGETHER):
             found.append(one)
     return found
 

@@ -122,7 +122,7 @@ class Answerer:
             noted |= {"leaned": text != question.text, "question": text, "by": rewrite.by or "", "fell_back": bool(rewrite.note)}
         yield SearchBegun(asked=question.text, question=text)
         with steps.step("search") as noted:
-            look = await self._look(question.scope.search(_searchable(text)), state)
+            look = await self._look(question.scope.search(_searchable(text)), state, calibration, before=rewrite.before)
             noted |= {"candidates": len(look.found.candidates), "top_cosine": look.signals.top_cosine}
         levels = relevances(look, calibration)
         turn = Turn(
@@ -176,7 +176,7 @@ class Answerer:
             await self._idle.wait()
         state, manifest = await self._search.served(question.scope.book_id)
         scale = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
-        look = await self._look(question.scope.search(_searchable(question.text)), state, in_background=in_background)
+        look = await self._look(question.scope.search(_searchable(question.text)), state, scale, in_background=in_background)
         levels = relevances(look, scale)
         metrics = confidence(look, levels)
         verdict = decide(
@@ -199,11 +199,13 @@ class Answerer:
         self,
         query: SearchQuery,
         state: IngestionState,
+        scale: Scale | None,
         embedding: NDArray[np.float32] | None = None,
         *,
+        before: str = "",
         in_background: bool = False,
     ) -> Look:
-        """`embedding`: the question's, where an earlier look knows it."""
+        """`embedding`: the question's, where an earlier look knows it; `before`: what was asked before it."""
         self._waited_for += not in_background
         if self._waited_for:
             self._idle.clear()
@@ -213,7 +215,8 @@ class Answerer:
                     async with asyncio.timeout(EMBED_SECONDS):
                         embedding = await self._embedder.embed_question(query.text)
                 async with asyncio.timeout(SEARCH_SECONDS):
-                    return await self._assessor.look(query, state, embedding)
+                    by_ranking = isinstance(scale, RankedScale)
+                    return await self._assessor.look(query, state, embedding, before=before, by_ranking=by_ranking)
         except TimeoutError as error:
             raise Unavailable("The search took longer than 30 seconds and was given up. Try again.") from error
         finally:
@@ -226,7 +229,9 @@ class Answerer:
         beyond, best_is_beyond = None, False
         unfiltered = question.scope.unfiltered
         if question.scope.filters != unfiltered.filters:
-            wide = await self._look(unfiltered.search(turn.look.found.query.text), turn.state, turn.look.found.embedding)
+            again = unfiltered.search(turn.look.found.query.text)
+            known = turn.look.found.embedding
+            wide = await self._look(again, turn.state, calibration, known, before=turn.rewrite.before)
             inside = {hit.chunk.id for hit in turn.look.found.hits}
             best_is_beyond = bool(wide.found.hits) and wide.found.hits[0].chunk.id not in inside
             levels = relevances(wide, calibration)
@@ -253,7 +258,7 @@ class Answerer:
 
         async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
             wanted = replace(turn.question.scope, limit=top_k).search(_searchable(query))
-            again = await self._look(wanted, turn.state)
+            again = await self._look(wanted, turn.state, calibration)
             least = max(threshold, turn.question.similarity_threshold)
             shown = shown_hits(again, relevances(again, calibration), least=least, limit=top_k)
             turn.found_again.append(results(shown))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
-from bythebook.retrieval.query import SearchQuery
+from bythebook.retrieval.query import MAX_TEXT, SearchQuery
 from bythebook.retrieval.question import asked_about
 from bythebook.retrieval.search import Retrieval, Search
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
@@ -56,20 +56,43 @@ class Assessor:
         self._reader = reader
 
     async def look(
-        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], *, without: Collection[str] = ()
+        self,
+        query: SearchQuery,
+        state: IngestionState,
+        embedding: NDArray[np.float32],
+        *,
+        before: str = "",
+        by_ranking: bool = False,
+        without: Collection[str] = (),
     ) -> Look:
-        return await self._search.read(state, lambda now: self._look(query, now, embedding, without))
+        """`embedding` is the question's. `before`: what was asked before it, to be searched for beside it and not to be read
+        for. `by_ranking`: the ranking's fit decides, which can do without `said_already`. `without`: chunks to pass over."""
+        searched, near = query, embedding
+        if before:
+            room = max(0, MAX_TEXT - len(query.text) - 1)
+            searched = replace(query, text=f"{before[:room]} {query.text}".strip())
+            near = await self._search.embed(searched.text)
+
+        async def look(now: IngestionState) -> Look:
+            find = self._search.retrieve(searched, now, near, embedded=POOL, without=without)
+            return await self._look(query, now, embedding, find, by_ranking=by_ranking)
+
+        return await self._search.read(state, look)
 
     async def _look(
-        self, query: SearchQuery, state: IngestionState, embedding: NDArray[np.float32], without: Collection[str]
+        self,
+        query: SearchQuery,
+        state: IngestionState,
+        embedding: NDArray[np.float32],
+        find: Awaitable[Retrieval],
+        *,
+        by_ranking: bool,
     ) -> Look:
         about = asked_about(query.text, state.language)
         if not (asked := words(about, state.language)):
             about, asked = query.text, words(query.text, state.language)
-        found, rarity = await asyncio.gather(
-            self._search.retrieve(query, state, embedding, embedded=POOL, without=without),
-            read_rarity(self._index, state, [stem for _, _, stem in asked]),
-        )
+        found, rarity = await asyncio.gather(find, read_rarity(self._index, state, [stem for _, _, stem in asked]))
+        found = replace(found, query=query, embedding=embedding)
         pool = [hit.chunk for hit in found.hits[:POOL]]
         reading = partial(self._reader.read, query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
         ranks = self._reader.ranks(state.language)
@@ -86,7 +109,7 @@ class Assessor:
             contrary=negates(query.text, state.language)
             and not any(negates(one.statement.readable, state.language) for one in read[:BEST]),
             kind_found=gives(query.text, [one.statement.readable for one in read[:BEST]], state.language),
-            said_already=await self._reader.said_already(query.text, read[:NEXT]),
+            said_already=0.0 if by_ranking else await self._reader.said_already(query.text, read[:NEXT]),
         )
         scores = [(one.ranked, one.answers) for one in ranked if one.ranked is not None]
         ranking = with_ranking(signals, scores) if scores else None

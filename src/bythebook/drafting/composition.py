@@ -6,42 +6,42 @@ is taken is therefore a group, whole or not at all.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bythebook.books.model import Chunk
-from bythebook.books.statements import Statement, StatementKind, statements
+from bythebook.books.statements import Statement, statements
 from bythebook.retrieval.forms import STEP
 from bythebook.retrieval.question import Shape
-from bythebook.retrieval.sentence_reader import ReadStatement, stems
+from bythebook.retrieval.sentence_reader import ReadStatement
 
 LONGEST_ANSWER = 900
-LONGEST_TOGETHER = 500
-"""Characters beyond which nothing is added to the best statement: what follows it is rarely asked for. Questions for several
-things are answered at greater length."""
+LONGEST_TOGETHER = 600
+"""Characters beyond which nothing is added to the best statement. Questions for several things are answered at greater length."""
 SEVERAL: tuple[Shape, ...] = ("listing", "steps", "comparison", "code")
 LONGEST_BLOCK = 1500
 """Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
 LONGEST_TABLE = 900
 MOST_ITEMS = 10
 SHORT_LIST = 300
-MOST_BEFORE = 2
-FEWEST_WORDS = 6
-"""Of a sentence that elaborates: "It has two benefits." promises and tells nothing."""
-MOST_GROUPS: Mapping[Shape, int] = {"definition": 2, "listing": 2, "code": 2, "comparison": 4, "steps": 3}
-"""Groups of statements by what is asked for; three where nothing is said."""
+MOST_BEFORE = 1
+MOST_GROUPS = 4
 WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
     "code": ("code", "steps"),
     "row": ("comparison", "listing"),
     "table": ("comparison", "listing"),
     "maths": ("formula",),
 }
-"""Which questions ask for a block; to others it is the answer only where it fits far better than any sentence."""
+"""Which questions ask for a whole block."""
 LISTED = 0.2
-MARGIN = 0.4
-NEW_WORDS = 0.4
-"""What a word of the question that no statement taken so far holds is worth, as a share of the question."""
+MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.5, 0.2, 0.75
+"""How much less than the best statement a further one may score, where they are ranked and where signs alone tell; and the share
+of that for one of another lesson."""
+USUAL, BY_LENGTH, WIDEST = 120, 0.7, 2.0
+"""A statement of so many characters has that margin. A longer one has less and a shorter one more, by this power of how many
+times it is as long, and no more than twice as much: what is less likely to answer must cost the reader less."""
 
 LEANS = re.compile(
     r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|however|but|and|or|then|therefore|thus|so|hence|both"
@@ -53,11 +53,6 @@ LEANS = re.compile(
 )
 """How a sentence begins that cannot be understood without the one before it."""
 STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
-POINTING = re.compile(
-    r"\b(?:shown|listed|given|see|following|figure|diagram|picture|table|listing|example|code)\b.{0,40}"
-    r"\b(?:below|above|here|shows|following)\b|\bas follows\b|\bthe (?:figure|diagram|picture) shows\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,33 +72,46 @@ Group = frozenset[int]
 """Places of statements in a passage."""
 
 
-def compose(
-    shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage], question: str, language: str
-) -> dict[str, Group]:
-    """The statements of an answer by chunk: the best, and those that add to it, each with what it needs."""
-    asked = stems(question, language)
+def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage]) -> list[tuple[Passage, Group]]:
+    """The statements of an answer: the best, then those that add to it, each with what it needs. Statements that stand side by
+    side are told together; the others in the order of the book, one lesson after another."""
     taken: dict[str, Group] = {}
-    covered: frozenset[str] = frozenset()
     length, groups = 0, 0
-    left = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
+    found = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
     best: ReadStatement | None = None
     longest = LONGEST_ANSWER if shape in SEVERAL else LONGEST_TOGETHER
-    while left and groups < MOST_GROUPS.get(shape, 3):
-        one = max(left, key=lambda each: _worth(each, best, asked - covered, asked, language))
-        left.remove(one)
+    for one in sorted(found, key=lambda each: -each.score):
         passage = passages[one.chunk.id]
         group = complete(passage, passage.statements.index(one.statement), shape)
-        kinds = {passage.statements[place].kind for place in group}
-        if best and one.score < best.score - _margin(kinds, shape, near=_near(one, best)):
-            continue
         new = group - taken.get(one.chunk.id, frozenset())
         size = sum(_size(passage.statements[place]) for place in new)
-        if not new or (best and length + size > longest) or _said(passage, new, taken, passages):
+        if not new or (best and (length + size > longest or one.score < best.score - _margin(one, best, size))):
+            continue
+        if _said(passage, new, taken, passages):
             continue
         taken[one.chunk.id] = taken.get(one.chunk.id, frozenset()) | group
-        covered |= asked & frozenset().union(*(stems(passage.statements[place].readable, language) for place in group))
         length, groups, best = length + size, groups + 1, best or one
-    return taken
+        if groups == MOST_GROUPS:
+            break
+    lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
+    order = sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index))
+    told = [(passages[id], run) for id in order for run in _side_by_side(taken[id])]
+    return sorted(told, key=lambda one: best is None or not _holds(one[0], one[1], best))
+
+
+def _side_by_side(places: Group) -> Iterator[Group]:
+    """Places without gaps between them."""
+    run: list[int] = []
+    for place in sorted(places):
+        if run and place > run[-1] + 1:
+            yield frozenset(run)
+            run = []
+        run.append(place)
+    yield frozenset(run)
+
+
+def _holds(passage: Passage, run: Group, best: ReadStatement) -> bool:
+    return passage.chunk.id == best.chunk.id and any(passage.statements[place] == best.statement for place in run)
 
 
 def _for_listing(one: ReadStatement, passage: Passage) -> ReadStatement:
@@ -114,25 +122,14 @@ def _for_listing(one: ReadStatement, passage: Passage) -> ReadStatement:
     return replace(one, score=one.score + LISTED) if one.statement.kind == "item" or leads else one
 
 
-def _worth(
-    one: ReadStatement, best: ReadStatement | None, missing: frozenset[str], asked: frozenset[str], language: str
-) -> float:
-    if best is None:
-        return one.score
-    new = len(missing & stems(one.statement.readable, language)) / max(1, len(asked))
-    return one.score + NEW_WORDS * new + (0.1 if _near(one, best) else 0.0)
+def _margin(one: ReadStatement, best: ReadStatement, size: int) -> float:
+    near = one.chunk.parent_doc_id == best.chunk.parent_doc_id
+    return margin(size, ranked=best.ranked is not None) * (1.0 if near else ELSEWHERE)
 
 
-def _margin(kinds: set[StatementKind], shape: Shape, *, near: bool) -> float:
-    """How much less than the best a further group may score: little where it brings a block nobody asked for, or comes from
-    another lesson."""
-    if any(kind in WANTED_BY and shape not in WANTED_BY[kind] for kind in kinds):
-        return MARGIN / 4
-    return MARGIN if near and "row" not in kinds else MARGIN / 2
-
-
-def _near(one: ReadStatement, best: ReadStatement) -> bool:
-    return one.chunk.parent_doc_id == best.chunk.parent_doc_id
+def margin(size: int, *, ranked: bool = True) -> float:
+    """How much less than the best statement one of `size` characters in the same lesson may score."""
+    return (MARGIN if ranked else MARGIN_OF_SIGNS) * min(WIDEST, math.pow(USUAL / max(1, size), BY_LENGTH))
 
 
 def _size(statement: Statement) -> int:
@@ -160,8 +157,6 @@ def complete(passage: Passage, place: int, shape: Shape) -> Group:
         group |= _with_introduction(found, place)
     else:
         group |= _before(found, place)
-        if shape == "definition":
-            group |= _elaboration(found, place)
     for each in sorted(group):
         after = _after(found, each, group)
         if after is None:
@@ -195,17 +190,6 @@ def _leans(one: Statement) -> bool:
 
 def _asks(one: Statement) -> bool:
     return one.readable.endswith("?")
-
-
-def _elaboration(found: Sequence[Statement], place: int) -> set[int]:
-    """The next sentence of the paragraph, where it goes on about the same and points nowhere else."""
-    following = place + 1
-    if following < len(found) and found[following].kind == "sentence" and found[following].block == found[place].block:
-        text = found[following].readable
-        long_enough = len(text.split()) >= FEWEST_WORDS
-        if long_enough and not _asks(found[following]) and not POINTING.search(text) and STOPPED.search(text):
-            return {following}
-    return set()
 
 
 def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:

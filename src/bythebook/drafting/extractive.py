@@ -37,7 +37,7 @@ class ExtractiveDrafter:
         self._reader = reader
 
     async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
-        """The lesson that answers best comes first; inside a lesson, sentences stand in the order of the book."""
+        """What answers best comes first."""
         passages: dict[str, Passage] = {}
         ranks: dict[str, int] = {}
         for rank, evidence in enumerate(request.evidence):
@@ -59,10 +59,8 @@ class ExtractiveDrafter:
             read = _new_to_the_reader(read, request.selection)
         if not any(one.coverage for one in read):
             return
-        taken = compose(shape, read, passages, request.question, request.language)
-        lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
-        for id in sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index)):
-            for sentence in _sentences(passages[id], taken[id]):
+        for passage, group in compose(shape, read, passages):
+            for sentence in _sentences(passage, group):
                 yield sentence
 
     async def close(self) -> None:

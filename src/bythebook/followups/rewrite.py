@@ -12,7 +12,7 @@ from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Exchange, Usage
 from bythebook.drafting.prompts import recent
 from bythebook.errors import Unavailable
-from bythebook.followups.rules import LONGEST, SOURCE, is_english, may_lean, open_pronoun, standalone
+from bythebook.followups.rules import LONGEST, SOURCE, asked_before, is_english, may_lean, open_pronoun, standalone
 from bythebook.followups.topics import LANGUAGE, stems
 
 HISTORY_TOKENS = 1_500
@@ -47,10 +47,11 @@ Rewriter = Literal["rules", "model"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
     """A question that stands alone, and who made it so: nobody where it did already. `note` says why the model's line was not
-    taken, where one was asked for."""
+    taken, where one was asked for. `before`: the question asked before it, which is searched for beside it."""
 
     text: str
     by: Rewriter | None = None
+    before: str = ""
     note: str = ""
     usage: Usage | None = None
 
@@ -74,7 +75,8 @@ def _by_rules(
     question: str, history: Sequence[Exchange], language: str, *, note: str = "", usage: Usage | None = None
 ) -> Rewrite:
     text = standalone(question, history, language)
-    return Rewrite(text=text, by="rules" if text != question else None, note=note, usage=usage)
+    before = asked_before(question, history, language)
+    return Rewrite(text=text, by="rules" if text != question else None, before=before, note=note, usage=usage)
 
 
 def material(question: str, history: Sequence[Exchange]) -> str:

@@ -93,9 +93,15 @@ COMPARED = re.compile(
 )
 SENTENCE_BEFORE = re.compile(r"[.!?:]\s")
 CLAUSE = re.compile(r"[,;]|\b(?:and|or|but|when|if|because|while|so)\b", re.IGNORECASE)
+REFERRING = re.compile(
+    r"\b(?:it|its|that|this|these|those|they|them|their|both|then|there|ones?|such|same|else|others?|instead|again|either|neither)\b",
+    re.IGNORECASE,
+)
 WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 LONGEST = 300
+SHORT = 9
+"""Words of a question that may refer to the one before it where it has a word that can: a longer one tells what it is about."""
 REMEMBERED = 20
 """How many exchanges are read."""
 CONTEXT = 3
@@ -182,6 +188,16 @@ def may_lean(question: str, history: Sequence[Exchange], language: str) -> bool:
     if not history or not asked:
         return False
     return not is_english(language) or leans(asked) or bool(SOURCE.search(asked))
+
+
+def asked_before(question: str, history: Sequence[Exchange], language: str) -> str:
+    """The question before it, standing alone, where this one may go on about the same; else nothing. What answers a follow-up
+    stands near what answered the question before it more often than rules can tell what it refers to."""
+    asked = " ".join(question.split())
+    if not history or not asked or not is_english(language) or is_small_talk(asked):
+        return ""
+    refers = len(asked.split()) <= SHORT and REFERRING.search(asked) is not None
+    return _resolved(history)[-1].question if refers or leans(asked) else ""
 
 
 def is_english(language: str) -> bool:

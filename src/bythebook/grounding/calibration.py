@@ -77,7 +77,8 @@ class Signals:
     kind_found: float
     """0 where a number or a date is asked for and the best sentences hold none."""
     said_already: float
-    """How little the question adds to one of the best sentences: one that answers it says most of it already."""
+    """How little the question adds to one of the best sentences: one that answers it says most of it already. 0 where the
+    ranking's fit decides, which does without."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -41,8 +42,11 @@ WEIGHTS_SHA256 = "39ae24da477e4e9688c3662c0b9469691e70471e068d2998b09c681053ad94
 GRAPH = Path(__file__).with_name("reader.onnx")
 REINSTALL = "run: pip install --force-reinstall bythebook"
 START, END = 0, 2
-LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT = 288, 64, 40, 96
-"""In tokens, as it was taught. What no longer fits is not read."""
+LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT, LONGEST_BEFORE = 288, 64, 40, 96, 64
+"""In tokens, as it was taught."""
+MOST_WINDOWS = 2
+"""What does not fit into one input is read in a second one, under the same heading and after the statement before it. The largest
+chunks fit into two."""
 CHARACTERS_PER_TOKEN = 16
 THREADS_MAX = 4
 REMEMBERED = 512
@@ -97,16 +101,13 @@ class AnswerReader:
     def _read(self, question: str, chunk: Chunk) -> Scores:
         opened = self._open()
         there = statements(chunk.preface, chunk.text)
-        ids, spans = _encode(opened.tokenizer, question, chunk, there)
-        places = [place for place, span in enumerate(spans) if span]
         scores: list[float | None] = [None] * len(there)
-        if places:
-            pool = np.zeros((len(places), len(ids)), np.float32)
-            for row, place in enumerate(places):
-                start, end = spans[place] or (0, 0)
+        for ids, spans in islice(_windows(opened.tokenizer, question, chunk, there), MOST_WINDOWS):
+            pool = np.zeros((len(spans), len(ids)), np.float32)
+            for row, (start, end) in enumerate(spans.values()):
                 pool[row, start:end] = 1 / (end - start)
             given = {"ids": np.array([ids], np.int32), "pool": pool}
-            for place, score in zip(places, opened.session.run(None, given)[0], strict=True):
+            for place, score in zip(spans, opened.session.run(None, given)[0], strict=True):
                 scores[place] = float(score)
         return tuple(scores)
 
@@ -126,22 +127,31 @@ def _open_model(weights: Path, *, shipped: bool) -> _Opened:
     return _Opened(tokenizer=tokenizer, session=session)
 
 
-def _encode(
+def _windows(
     tokenizer: Any, question: str, chunk: Chunk, there: Sequence[Statement]
-) -> tuple[list[int], list[tuple[int, int] | None]]:
-    """Token ids of the question and the passage, and where each statement's lie."""
+) -> Iterator[tuple[list[int], dict[int, tuple[int, int]]]]:
+    """Token ids of the question and of as much of the passage as fits, and where those of each statement to be judged lie."""
     above = " › ".join(dict.fromkeys(part for part in (chunk.page_title, *chunk.heading_path) if part))
     own = chunk.heading_path[-1].strip() if chunk.heading_path else None
-    ids = [START, *_ids(tokenizer, question, LONGEST_QUESTION), END, END, *_ids(tokenizer, above, LONGEST_ABOVE), END]
-    spans: list[tuple[int, int] | None] = []
-    for one in there:
-        shown = one.kind != "table" and not (one.kind == "heading" and one.readable.strip() == own)
-        room = max(0, LONGEST_INPUT - len(ids) - 1)
-        tokens = _ids(tokenizer, f" {one.readable}", LONGEST_STATEMENT)[:room] if shown and room else []
-        judged = bool(tokens) and one.kind != "heading" and not asks(one)
-        spans.append((len(ids), len(ids) + len(tokens)) if judged else None)
-        ids += [*tokens, END] if tokens else []
-    return ids, spans
+    asked = [START, *_ids(tokenizer, question, LONGEST_QUESTION), END, END, *_ids(tokenizer, above, LONGEST_ABOVE), END]
+    ids, spans = [*asked], dict[int, tuple[int, int]]()
+    heading: list[int] = []
+    before: list[int] = []
+    for place, one in enumerate(there):
+        if one.kind == "table" or (one.kind == "heading" and one.readable.strip() == own):
+            continue
+        if not (tokens := _ids(tokenizer, f" {one.readable}", LONGEST_STATEMENT)):
+            continue
+        if len(ids) + len(tokens) >= LONGEST_INPUT and spans:
+            yield ids, spans
+            ids, spans = [*asked, *heading, *before], {}
+        tokens = [*tokens[: LONGEST_INPUT - len(ids) - 1], END]
+        if one.kind != "heading" and not asks(one):
+            spans[place] = (len(ids), len(ids) + len(tokens) - 1)
+        ids += tokens
+        heading, before = (tokens, []) if one.kind == "heading" else (heading, tokens if len(tokens) <= LONGEST_BEFORE else [])
+    if spans:
+        yield ids, spans
 
 
 def _ids(tokenizer: Any, text: str, most: int) -> list[int]:
