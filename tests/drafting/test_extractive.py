@@ -131,6 +131,13 @@ def test_one_row_of_a_split_table_is_shown_under_the_header_it_lost() -> None:
     assert said.text == "| Name | To the robot |\n|---|---|\n| Twin | automatic |"
 
 
+def test_a_row_that_has_less_of_the_question_than_the_best_is_left_out() -> None:
+    (said,) = draft(
+        "How many moons does Mars have?", "| Planet | Moons |\n|---|---|\n| Venus | none |\n| Mars | two |\n| Earth | one |"
+    )
+    assert said.text.splitlines()[2:] == ["| Mars | two |"]
+
+
 def test_a_sentence_that_leads_to_nothing_is_left_out() -> None:
     assert texts("How does the gripper close?", "The gripper closes as follows:\n\n## Next\n\nThe gripper has a motor.") == [
         "The gripper has a motor."

@@ -87,6 +87,8 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
         size = sum(_size(passage.statements[place]) for place in new)
         if not new or (best and (length + size > longest or one.score < best.score - _margin(one, best, size))):
             continue
+        if best and one.statement.kind == "row" and one.coverage < best.coverage:
+            continue  # "How many moons has Mars?" is answered by one row of the table of planets
         if _said(passage, new, taken, passages):
             continue
         taken[one.chunk.id] = taken.get(one.chunk.id, frozenset()) | group
