@@ -14,14 +14,15 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
-
-from markdown_it import MarkdownIt
-from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Literal
 
 from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.ruler import RuleOptionsType
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
 
 Kind = Literal["heading", "paragraph", "fence", "table", "list", "item", "quote", "html"]
 KINDS: dict[str, Kind] = {
@@ -167,6 +168,8 @@ def _gap(page: Page, first: int, end: int) -> Iterator[Block]:
 
 @cache
 def _parser(mdx: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # a search that a server answers parses nothing
+
     parser = MarkdownIt("commonmark").enable("table").disable("reference")
     parser.core.ruler.enableOnly(["normalize", "block"])
     interrupts: RuleOptionsType = {"alt": ["paragraph", "blockquote", "list"]}
