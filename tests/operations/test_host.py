@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bythebook.operations.address import ServerAddress, read_address
 from bythebook.operations.host import hosting
+from bythebook.operations.runner import ServerAddress, read_address
 from bythebook.settings import read_settings
 from bythebook.wiring.author import open_resources
 
