@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bythebook.web.completions.request import LONGEST_READ, CompletionMessage, CompletionRequest
+from bythebook.web.completions.request import LONGEST_READ, CompletionRequest
 from tests.support.serving import BOOK, Service
 from tests.web.test_connections import connected, eventually_idle, head
 
@@ -118,8 +118,8 @@ def test_a_long_conversation_with_all_that_clients_add_is_answered(client: httpx
 
 def test_of_a_long_earlier_message_only_the_beginning_is_read() -> None:
     """A client says what it likes about what was answered before; an answer of ours is never as long."""
-    said = [CompletionMessage(role=role, content="w" * 900_000) for role in ("user", "assistant", "user")]
-    _, (exchange,) = CompletionRequest(model=BOOK, messages=said).conversation()
+    said = [{"role": role, "content": "w" * 900_000} for role in ("user", "assistant", "user")]
+    _, (exchange,) = CompletionRequest.model_validate({"model": BOOK, "messages": said}).conversation()
     assert (len(exchange.question), len(exchange.answer)) == (LONGEST_READ, LONGEST_READ)
 
 
