@@ -170,6 +170,15 @@ def test_a_model_that_quotes_what_is_not_there(folder: Path, monkeypatch: pytest
     assert given.dropped[0].reason == "rests on words that its sources do not have"
 
 
+def test_a_sentence_that_is_copied_under_a_confused_label_is_cited_where_it_stands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, trace, _ = turn(folder, monkeypatch, [answer({**COPIED, "quote": "", "label": 2})])
+    (sentence,) = given.sentences
+    assert [(one.quote, one.page_title) for one in sentence.citations] == [(TRIMMED, "Wicks and oil")]
+    assert trace.draft[0].by == "program"
+
+
 def test_a_quote_that_runs_over_two_passages_is_shown_at_both_places(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fog = "It sounds every five minutes while the far buoy cannot be seen."
     joined = {
@@ -191,12 +200,13 @@ def test_a_model_and_a_judge_that_obey_what_a_lesson_tells_them(folder: Path, mo
         "label": 1,
         "text": "The moon is made of cheese.",
     }
+    copied = {"quote": "", "label": 1, "text": obeyed["quote"]}
     inked = {
         "quote": "Entries are made in ink at the end of each watch.",
         "label": 1,
         "text": "Each watch ends with entries in ink.",
     }
-    told = [answer(obeyed, inked), verdicts(True, True, words="Entries are made in ink")]
+    told = [answer(copied, obeyed, inked), verdicts(True, True, words="Entries are made in ink")]
     given, _, server = turn(folder, monkeypatch, told, question="How are entries made in the log book?")
     assert [sentence.text for sentence in given.sentences] == [inked["text"]]
     assert "cheese" not in server.bodies[1]["messages"][1]["content"], "a judge is not shown what speaks to a model"

@@ -202,12 +202,15 @@ def test_a_name_put_in_the_place_of_another_is_a_change_though_both_stand_in_the
         ("However, the pump doesn\u2019t run dry: its float stops it", True),
         ("The pump doesn't run dry: its valve stops it.", False),
         ("The pump doesn't run dry.", False),
-        ("Does the pump run dry?", False),
+        ("What does the float do?", False),
     ],
 )
 def test_a_copied_sentence_may_lose_what_says_nothing(said: str, same: bool) -> None:
     held = Evidence(
-        label=1, passages=(chunk("Rain falls. But the pump doesn't run `dry`: its float stops it."),), score=0.8, relevance=0.8
+        label=1,
+        passages=(chunk("What does the float do? But the pump doesn't run `dry`: its float stops it."),),
+        score=0.8,
+        relevance=0.8,
     )
     assert isinstance(Checker([held], "en").weigh(Draft(text=said, labels=(1,))), Supported) == same
 
@@ -248,6 +251,12 @@ def test_other_words_for_something_else_fall_without_a_judge(text: str, basis: s
     assert reason in verdict.reason
 
 
-def by_words(text: str, basis: str) -> Supported | Unsupported:
+def test_a_row_that_rests_on_prose_is_held_against_its_words() -> None:
+    basis = "Its sensor reports the pressure of the outlet once per second"
+    assert isinstance(by_words("| Sensor | reports the pressure of the outlet once per second |", basis, "table"), Supported)
+    assert isinstance(by_words("| Sensor | reports the heat of the outlet once per minute |", basis, "table"), Unsupported)
+
+
+def by_words(text: str, basis: str, kind: str = "sentence") -> Supported | Unsupported:
     held = Evidence(label=1, passages=(chunk(PUMP),), score=0.8, relevance=0.8)
-    return Checker([held], "en").check(Draft(text=text, labels=(1,), basis=basis))
+    return Checker([held], "en").check(Draft(text=text, labels=(1,), basis=basis, kind=kind))

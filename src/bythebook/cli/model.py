@@ -98,7 +98,7 @@ def _print(model: str, turns: Sequence[TrialTurn]) -> None:
     others = [turn for turn in turns if not turn.answerable]
     typer.echo(f"\n{model}")
     typer.echo(
-        f"  protocol    {_protocol(quoted, sentences)} ({quoted} of {sentences} sentences came with the words they rest on)"
+        f"  protocol    {_protocol(quoted, sentences)} ({quoted} of {sentences} sentences were the book's or named its words)"
     )
     typer.echo(f"  answered    {sum(turn.right for turn in answerable)} of {len(answerable)} questions that the passages answer")
     typer.echo(f"  refused     {sum(turn.right for turn in others)} of {len(others)} that they do not")

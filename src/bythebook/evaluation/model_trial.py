@@ -150,7 +150,7 @@ async def _turn(question: TrialQuestion, book: Book, drafter: Drafter, judge: Ju
         question=question.text,
         answerable=question.answerable,
         sentences=len(checked),
-        quoted=sum(bool(one.draft.basis) for one in checked),
+        quoted=sum(bool(one.draft.basis) or _copied(one) for one in checked),
         kept=len(checked) - len(removed),
         removed=tuple(one.settled.outcome.reason for one in removed if not isinstance(one.settled.outcome, Supported)),
         judged=sum(one.settled.by == "judge" for one in checked),
@@ -159,3 +159,8 @@ async def _turn(question: TrialQuestion, book: Book, drafter: Drafter, judge: Ju
         seconds=time.perf_counter() - began,
         tokens=tokens + check.tokens,
     )
+
+
+def _copied(one: SettledSentence) -> bool:
+    """Whether the sentence is the book's own, which needs no quote."""
+    return one.settled.by == "program" and isinstance(one.settled.outcome, Supported)

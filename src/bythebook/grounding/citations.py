@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import quote as quote_url
@@ -16,7 +16,7 @@ from bythebook.books.statements import statements
 from bythebook.grounding.amounts import has_number, quoted_otherwise
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.facts import ReadText, folded, read
-from bythebook.grounding.form import unsafe
+from bythebook.grounding.form import asks, unsafe
 from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
@@ -144,15 +144,16 @@ class Checker:
             if isinstance(block, Supported) or sentence.kind == "maths":
                 return block
             weighed = self._weigh_words(text, sentence, cited, asked)
-            return replace(weighed, by_words=block) if isinstance(weighed, Doubtful) else weighed
+            if not isinstance(weighed, Doubtful) or (sentence.kind == "table" and sentence.basis and "|" not in sentence.basis):
+                return weighed  # a row that rests on prose is a sentence in cells
+            return replace(weighed, by_words=block)
         return self._weigh_words(text, sentence, cited, asked)
 
     def _weigh_words(
         self, text: str, sentence: CheckedSentence, cited: Sequence[Evidence], asked: ReadText
     ) -> Supported | Unsupported | Doubtful:
-        read_of = {one.label: [read_source(chunk, self._language) for chunk in one.passages] for one in cited}
-        every = [source for held in read_of.values() for source in held]
-        same = _same(text, cited, read_of)
+        every = [read_source(chunk, self._language) for one in cited for chunk in one.passages]
+        same = self._same(text, cited)
         said = prose(text)
         claim = read(said, self._language)
         basis = sentence.basis or " \u2026 ".join(code_lines(text))
@@ -160,7 +161,7 @@ class Checker:
         every = list(dict.fromkeys((*every, *(one.source for one in found))))
         rests = [_read_quote(one, self._language) for one in found]
         if same:
-            reason = unsafe(text, every)
+            reason = unsafe(text, [*every, *self._others(every)]) or asks(text)
         else:
             reason = hard_objection(text, claim, every, asked, rests) or quoted_otherwise(claim, rests)
         if reason:
@@ -226,6 +227,14 @@ class Checker:
             return Unsupported(text=text, reason="says nothing that its sources say")
         return Supported(text=text, kind=sentence.kind, citations=self._citations(found))
 
+    def _same(self, text: str, cited: Sequence[Evidence]) -> Citation | None:
+        """The place that says exactly this. A model that copies a sentence may confuse its label."""
+        for one in dict.fromkeys((*(one.label for one in cited), *self._evidence)):
+            for chunk in self._evidence[one].passages:
+                if place := same_words(text, read_source(chunk, self._language)):
+                    return _citation(self._evidence[one], chunk, *place)
+        return None
+
     def _others(self, sources: Sequence[CheckedSource]) -> list[CheckedSource]:
         """What was found besides: a quote may stand there, under a label that was confused."""
         known = {source.chunk.id for source in sources}
@@ -285,16 +294,6 @@ def _shown(evidence: Evidence, language: str) -> str:
 
 def _read_quote(one: FoundQuote, language: str) -> ReadText:
     return read(one.source.chunk.text[one.start : one.end], language)
-
-
-def _same(text: str, cited: Sequence[Evidence], sources: Mapping[int, Sequence[CheckedSource]]) -> Citation | None:
-    """The place that says exactly this."""
-    for one in cited:
-        for source in sources[one.label]:
-            place = same_words(text, source)
-            if place:
-                return _citation(one, source.chunk, *place)
-    return None
 
 
 def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported | Unsupported:
