@@ -62,6 +62,21 @@ def test_an_answer_shows_which_sentence_of_which_lesson_says_so(shelf: Cli) -> N
         assert shown in outcome.out
 
 
+def test_of_several_books_the_best_grounded_one_answers_and_says_so(shelf: Cli, folder: Path) -> None:
+    write(folder / "boats", "01-hulls.md", "# Hulls\n\nA hull is the body of a boat. It is painted with copper every spring.\n")
+    assert shelf("ingest", folder / "boats").code == 0
+    for named in (("--book", "*"), ("--book", "boats", "--book", "light")):
+        told = shelf("ask", WICK, *named)
+        assert (told.code, told.err) == (0, "")
+        assert f"{TRIMMED} [1]" in told.out
+        assert "from “Keeping a Lighthouse” (--book light)" in told.out
+        assert "no answer in “boats”" in told.out
+    answer = read(shelf, WICK, "--book", "*")
+    assert [(one["book_id"], one["answers"]) for one in answer["books"]] == [("light", True), ("boats", False)]
+    missing = shelf("ask", WICK, "--book", "boats", "--book", "trains")
+    assert (missing.code, missing.err.strip()) == (1, "bythebook: There is no book 'trains'. There is: boats, light.")
+
+
 def test_a_refusal_says_why_and_where_to_look_and_is_no_failure(shelf: Cli) -> None:
     outcome = shelf("ask", FOREIGN)
     assert (outcome.code, outcome.err) == (0, "")

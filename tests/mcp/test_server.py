@@ -86,6 +86,12 @@ async def test_a_client_of_before_gets_the_same_and_bad_calls_are_one_sentence(f
     async with Client(started(sample_library(folder)), mode="legacy") as client:
         assert len((await client.list_tools()).tools) == 6
         assert (await call(client, "ask", {"question": "What is a node?"}))[1]["confidence"] == "high"
+        _, told = await call(client, "ask", {"question": "What is a node?", "books": ["*"]})
+        assert told["books"] == [{"book": BOOK, "title": "Physical AI & Humanoid Robotics", "answers": True}]
+        asked = {"question": "What is a node?", "books": [BOOK], "session": told["session"]}
+        assert "'books' cannot be sent with 'session'" in await fails(client, "ask", asked)
+        assert "There is no book 'heavy'. There is:" in await fails(client, "ask", {"question": "Why?", "books": ["heavy"]})
+        assert "a list of texts" in await fails(client, "ask", {"question": "Why?", "books": []})
         assert "'question' is missing: ask takes question, book, session" in await fails(client, "ask", None)
         assert "no argument 'quest'" in await fails(client, "ask", {"question": "What?", "quest": 1})
         assert "must be a text" in await fails(client, "ask", {"question": 7})

@@ -4,7 +4,7 @@ that is grounded best answers, and the others are named with how they stood."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bythebook.answering.answerer import Answerer
     from bythebook.answering.question import Question
 
+ALL_BOOKS = "*"
 MOST_BOOKS = 20
 """Each one is read closely, which takes as long as the search of one question."""
 
@@ -30,6 +31,13 @@ class BookAssessment:
     confidence_level: ConfidenceLevel
     relevance: float
     score: float
+
+
+def choose_several(there: Collection[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The books that are wanted, or all that are there."""
+    if missing := [book_id for book_id in wanted if book_id != ALL_BOOKS and book_id not in there]:
+        raise NotFound(f"There is no book '{missing[0]}'. There is: {', '.join(sorted(there))}." if there else NO_BOOK)
+    return tuple(sorted(there)) if ALL_BOOKS in wanted else tuple(wanted)
 
 
 async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[str]) -> tuple[BookAssessment, ...]:

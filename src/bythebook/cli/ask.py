@@ -12,7 +12,6 @@ import typer
 
 from bythebook.cli.options import (
     AsJson,
-    BookId,
     ChapterMax,
     ChapterMin,
     DataDir,
@@ -58,7 +57,15 @@ def run(
     question: Annotated[
         str, typer.Argument(help="Your question, 1 to 1,000 characters; - reads it from a pipe.", show_default=False)
     ],
-    book: BookId = None,
+    book: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--book",
+            "-b",
+            help="The book's id; repeat it for several, '*' means all: the best grounded one answers. Default: the only book.",
+            show_default=False,
+        ),
+    ] = None,
     k: Annotated[int | None, typer.Option("--k", help="How many passages to use, 3 to 8. Default 5.", show_default=False)] = None,
     similarity_threshold: SimilarityThreshold = 0.0,
     threshold: Threshold = None,
@@ -90,9 +97,11 @@ def run(
         typer.echo(NO_QUESTION)
         return
 
+    named = book or []
     as_json, inline = json or format == OutputFormat.json, citations == CitationForm.inline
 
     async def ask(library: OperationRunner[Library]) -> ShownTurn:
+        from bythebook.answering.assessment import ALL_BOOKS
         from bythebook.operations.reader import OpenBook
 
         filters = reader_filters(
@@ -105,9 +114,13 @@ def run(
             layer=layer,
             prefix=prefix,
         )
-        opened = await OpenBook.choose(library, book)
+        several = len(named) > 1 or ALL_BOOKS in named
+        among = await OpenBook.choose_several(library, named) if several else ()
+        only = among[0] if among else named[0] if named else None
+        opened = await OpenBook.choose(library, only)
         events = opened.follow(
             text,
+            among=among,
             limit=k or _check_k(library.settings.agent_top_k, "Give --k, because AGENT_TOP_K must for this command be"),
             threshold=threshold,
             similarity_threshold=similarity_threshold,

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from bythebook.answering.answer import Answer, Answered, Refused
+from bythebook.answering.assessment import choose_several
 from bythebook.answering.markdown import (
     link_to,
     page_address,
@@ -60,6 +61,11 @@ TOOLS = (
             "question": {"type": "string", "description": "1 to 1,000 characters."},
             "book": BOOK,
             "session": {"type": "string", "description": "The session of an earlier answer, to ask about it."},
+            "books": {
+                "type": "array",
+                "items": TEXT,
+                "description": 'Instead of book: several ids, or ["*"] for all. The best grounded one answers, in a new session.',
+            },
         },
         required=("question",),
     ),
@@ -142,7 +148,8 @@ class ToolCaller:
             return await runner.run(read_lesson_text, book_id=book.book_id, name=path)
 
     async def _ask(self, runner: OperationRunner[Resources], given: Mapping[str, Any]) -> ToolOutput:
-        book, settings = await self._book(runner, given.get("book")), runner.settings
+        among = await self._several(runner, given) if "books" in given else ()
+        book, settings = await self._book(runner, among[0] if among else given.get("book")), runner.settings
         asked = Asked(
             text=given["question"],
             scope=Scope(book_id=book.book_id, limit=settings.agent_top_k),
@@ -154,7 +161,7 @@ class ToolCaller:
         if self.asking:
             await self.asking()
         session, ended = "", None
-        async for event in runner.follow(converse, asked=asked):
+        async for event in runner.follow(converse, asked=asked, among=among):
             match event:
                 case Opened():
                     session = event.thread_id
@@ -164,6 +171,12 @@ class ToolCaller:
         if self.answered:
             await self.answered(ended)
         return self._told(ended, session)
+
+    async def _several(self, runner: OperationRunner[Resources], given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Of the books that are there for the caller."""
+        if both := [name for name in ("book", "session") if name in given]:
+            raise InvalidInput(f"The argument 'books' cannot be sent with '{both[0]}': leave out one of the two.")
+        return choose_several({state.book_id for state in await self._states(runner)}, given["books"])
 
     def _told(self, answer: Answer, session: str) -> ToolOutput:
         link = link_to(answer.book_id, self.base_url)
@@ -188,6 +201,7 @@ class ToolCaller:
             "sources": sources,
             "nearest": nearest if answer.refused else [],
             "book": answer.book_id,
+            "books": [{"book": one.book_id, "title": one.title, "answers": one.answers} for one in answer.books],
             "session": session,
         }
         return ToolOutput(text=f"{text}\n\nsession: {session}", structured=structured)
@@ -273,6 +287,10 @@ def _checked(tool: BookTool, arguments: Mapping[str, Any] | None) -> dict[str, A
     for name, value in given.items():
         if tool.arguments[name]["type"] == "string" and not isinstance(value, str):
             raise InvalidInput(f"The argument '{name}' must be a text.")
+        if tool.arguments[name]["type"] == "array" and not (
+            isinstance(value, list) and value and all(isinstance(one, str) for one in value)
+        ):
+            raise InvalidInput(f"The argument '{name}' must be a list of texts, and not an empty one.")
     return given
 
 

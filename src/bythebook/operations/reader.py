@@ -173,6 +173,13 @@ class OpenBook:
         chosen = await runner.run(choose_book, wanted=book_id, configured=runner.settings.book)
         return cls(book_id=chosen, runner=runner)
 
+    @classmethod
+    async def choose_several(cls, runner: OperationRunner[Library], wanted: Sequence[str]) -> tuple[str, ...]:
+        """The ids of those that are wanted; `*` means all."""
+        from bythebook.answering.assessment import choose_several
+
+        return choose_several({state.book_id for state in await runner.run(list_states)}, wanted)
+
     @staticmethod
     async def ingest(
         folder: Path | str,
@@ -240,9 +247,11 @@ class OpenBook:
         threshold: float | None = None,
         similarity_threshold: float = 0.0,
         gate: bool = True,
+        among: tuple[str, ...] = (),
         **filters: Unpack[ReaderFilters],
     ) -> AsyncIterator[TurnEvent]:
-        """Asks, and yields the events: each sentence as it passes its check. Follow it to its end."""
+        """Asks, and yields the events: each sentence as it passes its check. Follow it to its end. `among`: the best grounded of
+        these books answers, in place of this one."""
         from bythebook.answering.question import Question
         from bythebook.operations.turns import answer
 
@@ -256,7 +265,7 @@ class OpenBook:
             score_scale=settings.score_scale,
             history=tuple(_exchange(one) for one in after),
         )
-        return self.runner.follow(answer, question=asked)
+        return self.runner.follow(answer, question=asked, among=among) if among else self.runner.follow(answer, question=asked)
 
     async def search(
         self, text: str, *, limit: int = 5, similarity_threshold: float = 0.0, **filters: Unpack[ReaderFilters]

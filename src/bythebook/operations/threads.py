@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bythebook.answering.answer import Answer
+from bythebook.answering.assessment import rank_books
 from bythebook.errors import NotFound
 from bythebook.threads.conversation import Asked, ThreadEvent
 from bythebook.wiring.author import Resources
@@ -30,7 +31,11 @@ async def resume(resources: Resources, *, thread_id: str, book_id: str | None) -
     return Resumed(thread_id=thread.thread_id, book_id=thread.book_id, last=last.answer)
 
 
-async def converse(resources: Resources, *, asked: Asked) -> AsyncIterator[ThreadEvent]:
+async def converse(resources: Resources, *, asked: Asked, among: tuple[str, ...] = ()) -> AsyncIterator[ThreadEvent]:
+    """`among`: the best grounded of these books answers, in a new thread."""
+    if among:
+        assessed = await rank_books(resources.answerer, asked.question(), among)
+        asked = replace(asked, scope=replace(asked.scope, book_id=assessed[0].book_id), books=assessed)
     async with aclosing(resources.conversation.turn(asked)) as events:
         async for event in events:
             yield event

@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from bythebook.answering.assessment import MOST_BOOKS
+from bythebook.answering.assessment import ALL_BOOKS, MOST_BOOKS
 from bythebook.answering.question import MAX_QUESTION, UNREADABLE
 from bythebook.books.model import Layer, Proficiency
 from bythebook.errors import InvalidInput
@@ -30,7 +30,6 @@ from bythebook.threads.model import MAX_TITLE, check_metadata
 
 MAX_SELECTION = 2000
 BOOK_ID = re.compile(r"^[a-z0-9][a-z0-9._-]{0,99}$")
-ALL_BOOKS = "*"
 LARGEST_NUMBER = 1_000_000
 """Of a chapter or lesson that can be asked for."""
 

@@ -55,6 +55,9 @@ def print_answer(console: Console, answer: Answer, *, verbose: bool = False, inl
             _print_source(console, quotes)
         if answer.disclaimer:
             console.print(_indented(Text(f"{answer.disclaimer}\n", style="yellow")))
+    if lines := _books(answer):
+        console.print(_indented(Text("\n".join(lines), style="dim")))
+        console.print()
     console.print(_indented(_footer(answer)))
     if verbose:
         console.print(_indented(_details(answer)))
@@ -147,6 +150,19 @@ def _listed(mark: str, text: Text, style: str = "dim") -> Padding:
 def _print_link(console: Console, url: str, indent: int) -> None:
     """Prints a link whole, on one line: a link that is broken in two cannot be followed."""
     console.print(Text(" " * indent + url, style="blue"), soft_wrap=True)
+
+
+def _books(answer: Answer) -> list[str]:
+    """Which of several books answered, and how the others stand."""
+    if len(answer.books) < 2:
+        return []
+    first, *others = answer.books
+    lines = [] if answer.refused else [f"from “{first.title}” (--book {first.book_id})"]
+    lines += [f"“{one.title}” answers it too: --book {one.book_id}" for one in others if one.answers]
+    silent = [f"“{one.title}”" for one in others if not one.answers]
+    if silent and not answer.refused:
+        lines.append(f"no answer in {' or '.join(silent)}")
+    return lines
 
 
 def _footer(answer: Answer) -> Text:

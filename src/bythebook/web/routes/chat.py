@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from bythebook.answering.answer import Answer, Answered, Found, FoundAgain, Refused, SearchBegun, Sentence
-from bythebook.answering.assessment import rank_books
+from bythebook.answering.assessment import ALL_BOOKS, rank_books
 from bythebook.answering.retrieval_views import assembled_context, grounding_context, retrieval_context, retrieval_result
 from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
@@ -21,7 +21,7 @@ from bythebook.web.access import Asker, Principal, choose_book
 from bythebook.web.logs import log
 from bythebook.web.problems import ERRORS
 from bythebook.web.quotas import turn_ended
-from bythebook.web.requests import ALL_BOOKS, ChatRequest, Included
+from bythebook.web.requests import ChatRequest, Included
 from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
 from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
