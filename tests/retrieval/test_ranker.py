@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bythebook.embedding.granite import GraniteEmbedder
-from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, RankedScale
-from bythebook.grounding.calibration import RankedSignals
+from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, AuthoredScale, RankedScale
+from bythebook.grounding.calibration import Probe, RankedSignals, Signals, fit
 from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, opens_with_definition, rank_statements, ranks
 from bythebook.retrieval.sentence_reader import ranks_by
 
@@ -77,6 +77,23 @@ def test_what_is_about_another_subject_is_not_answered_however_well_a_sentence_f
     blank = dict.fromkeys(RankedSignals.__dataclass_fields__, 0.0) | {"rank_best": 3.0}
     near, foreign = (scale.relevance(RankedSignals(**{**blank, "top_cosine": cosine})) for cosine in (0.61, 0.55))
     assert foreign < LINE < near
+
+
+def test_the_authors_questions_and_the_ranking_decide_together() -> None:
+    """The author's alone would answer both: by the signs the second looks as good."""
+    signs = dict.fromkeys(Signals.__dataclass_fields__, 0.0)
+    clear, unclear = (Signals(**{**signs, "sentence_cosine": cosine}) for cosine in (0.9, 0.4))
+    asked = [*(Probe(signals=clear, answerable=True, source="author", top_above_mean=0.2),) * 20]
+    asked += [Probe(signals=unclear, answerable=False, source="author", top_above_mean=0.2)] * 20
+    ranking = Answerability.from_dict(
+        {"names": ["rank_best"], "means": [0.0], "spreads": [1.0], "answerable": [1.0, 0.0], "right": [1.0, 0.0]}
+        | {"line": 0.5, "medium": 0.7, "high": 0.9}
+    )
+    scale = AuthoredScale(own=fit(asked), ranked=RankedScale(fit=ranking))
+    blank = dict.fromkeys(RankedSignals.__dataclass_fields__, 0.0)
+    answered, refused = (scale.relevance(clear, RankedSignals(**{**blank, "rank_best": best})) for best in (0.5, -8.0))
+    assert answered == pytest.approx(scale.own.relevance(clear)), "how surely is the author's to say"
+    assert refused < LINE < MEDIUM <= answered
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, Syste
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
 from bythebook.followups.rewrite import Rewrite, make_standalone
-from bythebook.grounding.answerability import Answerability, RankedScale
+from bythebook.grounding.answerability import Answerability, AuthoredScale, RankedScale, Scale
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
 from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.grounding.confidence import together
@@ -64,8 +64,6 @@ AUTHORED = 20
 """Questions of an author that a fit must rest on to be believed before the ranking's."""
 LOOKS_AT_ONCE = 4
 """Of a hundred questions at once the first is then answered at once and the last no later; all together, all would be last."""
-
-Scale = Calibration | RankedScale
 
 
 class Answerer:
@@ -346,15 +344,17 @@ def _room(turn: Turn) -> int:
 
 
 def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:
-    """Questions of the book's author tell best what relevance means in it. Without enough of them, the ranking's fit does, which
-    knows readers' questions of other books; where it was not fitted to the embedder or in the language, questions that were made
-    from the book's text do."""
+    """Questions of the book's author and the ranking's fit, which knows readers' questions of other books, tell together what
+    relevance means in a book; without enough of the author's, the ranking's does alone. Where it was not fitted to the embedder
+    or in the language, the book's own fit does, if only by questions that were made from its text."""
     fitted = close_fit(manifest, state)
-    authored = fitted is not None and fitted.sources.get(AUTHOR_SOURCE, 0) >= AUTHORED
-    if authored or not ranks_by(manifest.embedder, state.language):
+    if not ranks_by(manifest.embedder, state.language):
         return fitted
     fit = Answerability.from_dict(ranker_weights()["fit"])
-    return RankedScale(fit=fit, spread=fitted.spread, subject=fitted.subject) if fitted else RankedScale(fit=fit)
+    if fitted is None:
+        return RankedScale(fit=fit)
+    ranked = RankedScale(fit=fit, spread=fitted.spread, subject=fitted.subject)
+    return AuthoredScale(own=fitted, ranked=ranked) if fitted.sources.get(AUTHOR_SOURCE, 0) >= AUTHORED else ranked
 
 
 def _searchable(text: str) -> str:

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.grounding.answerability import RankedScale
-from bythebook.grounding.calibration import Calibration, Glance, RankedSignals, Scores, Signals, glance, measure, with_ranking
+from bythebook.grounding.answerability import AuthoredScale, RankedScale, Scale
+from bythebook.grounding.calibration import Glance, RankedSignals, Scores, Signals, glance, measure, with_ranking
 from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
 from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
@@ -120,7 +120,7 @@ async def _nothing() -> tuple[ReadStatement, ...]:
     return ()
 
 
-def relevances(look: Look, scale: Calibration | RankedScale | None) -> list[float]:
+def relevances(look: Look, scale: Scale | None) -> list[float]:
     """The relevance of each hit on the fitted scale; without a scale, its cosine."""
     if scale is None:
         return [hit.cosine for hit in look.found.hits]
@@ -130,10 +130,12 @@ def relevances(look: Look, scale: Calibration | RankedScale | None) -> list[floa
     return [scale.of_result(overall, hit.score - mean) for hit in look.found.hits]
 
 
-def _overall(look: Look, scale: Calibration | RankedScale) -> float:
+def _overall(look: Look, scale: Scale) -> float:
     """Where no statement was found, there is nothing to answer from."""
     if isinstance(scale, RankedScale):
         return scale.relevance(look.ranking) if look.ranking else 0.0
+    if isinstance(scale, AuthoredScale):
+        return scale.relevance(look.signals, look.ranking) if look.ranking else 0.0
     return scale.relevance(look.signals)
 
 

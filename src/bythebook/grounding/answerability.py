@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bythebook.grounding.calibration import RankedSignals
+from bythebook.grounding.calibration import Calibration, RankedSignals, Signals
 
 LINE, MEDIUM, HIGH, TOP = 0.60, 0.75, 0.85, 0.98
 FOREIGN, BESIDE = 0.30, 0.03
@@ -89,3 +89,28 @@ class RankedScale:
     def of_result(self, relevance: float, above_mean: float) -> float:
         """Of one result: the question's relevance, more where the result's score stands above the pool's mean."""
         return float(np.clip(relevance + self.spread * above_mean, 0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthoredScale:
+    """Relevance in a book whose author wrote questions: what they fitted and what the ranking says, together. Each errs where the
+    other does not: the author's questions know the book, and the ranking knows whether a sentence answers."""
+
+    own: Calibration
+    ranked: RankedScale
+
+    @property
+    def subject(self) -> float:
+        return self.own.subject
+
+    def relevance(self, signals: Signals, ranking: RankedSignals) -> float:
+        """Both decide whether the question is answered; how surely, the author's questions may say."""
+        own = self.own.relevance(signals)
+        together = (own + self.ranked.relevance(ranking)) / 2
+        return max(own, together) if together >= LINE else together
+
+    def of_result(self, relevance: float, above_mean: float) -> float:
+        return self.own.of_result(relevance, above_mean)
+
+
+Scale = Calibration | RankedScale | AuthoredScale
