@@ -17,7 +17,7 @@ import bythebook.cli
 from bythebook.cli import main, printable
 from bythebook.cli.options import to_json
 from bythebook.cli.output.console import Console
-from tests.cli.conftest import environment
+from tests.cli.conftest import Cli, environment
 from tests.support.sample_library import sample_library
 
 HOSTILE = "see\x1b[8mhidden\x1b[0m \x1b]52;c;aGk=\x07 \x9b8m \x85 \u202eback"
@@ -78,3 +78,20 @@ def test_a_reader_who_goes_away_ends_a_command_in_silence(tmp_path: Path) -> Non
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_table_that_has_no_room_breaks_no_id_name_or_time(shelf: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "the-reading-room-of-the-library-on-the-hill"
+    created = shelf("keys", "create", name, "--scope", "chat", "--json")
+    assert created.code == 0, created.err
+    for width in ("60", "80", "160"):
+        monkeypatch.setenv("COLUMNS", width)
+        for command, whole in (
+            (("keys", "list"), (name, str(json.loads(created.out)["key_id"]))),
+            (("audit",), (name, "key created")),
+            (("jobs", "list"), ("small", "incremental")),
+        ):
+            shown = shelf(*command).out
+            for words in whole:
+                assert words in shown, (width, command, shown)
+            assert max(map(len, shown.splitlines())) <= int(width), (width, shown)

@@ -34,18 +34,23 @@ def run(
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console, plain_table, when
+    from bythebook.cli.output.console import Console, print_table, when
 
     console = Console(highlight=False)
     if not entries:
         console.print("Nothing has been done yet that is kept here.")
         return
-    table = plain_table("when", "who", "what", "of", "details", whole="when")
-    for entry in entries:
-        details = ", ".join(f"{name}: {_told(value)}" for name, value in entry.details.items())
-        table.add_row(when(entry.at), escape(entry.actor), entry.action, f"[bold]{escape(entry.subject)}[/]", escape(details))
-    console.print()
-    console.print(table)
+    rows = [
+        (
+            when(entry.at),
+            escape(entry.actor),
+            f"[bold]{entry.action}[/]",
+            escape(entry.subject),
+            escape(", ".join(f"{name}: {_told(value)}" for name, value in entry.details.items())),
+        )
+        for entry in entries
+    ]
+    print_table(console, ("when", "who", "what", "of", "details"), rows)
 
 
 def _told(value: object) -> str:

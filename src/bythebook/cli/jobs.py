@@ -46,19 +46,25 @@ def list_jobs(
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console, plain_table, when
+    from bythebook.cli.output.console import Console, print_table, when
 
     if not found:
         typer.echo("There are no jobs. 'bythebook ingest FOLDER' starts one.")
         return
-    table = plain_table("job", "book", "mode", "status", "begun", "lessons", "chunks", "", whole="job")
-    for job in found:
-        lessons, chunks = f"{job.files_processed:,}", f"+{job.chunks_created:,} -{job.chunks_deleted:,}"
-        began = when(job.started_at) if job.started_at else ""
-        table.add_row(f"[bold]{job.job_id}[/]", job.book_id, job.mode, job.status, began, lessons, chunks, escape(_remark(job)))
-    console = Console(highlight=False)
-    console.print()
-    console.print(table)
+    rows = [
+        (
+            f"[bold]{job.job_id}[/]",
+            escape(job.book_id),
+            job.mode,
+            job.status,
+            when(job.started_at) if job.started_at else "",
+            f"{job.files_processed:,}",
+            f"+{job.chunks_created:,} -{job.chunks_deleted:,}",
+            escape(_remark(job)),
+        )
+        for job in found
+    ]
+    print_table(Console(highlight=False), ("job", "book", "mode", "status", "begun", "lessons", "chunks", ""), rows)
 
 
 @app.command("show")

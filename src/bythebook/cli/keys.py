@@ -142,7 +142,7 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console, plain_table, when
+    from bythebook.cli.output.console import Console, print_table, when
 
     console = Console(highlight=False)
     if not keys:
@@ -150,22 +150,20 @@ def list_keys(json: AsJson = False, data_dir: DataDir = None) -> None:
             "There is no key yet, so the service answers this machine only. Create one with 'bythebook keys create NAME'."
         )
         return
-    table = plain_table("key", "name", "scopes", "book", "a minute", "made", "last used", "expires", whole="key")
-    for key in keys:
-        used = "revoked " + when(key.revoked_at) if key.revoked_at else when(key.last_used_at)
-        scopes = ", ".join(key.scopes)
-        table.add_row(
+    rows = [
+        (
             f"[bold]{key.key_id}[/]",
             escape(key.name),
-            scopes,
+            ", ".join(key.scopes),
             escape(key.book_id or "any"),
             f"{key.requests_per_minute:,}",
             when(key.created_at),
-            used,
+            "revoked " + when(key.revoked_at) if key.revoked_at else when(key.last_used_at),
             when(key.expires_at),
         )
-    console.print()
-    console.print(table)
+        for key in keys
+    ]
+    print_table(console, ("key", "name", "scopes", "book", "a minute", "made", "last used", "expires"), rows)
 
 
 @app.command("revoke")

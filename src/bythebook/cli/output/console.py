@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,9 @@ from bythebook.cli import CONTROL, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+WIDEST = 10_000
 
 
 class Console(RichConsole):
@@ -40,10 +43,30 @@ def plain_table(*headings: str, whole: str | None = None) -> Table:
     """What stands in a column is folded rather than cut; in the column `whole`, neither: an id is there to be copied."""
     from rich.table import Table  # most commands print none
 
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 3, 0, 0))
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
         table.add_column(heading, overflow="fold", no_wrap=heading == whole)
     return table
+
+
+def print_table(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows of markup as a table where the terminal has room for it; else each by itself, its first cell above the others, so that
+    no id, name or time is broken."""
+    from rich.measure import Measurement
+    from rich.padding import Padding
+
+    table = plain_table(*headings)
+    for row in rows:
+        table.add_row(*row)
+    console.print()
+    if Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum <= console.width:
+        console.print(table)
+        return
+    for first, *others in rows:
+        console.print(f"[dim]{headings[0]}[/] {first}")
+        named = zip(headings[1:], others, strict=True)
+        said = (f"[dim]{heading}[/] {cell}" if heading else cell for heading, cell in named if cell)
+        console.print(Padding(" · ".join(said), (0, 0, 0, 2)))
 
 
 def when(moment: datetime | None) -> str:
