@@ -15,7 +15,7 @@ from bythebook.books.booktoml import read_book
 from bythebook.errors import InvalidInput, NotFound, Unavailable
 from bythebook.ingestion import website
 from bythebook.ingestion.addresses import is_public
-from bythebook.ingestion.website import fetch_site, is_site
+from bythebook.ingestion.website import fetch_site, is_site, site_folder
 from tests.support.site_server import Site, serving_site
 
 
@@ -195,3 +195,12 @@ def test_a_page_that_comes_in_drops_is_left(tmp_path: Path, monkeypatch: pytest.
 )
 def test_an_address_is_public_by_what_it_leads_to(address: str, public: bool) -> None:
     assert is_public(address) is public
+
+
+def test_no_two_addresses_share_a_folder_and_earlier_folders_are_used_on(tmp_path: Path) -> None:
+    addresses = ("https://a.example/b/c/", "https://a.example/b-c/", "https://a.example/b/c/d/", "https://a.example:8443/b-c/")
+    assert len({site_folder(tmp_path, address) for address in addresses}) == len(addresses)
+    assert site_folder(tmp_path, addresses[1]) == tmp_path / "a.example-b-c"
+    (tmp_path / "a.example-b-c").mkdir()
+    (tmp_path / "a.example-b-c" / ".fetched.json").write_text('{"https://a.example/b/c/one.html": {}}')
+    assert site_folder(tmp_path, addresses[0]) == tmp_path / "a.example-b-c"  # as it was named before

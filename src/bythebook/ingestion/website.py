@@ -6,6 +6,7 @@ cannot lead to an address inside the reader's own network.
 
 from __future__ import annotations
 
+import hashlib
 import html
 import http.client
 import json
@@ -92,10 +93,28 @@ def fetch_site(
     return _Visit(address, folder, tell, over or threading.Event(), private).run()
 
 
-def folder_name(address: str) -> str:
-    """The name of the folder that holds the pages of this site."""
+def site_folder(sites: Path, address: str) -> Path:
+    """The folder that holds the pages of this site, below the one for all. Two addresses never share one: where letters of an
+    address cannot stand in the name, a sum of all of them does. Folders named before that was so are used on."""
     parts = urlsplit(address)
-    return slug(f"{parts.hostname}-{_below(parts.path or '/').strip('/')}") or "site"
+    below = _below(parts.path or "/")
+    named = f"{parts.hostname}-{below.strip('/')}"
+    plain = slug(named) or "site"
+    if plain == named.strip("-") and not parts.port:
+        return sites / plain
+    earlier = sites / plain
+    if any(urlsplit(url).path.startswith(below) for url in read_fetched(earlier)):
+        return earlier
+    return sites / f"{plain[:90]}-{hashlib.sha256(f'{parts.netloc}{below}'.encode()).hexdigest()[:8]}"
+
+
+def read_fetched(folder: Path) -> dict[str, dict[str, str]]:
+    """The pages that a folder holds, by their addresses."""
+    try:
+        known = json.loads((folder / FETCHED).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 def _below(path: str) -> str:
@@ -116,14 +135,14 @@ class _Visit:
         self.start = address
         self.scheme, self.host, self.port = parts.scheme.lower(), parts.hostname, parts.port
         self.below = _below(parts.path or "/")
-        self.root = folder / folder_name(address)
+        self.root = site_folder(folder, address)
         self.tell = tell
         self.over = over
         self.private = private
         self.private_allowed = False
         self.deadline = time.monotonic() + MOST_SECONDS
         self.left = LARGEST_SITE
-        self.known = self._read_known()
+        self.known = read_fetched(self.root)
         self.report = FetchReport(root=self.root)
 
     def run(self) -> FetchReport:
@@ -246,13 +265,6 @@ class _Visit:
             said = {"title": title or self.host, "base_url": self._absolute(self.below)}
             lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in said.items())
             settings.write_text("".join(lines), encoding="utf-8")
-
-    def _read_known(self) -> dict[str, dict[str, str]]:
-        try:
-            known = json.loads((self.root / FETCHED).read_text("utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
 
     def _absolute(self, path: str) -> str:
         port = f":{self.port}" if self.port else ""

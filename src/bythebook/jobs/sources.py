@@ -99,7 +99,7 @@ class Sources:
                 path.unlink(missing_ok=True)
             elif path.suffix != LOCK and path.name not in kept:
                 shutil.rmtree(path, ignore_errors=True)
-        sites = {self.sites / _site_folder_name(source) for source in wanted if isinstance(source, Website)}
+        sites = {_site_folder(self.sites, source) for source in wanted if isinstance(source, Website)}
         sites |= {source.path for source in wanted if isinstance(source, Folder)}
         for path in _inside(self.sites):
             if path not in sites and path.stat().st_mtime < time.time() - NEW_SECONDS:
@@ -133,10 +133,10 @@ def _inside(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
-def _site_folder_name(source: Website) -> str:
-    from bythebook.ingestion.website import folder_name  # few books are sites
+def _site_folder(sites: Path, source: Website) -> Path:
+    from bythebook.ingestion.website import site_folder  # few books are sites
 
-    return folder_name(source.url)
+    return site_folder(sites, source.url)
 
 
 def _folder_name(source: Repository) -> str:
