@@ -201,6 +201,7 @@ def test_a_quoted_row_may_name_its_columns() -> None:
     assert isinstance(quoted(3, row.start, row.end, row.readable.replace("1 ms", "2 ms")), Unsupported)
 
 
+@pytest.mark.soak  # it measures time, which a busy machine may distort
 def test_a_sentence_takes_less_than_three_milliseconds() -> None:
     drafts = [Draft(text=case.text, labels=case.cites, kind=case.kind) for case in (*SUPPORTED, *UNSUPPORTED)]
     for draft in drafts:
@@ -210,7 +211,7 @@ def test_a_sentence_takes_less_than_three_milliseconds() -> None:
 
 
 def _seconds(drafts: list[Draft]) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     for draft in drafts:
         CHECKER.check(draft)
-    return time.perf_counter() - began
+    return time.process_time() - began

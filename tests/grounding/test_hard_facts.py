@@ -77,6 +77,7 @@ def released(source: str, text: str, basis: str) -> bool:
     ("source", "text"),
     [
         ("Common choices are $\\beta_1 = 0.9$ and $\\beta_2 = 0.999$.\n", "People mostly take beta1 = 0.9 and beta2 = 0.999."),
+        ("An $\\ell_1$ penalty clears the other weights to zero.\n", "With an L1 penalty, the other weights become zero."),
         ("To send data without JSON encoding, use `raw_data`.\n", "What `raw_data` holds is not JSON-encoded."),
         ("A convolutional neural network has filters.\n", "A CNN has filters."),
         ("The method was proposed by :citet:`Polyak.1964`.\n", "Polyak proposed the method in 1964."),

@@ -36,6 +36,7 @@ PLANTED = re.compile(
 FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
 GREEK = re.compile("[\u0391-\u03c9]")
+ELL = re.compile(r"\\ell(?![A-Za-z])")
 SPELLED = str.maketrans({"\u2113": "l", "_": "", "^": "", "{": "", "}": ""})
 SHORTEST_INITIALS, LONGEST_INITIALS = 3, 8
 CONNECTIVE = re.compile(
@@ -159,7 +160,7 @@ def read_source(chunk: Chunk, language: str) -> CheckedSource:
 
 def spelled_out(text: str) -> str:
     """Letters of other alphabets by their names, as a formula is read aloud, and no marks of an index: β_1 is beta1."""
-    return GREEK.sub(lambda found: unicodedata.name(found[0]).split()[-1], text).casefold().translate(SPELLED)
+    return GREEK.sub(lambda found: unicodedata.name(found[0]).split()[-1], ELL.sub("l", text)).casefold().translate(SPELLED)
 
 
 def signs(text: str) -> frozenset[str]:
