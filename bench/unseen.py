@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench.alone import ingest_alone
+from bench.alone import ingest_alone, opened
 from bench.material import SHARED
 from bench.table import Table, verdict
 from bench.workshop import Workshop
@@ -81,10 +81,18 @@ def _score(workshop: Workshop, book: str, folds: Path) -> Scored:
     data_dir = workshop.data_dir(f"unseen-{book}")
     if not (data_dir / "index").exists():
         ingest_alone(SHARED / "books" / book, data_dir)
+        asyncio.run(_calibrate(data_dir, SHARED / "books" / book))
     ranker.WEIGHTS = folds / f"{book}.json"
     ranker.weights.cache_clear()
     report = asyncio.run(_evaluate(data_dir, _questions(book), AnswerReader(folds / f"{book}.pack")))
     return Scored(book=book, marks=report.marks, times_ms=tuple(one.total_ms for one in report.times.questions.values()))
+
+
+async def _calibrate(data_dir: Path, folder: Path) -> None:
+    """As the command that ingests does after it."""
+    async with opened(data_dir) as resources:
+        (book_id,) = served_books(await resources.index.collections())
+        await resources.calibrator.calibrate(await resources.search.book(book_id), folder)
 
 
 async def _evaluate(data_dir: Path, questions: Path, reader: AnswerReader) -> Report:
