@@ -306,7 +306,9 @@ def _check_block(text: str, kind: str, cited: Sequence[Evidence]) -> Supported |
 
 
 def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citation:
-    quote, section, mark = chunk.text[start:end], chunk.section_at(start), chunk.mark_at(start)
+    quote, section = chunk.text[start:end], chunk.section_at(start)
+    opening = quote.find("\n") + 1 if quote.startswith(("```", "~~~")) else 0
+    mark = chunk.mark_at(start + opening if chunk.marks else start)  # code that is included stands elsewhere than its fence
     score, relevance = evidence.scores_of(chunk)
     first_line = chunk.span.first_line + len(LINE_END.findall(chunk.text, 0, start))
     return Citation(
