@@ -82,8 +82,8 @@ def test_what_lessons_include_is_asked_cited_and_checked_in_its_own_file(cli: Cl
         answer = json.loads(cli("ask", asked, "--threshold", "0", "--no-gate", "--prefix", path, "--format", "json").out)
         cited = answer["citations"][0]
         assert (cited["quote"], cited["where"], cited["source_file"]) == (ELBOW if "elbow" in asked else KNEE, place, path)
-    asked = ("Which code has the class Elbow that can bend?", "--threshold", "0", "--no-gate", "--prefix", "mkdocs/fastapi.md")
-    answer = json.loads(cli("ask", *asked, "--format", "json").out)
+    options = ("Which code has the class Elbow that can bend?", "--threshold", "0", "--no-gate", "--prefix", "mkdocs/fastapi.md")
+    answer = json.loads(cli("ask", *options, "--format", "json").out)
     assert [one["where"] for one in answer["citations"]] == ["parts/arm.py, line 4"], answer["answer"]
     checked = cli("check")
     assert checked.code == 0, checked.out
