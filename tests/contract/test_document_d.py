@@ -130,6 +130,19 @@ def test_the_state_counts_what_the_records_count_and_the_index_holds(held: Held)
     assert records.keys() == {one.chunk.source_file for one in held.chunks}
 
 
+def test_chunks_over_the_api_carry_counts_version_and_times(client: httpx.Client) -> None:
+    found = client.post("/search", json={"text": "trimming the wick", "limit": 1}).json()["results"][0]
+    around = client.get(f"/chunks/{found['id']}/context").json()
+    whole = client.get(f"/lessons/{found['parent_doc_id']}").json()["chunks"]
+    assert around["chunk"] in whole
+    for chunk in (*whole, *(one for one in (around["prev"], around["next"]) if one)):
+        assert (chunk["word_count"], chunk["char_count"]) == (len(chunk["text"].split()), len(chunk["text"]))
+        assert chunk["token_count"] == round(chunk["word_count"] * 1.3)
+        assert chunk["version"] == 1
+        assert chunk["created_at"] <= chunk["updated_at"]
+        assert (chunk["embedding_model"], chunk["embedded_at"] <= chunk["updated_at"]) == ("light@1", True)
+
+
 def test_the_tier_filter_lets_its_tier_and_lower_through(folder: Path) -> None:
     """D's small scope test: tiers 1, 1, 2, 3, 1 asked with tier 2."""
 

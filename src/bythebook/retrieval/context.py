@@ -13,7 +13,7 @@ from bythebook.books.markdown import letters, readable
 from bythebook.books.model import Chunk
 from bythebook.errors import InvalidBook, InvalidInput, NotFound
 from bythebook.index.state import IngestionState
-from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
 
 ALIKE = 0.5
 """How like a name must be to be proposed, 0 to 1."""
@@ -29,22 +29,34 @@ class Context:
 
 
 async def read_context(index: VectorIndex, state: IngestionState, chunk_id: str) -> Context:
+    before, found, after = await read_indexed_context(index, state, chunk_id)
+    return Context(prev=before.chunk if before else None, chunk=found.chunk, next=after.chunk if after else None)
+
+
+async def read_indexed_context(
+    index: VectorIndex, state: IngestionState, chunk_id: str
+) -> tuple[IndexedChunk | None, IndexedChunk, IndexedChunk | None]:
+    """The chunk before, the chunk and the chunk after it, as the index holds them."""
     found = await index.chunks(state.collection_name, state.book_id, [chunk_id])
     if not found:
         raise NotFound(f"The book '{state.book_id}' has no chunk {chunk_id}. Ids change when the text does: search again.")
     chunk = found[0].chunk
     ids = [id for id in (chunk.prev_chunk_id, chunk.next_chunk_id) if id]
-    neighbours = {held.chunk.id: held.chunk for held in await index.chunks(state.collection_name, state.book_id, ids)}
-    return Context(prev=neighbours.get(chunk.prev_chunk_id or ""), chunk=chunk, next=neighbours.get(chunk.next_chunk_id or ""))
+    neighbours = {held.chunk.id: held for held in await index.chunks(state.collection_name, state.book_id, ids)}
+    return neighbours.get(chunk.prev_chunk_id or ""), found[0], neighbours.get(chunk.next_chunk_id or "")
 
 
 async def read_lesson_chunks(index: VectorIndex, state: IngestionState, parent_doc_id: str) -> list[Chunk]:
+    return [held.chunk for held in await read_indexed_lesson(index, state, parent_doc_id)]
+
+
+async def read_indexed_lesson(index: VectorIndex, state: IngestionState, parent_doc_id: str) -> list[IndexedChunk]:
     """All chunks of a lesson, in order, however many."""
     filters = Filters(book_id=state.book_id, parent_doc_id=parent_doc_id)
-    chunks = [held.chunk async for held in index.scan(state.collection_name, filters)]
+    chunks = [held async for held in index.scan(state.collection_name, filters)]
     if not chunks:
         raise NotFound(f"The book '{state.book_id}' has no lesson {parent_doc_id}.")
-    return sorted(chunks, key=lambda chunk: chunk.chunk_index)
+    return sorted(chunks, key=lambda held: held.chunk.chunk_index)
 
 
 async def find_lesson(index: VectorIndex, state: IngestionState, name: str) -> str:

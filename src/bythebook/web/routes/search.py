@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -11,7 +12,8 @@ from pydantic import UUID5
 
 from bythebook.books.model import Chunk
 from bythebook.errors import Unavailable
-from bythebook.retrieval.context import Context, read_context, read_lesson_chunks
+from bythebook.index.vectors import IndexedChunk
+from bythebook.retrieval.context import read_indexed_context, read_indexed_lesson
 from bythebook.retrieval.query import SearchResponse
 from bythebook.web.access import Reader, choose_book
 from bythebook.web.problems import ERRORS
@@ -25,6 +27,29 @@ Wanted = Annotated[BookId | None, Query(description="Default: the key's book, or
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkView(Chunk):
+    """A chunk with document D's counts, and what the index knows of it."""
+
+    word_count: int
+    token_count: int
+    char_count: int
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    embedding_model: str
+    embedded_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextView:
+    """A chunk and what stands before and after it; null at the ends of the lesson."""
+
+    prev: ChunkView | None
+    chunk: ChunkView
+    next: ChunkView | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LessonView:
     """A lesson in order, without a cap. Its chunks give its whole content."""
 
@@ -32,7 +57,7 @@ class LessonView:
     book_id: str
     source_file: str
     page_title: str
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[ChunkView, ...]
 
 
 @router.post("/search", response_model=SearchResponse, summary="Find the passages that say it")
@@ -46,13 +71,14 @@ async def search(body: SearchRequest, who: Reader, current: Current) -> Response
     return json_response(found)
 
 
-@router.get("/chunks/{chunk_id}/context", response_model=Context, summary="A chunk, and what stands before and after it")
+@router.get("/chunks/{chunk_id}/context", response_model=ContextView, summary="A chunk, and what stands before and after it")
 async def context(
     chunk_id: Annotated[UUID5, Path(description="A result's `id`.")], who: Reader, current: Current, book_id: Wanted = None
 ) -> Response:
     state = await current.resources.search.book(await choose_book(current, who, book_id))
-    found = await read_context(current.resources.index, state, str(chunk_id))
-    return json_response(found)
+    before, found, after = await read_indexed_context(current.resources.index, state, str(chunk_id))
+    view = ContextView(prev=_view(before) if before else None, chunk=_view(found), next=_view(after) if after else None)
+    return json_response(view)
 
 
 @router.get("/lessons/{parent_doc_id}", response_model=LessonView, summary="A whole lesson")
@@ -63,13 +89,28 @@ async def lesson(
     book_id: Wanted = None,
 ) -> Response:
     state = await current.resources.search.book(await choose_book(current, who, book_id))
-    chunks = await read_lesson_chunks(current.resources.index, state, str(parent_doc_id))
-    first = chunks[0]
+    chunks = await read_indexed_lesson(current.resources.index, state, str(parent_doc_id))
+    first = chunks[0].chunk
     view = LessonView(
         parent_doc_id=first.parent_doc_id,
         book_id=first.book_id,
         source_file=first.source_file,
         page_title=first.page_title,
-        chunks=tuple(chunks),
+        chunks=tuple(map(_view, chunks)),
     )
     return json_response(view)
+
+
+def _view(held: IndexedChunk) -> ChunkView:
+    chunk = held.chunk
+    return ChunkView(
+        **{field.name: getattr(chunk, field.name) for field in fields(Chunk)},
+        word_count=chunk.word_count,
+        token_count=chunk.token_count,
+        char_count=chunk.char_count,
+        version=held.version,
+        created_at=held.created_at,
+        updated_at=held.updated_at,
+        embedding_model=held.embedding_model,
+        embedded_at=held.embedded_at,
+    )
