@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Annotated
 
@@ -30,9 +30,10 @@ Wanted = Annotated[BookId | None, Query(description="Default: the key's book, or
 class ChunkView(Chunk):
     """A chunk with document D's counts, and what the index knows of it."""
 
-    word_count: int
-    token_count: int
-    char_count: int
+    # without `field()`, the chunk's properties of these names would be their defaults
+    word_count: int = field()
+    token_count: int = field()
+    char_count: int = field()
     version: int
     created_at: datetime
     updated_at: datetime
@@ -104,7 +105,7 @@ async def lesson(
 def _view(held: IndexedChunk) -> ChunkView:
     chunk = held.chunk
     return ChunkView(
-        **{field.name: getattr(chunk, field.name) for field in fields(Chunk)},
+        **{one.name: getattr(chunk, one.name) for one in fields(Chunk)},
         word_count=chunk.word_count,
         token_count=chunk.token_count,
         char_count=chunk.char_count,
