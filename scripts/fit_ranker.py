@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.answering.look import Assessor, Look
-from bythebook.drafting.composition import LONGEST_TOGETHER, MOST_GROUPS, margin
+from bythebook.drafting.extractive import LONGEST_TOGETHER, MOST_GROUPS, margin
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.files import read_cases

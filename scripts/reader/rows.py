@@ -28,7 +28,7 @@ from bythebook.followups.rewrite import make_standalone
 from bythebook.index.manifest import served_books
 from bythebook.index.vectors import Filters
 from bythebook.retrieval.answer_reader import LONGEST_ABOVE, LONGEST_QUESTION, LONGEST_STATEMENT
-from bythebook.retrieval.forms import asks
+from bythebook.retrieval.demands import asks
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 from scripts.fit_ranker import overlaps, source_text, spans_of

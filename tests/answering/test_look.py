@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.answering.look import Look, confidence, relevances
-from bythebook.grounding.confidence import chunk_diversity
+from bythebook.grounding.verdict import chunk_diversity
 from bythebook.retrieval.query import Scope
 from tests.support.lighthouse import FOREIGN, WICK, Lighthouse, tell
 

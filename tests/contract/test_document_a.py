@@ -17,12 +17,12 @@ from bythebook.cli import ask
 from bythebook.cli.ask import agent_response
 from bythebook.errors import InvalidSettings
 from bythebook.grounding.citations import Citation
-from bythebook.grounding.confidence import assess
 from bythebook.grounding.verdict import (
     DEFAULT_SCORE_THRESHOLD,
     MIN_CHUNKS_FOR_ANSWER,
     Answerable,
     Unanswerable,
+    assess,
     decide,
 )
 from bythebook.settings import read_settings

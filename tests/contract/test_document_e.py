@@ -17,7 +17,7 @@ from sqlalchemy import text as sql
 from bythebook.answering.answer import Found
 from bythebook.answering.question import Question
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.grounding.confidence import RULES, ConfidenceLevel, ConfidenceMetrics, assess
+from bythebook.grounding.verdict import RULES, ConfidenceLevel, ConfidenceMetrics, assess
 from bythebook.retrieval.query import Scope
 from bythebook.texts import texts
 from bythebook.threads.conversation import Opened

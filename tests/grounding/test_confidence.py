@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bythebook.grounding.confidence import POOL, assess, chunk_diversity, confidence_level
+from bythebook.grounding.verdict import POOL, assess, chunk_diversity, confidence_level
 
 JUST_BELOW = {level: math.nextafter(level, 0) for level in (0.85, 0.75, 0.60)}
 

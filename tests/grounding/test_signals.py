@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.grounding.calibration import FIELD, Glance, Scores, Signals, glance, measure
-from bythebook.grounding.confidence import POOL
+from bythebook.grounding.verdict import POOL
 
 
 def made(**given: object) -> Signals:

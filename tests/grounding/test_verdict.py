@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.grounding.confidence import ConfidenceMetrics, assess
 from bythebook.grounding.verdict import (
     BETTER_BEYOND,
     DEFAULT_SCORE_THRESHOLD,
     MIN_CHUNKS_FOR_ANSWER,
     Answerable,
+    ConfidenceMetrics,
     RefusalReason,
     Unanswerable,
     Verdict,
+    assess,
     decide,
 )
 

@@ -11,7 +11,7 @@ from bythebook.answering.answer import Answer, Section, Sentence
 from bythebook.books.model import Span
 from bythebook.drafting.draft import ToolCall
 from bythebook.grounding.citations import Citation
-from bythebook.grounding.confidence import ConfidenceLevel, ConfidenceMetrics
+from bythebook.grounding.verdict import ConfidenceLevel, ConfidenceMetrics
 from bythebook.threads.model import NewTurn
 from bythebook.threads.store import Threads
 from bythebook.threads.transcript import opening, spoken

@@ -13,8 +13,7 @@ from bythebook.drafting.draft import ToolCall
 from bythebook.drafting.prompts import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
 from bythebook.drafting.prompts import MAX_CITATIONS as MAX_CITATIONS
 from bythebook.grounding.citations import Citation
-from bythebook.grounding.confidence import ConfidenceMetrics
-from bythebook.grounding.verdict import RefusalReason
+from bythebook.grounding.verdict import ConfidenceMetrics, RefusalReason
 from bythebook.retrieval.query import SearchResult
 from bythebook.texts import texts
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bythebook.errors import NO_BOOK, BookError, InvalidInput, NotFound
-from bythebook.grounding.confidence import ConfidenceLevel
+from bythebook.grounding.verdict import ConfidenceLevel
 
 if TYPE_CHECKING:
     from bythebook.answering.answerer import Answerer

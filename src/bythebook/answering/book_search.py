@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.grounding.calibration import Calibration, Fit, Scores, glance
-from bythebook.grounding.confidence import POOL
+from bythebook.grounding.verdict import POOL
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex

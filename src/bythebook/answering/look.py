@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from bythebook.grounding.answerability import AuthoredScale, RankedScale, Scale
 from bythebook.grounding.calibration import Glance, RankedSignals, Scores, Signals, glance, measure, with_ranking
-from bythebook.grounding.confidence import POOL, ConfidenceMetrics, assess
+from bythebook.grounding.verdict import POOL, ConfidenceMetrics, assess
 from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
-from bythebook.retrieval.demands import gives, lacking, names, negates, weighed
+from bythebook.retrieval.demands import asked_about, gives, lacking, names, negates, weighed
 from bythebook.retrieval.query import MAX_TEXT, SearchQuery
-from bythebook.retrieval.question import asked_about
 from bythebook.retrieval.search import Retrieval, Search
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 

@@ -29,8 +29,7 @@ from bythebook.answering.trace import Considered, Drafted, FollowUp, Gate, Shown
 from bythebook.drafting.draft import ToolCall
 from bythebook.followups.rewrite import Rewrite
 from bythebook.grounding.citations import Citation
-from bythebook.grounding.confidence import ConfidenceMetrics
-from bythebook.grounding.verdict import Unanswerable, Verdict
+from bythebook.grounding.verdict import ConfidenceMetrics, Unanswerable, Verdict
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchResult

@@ -1,17 +1,262 @@
-"""The drafter that needs no model: an answer in the book's own sentences, each with the exact words it is taken from."""
+"""The drafter that needs no model: an answer in the book's own sentences, each with the exact words it is taken from.
+
+A statement taken alone may make no sense: "It has two fields:" needs the sentence before it and the list after it. What
+is taken is therefore a group, whole or not at all."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from textwrap import dedent
 
 from bythebook.books.markdown import letters, readable
-from bythebook.books.statements import Statement
-from bythebook.drafting.composition import Group, Passage, compose
+from bythebook.books.model import Chunk
+from bythebook.books.statements import Statement, statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
-from bythebook.retrieval.question import asked_for
+from bythebook.retrieval.demands import STEP, Shape, asked_for
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader
+
+LONGEST_ANSWER = 900
+LONGEST_TOGETHER = 600
+"""Characters beyond which nothing is added to the best statement. Questions for several things are answered at greater length."""
+SEVERAL: tuple[Shape, ...] = ("listing", "steps", "comparison", "code")
+LONGEST_BLOCK = 1500
+"""Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
+LONGEST_TABLE = 900
+MOST_ITEMS = 10
+SHORT_LIST = 300
+MOST_BEFORE = 1
+MOST_GROUPS = 4
+WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
+    "code": ("code", "steps"),
+    "row": ("comparison", "listing"),
+    "table": ("comparison", "listing"),
+    "maths": ("formula",),
+}
+"""Which questions ask for a whole block."""
+LISTED = 0.2
+MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.5, 0.2, 0.75
+"""How much less than the best statement a further one may score, where they are ranked and where signs alone tell; and the share
+of that for one of another lesson."""
+USUAL, BY_LENGTH, WIDEST = 120, 0.7, 2.0
+"""A statement of so many characters has that margin. A longer one has less and a shorter one more, by this power of how many
+times it is as long, and no more than twice as much: what is less likely to answer must cost the reader less."""
+
+LEANS = re.compile(
+    r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|however|but|and|or|then|therefore|thus|so|hence|both"
+    r"|otherwise|instead|also|too|either|neither|moreover|furthermore|similarly|likewise|nevertheless|conversely|in contrast"
+    r"|on the other hand|here|there|as a result|for (?:this|that)|in (?:this|that)|at (?:this|that)|because of (?:this|that)"
+    r"|the (?:first|second|third|latter|former|other|others|same|rest|result)|another|one of them|each of (?:them|these)"
+    r"|whichever)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that cannot be understood without the one before it."""
+STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk of the evidence with its label and its statements."""
+
+    label: int
+    chunk: Chunk
+    statements: tuple[Statement, ...]
+
+    @classmethod
+    def of(cls, label: int, chunk: Chunk) -> Passage:
+        return cls(label=label, chunk=chunk, statements=statements(chunk.preface, chunk.text))
+
+
+Group = frozenset[int]
+"""Places of statements in a passage."""
+
+
+def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage]) -> list[tuple[Passage, Group]]:
+    """The statements of an answer: the best, then those that add to it, each with what it needs. Statements that stand side by
+    side are told together; the others in the order of the book, one lesson after another."""
+    taken: dict[str, Group] = {}
+    length, groups = 0, 0
+    found = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
+    best: ReadStatement | None = None
+    longest = LONGEST_ANSWER if shape in SEVERAL else LONGEST_TOGETHER
+    for one in sorted(found, key=lambda each: -each.score):
+        passage = passages[one.chunk.id]
+        group = complete(passage, passage.statements.index(one.statement), shape)
+        new = group - taken.get(one.chunk.id, frozenset())
+        size = sum(_size(passage.statements[place]) for place in new)
+        if not new or (best and (length + size > longest or one.score < best.score - _margin(one, best, size))):
+            continue
+        if best and one.statement.kind == "row" and one.coverage < best.coverage:
+            continue  # "How many moons has Mars?" is answered by one row of the table of planets
+        if _said(passage, new, taken, passages):
+            continue
+        taken[one.chunk.id] = taken.get(one.chunk.id, frozenset()) | group
+        length, groups, best = length + size, groups + 1, best or one
+        if groups == MOST_GROUPS:
+            break
+    lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
+    order = sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index))
+    told = [(passages[id], run) for id in order for run in _side_by_side(taken[id])]
+    return sorted(told, key=lambda one: best is None or not _holds(one[0], one[1], best))
+
+
+def _side_by_side(places: Group) -> Iterator[Group]:
+    """Places without gaps between them."""
+    run: list[int] = []
+    for place in sorted(places):
+        if run and place > run[-1] + 1:
+            yield frozenset(run)
+            run = []
+        run.append(place)
+    yield frozenset(run)
+
+
+def _holds(passage: Passage, run: Group, best: ReadStatement) -> bool:
+    return passage.chunk.id == best.chunk.id and any(passage.statements[place] == best.statement for place in run)
+
+
+def _for_listing(one: ReadStatement, passage: Passage) -> ReadStatement:
+    """Where several things are asked for, a list of them is worth more than a sentence about them."""
+    place = passage.statements.index(one.statement)
+    following = passage.statements[place + 1 : place + 2]
+    leads = one.statement.readable.endswith(":") and any(each.kind == "item" for each in following)
+    return replace(one, score=one.score + LISTED) if one.statement.kind == "item" or leads else one
+
+
+def _margin(one: ReadStatement, best: ReadStatement, size: int) -> float:
+    near = one.chunk.parent_doc_id == best.chunk.parent_doc_id
+    return margin(size, ranked=best.ranked is not None) * (1.0 if near else ELSEWHERE)
+
+
+def margin(size: int, *, ranked: bool = True) -> float:
+    """How much less than the best statement one of `size` characters in the same lesson may score."""
+    return (MARGIN if ranked else MARGIN_OF_SIGNS) * min(WIDEST, math.pow(USUAL / max(1, size), BY_LENGTH))
+
+
+def _size(statement: Statement) -> int:
+    return 0 if statement.kind == "table" else len(statement.readable)
+
+
+def _said(passage: Passage, new: Group, taken: Mapping[str, Group], passages: Mapping[str, Passage]) -> bool:
+    """Whether another passage has been taken that says all of this in the same words."""
+    known = {passages[id].statements[place].readable for id, group in taken.items() for place in group}
+    return all(passage.statements[place].readable in known for place in new)
+
+
+def complete(passage: Passage, place: int, shape: Shape) -> Group:
+    """The statement with all it needs; nothing where that cannot be had."""
+    found = passage.statements
+    one = found[place]
+    group = {place}
+    if one.kind == "item":
+        group |= _list(found, place, shape)
+    elif one.kind == "row":
+        group |= _table(found, place, shape)
+    elif one.kind in ("code", "maths"):
+        if len(one.readable) > LONGEST_BLOCK:
+            return frozenset()
+        group |= _with_introduction(found, place)
+    else:
+        group |= _before(found, place)
+    for each in sorted(group):
+        after = _after(found, each, group)
+        if after is None:
+            group.discard(each)
+        else:
+            group |= after
+    return frozenset(group) if place in group else frozenset()
+
+
+def _before(found: Sequence[Statement], place: int) -> set[int]:
+    """The sentences a sentence leans on."""
+    group: set[int] = set()
+    for _ in range(MOST_BEFORE):
+        if not _leans(found[place]):
+            break
+        previous = place - 1
+        while previous >= 0 and found[previous].kind in ("row", "table"):
+            previous -= 1
+        if previous < 0 or found[previous].kind in ("heading", "code") or _asks(found[previous]):
+            break
+        group.add(previous)
+        if found[previous].kind == "maths" and previous:
+            group |= _with_introduction(found, previous)
+        place = previous
+    return group
+
+
+def _leans(one: Statement) -> bool:
+    return one.kind in ("sentence", "item") and (LEANS.match(one.readable) is not None or one.readable[:1].islower())
+
+
+def _asks(one: Statement) -> bool:
+    return one.readable.endswith("?")
+
+
+def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:
+    """The sentence that leads to a block, with those it leans on itself."""
+    previous = place - 1
+    if previous >= 0 and found[previous].kind == "sentence" and not _asks(found[previous]):
+        return {previous, *_before(found, previous)}
+    return set()
+
+
+def _after(found: Sequence[Statement], place: int, group: set[int]) -> set[int] | None:
+    """What a sentence that does not end with a full stop leads to; None where nothing that can be shown follows it."""
+    one = found[place]
+    if one.kind != "sentence" or STOPPED.search(one.readable) or group & {place + 1}:
+        return set()
+    following = found[place + 1] if place + 1 < len(found) else None
+    if following is None or following.kind == "heading":
+        return None
+    if following.kind in ("code", "maths"):
+        if len(following.readable) > LONGEST_ANSWER:
+            return None
+        explained = place + 2 < len(found) and following.kind == "maths" and found[place + 2].readable.startswith("where ")
+        return {place + 1, place + 2} if explained else {place + 1}
+    same = {at for at in _block(found, place + 1) if found[at].kind == following.kind}
+    if following.kind == "item":
+        return same if len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER else None
+    if following.kind == "table":
+        return same if len(following.readable) <= LONGEST_TABLE else None
+    return {place + 1} if one.readable.endswith(":") else set()
+
+
+def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
+    """All items of a list where the list is asked for; else the item, with what introduces it where it needs that."""
+    same = {at for at in _block(found, place) if found[at].kind in ("item", "sentence", "code", "maths")}
+    first = min(same)
+    introduction = _with_introduction(found, first) if first and found[first - 1].readable.endswith(":") else set()
+    all_wanted = shape == "listing" or (shape == "steps" and STEP.match(found[place].readable) is not None)
+    if all_wanted and len(same) <= MOST_ITEMS and _total(found, same) <= LONGEST_ANSWER:
+        return same | introduction
+    one = found[place].readable
+    if introduction and not _stands(one) and len(same) <= MOST_ITEMS and _total(found, same) <= SHORT_LIST:
+        return same | introduction  # "The following are needed:" and one of them is half an answer
+    before = set(range(max(first, place - MOST_BEFORE), place)) if LEANS.match(one) else set()
+    return before | (introduction if introduction and not _stands(one) else set())
+
+
+def _stands(text: str) -> bool:
+    """Whether an item is a sentence of its own."""
+    return text[:1].isupper() and text.endswith((".", "!")) and not LEANS.match(text)
+
+
+def _table(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
+    """The whole table where all of it may be asked for, and it is not too long."""
+    table = next(at for at in _block(found, place) if found[at].kind == "table")
+    return {table} if shape in WANTED_BY["row"] and len(found[table].readable) <= LONGEST_TABLE else set()
+
+
+def _block(found: Sequence[Statement], place: int) -> Iterator[int]:
+    return (at for at, one in enumerate(found) if one.block == found[place].block)
+
+
+def _total(found: Sequence[Statement], places: set[int]) -> int:
+    return sum(len(found[at].readable) for at in places)
+
 
 HEADER_LINES = 2
 ASKS_FOR_MORE = re.compile(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.errors import Mismatch
-from bythebook.grounding.confidence import POOL
+from bythebook.grounding.verdict import POOL
 from bythebook.grounding.weights import USUAL, SignalWeights, area, best_threshold, fitted, fitted_by_text
 from bythebook.retrieval.demands import Alikes, alikes, holds
 

@@ -35,7 +35,7 @@ from bythebook.embedding.granite import (
     weights_for_graph,
 )
 from bythebook.errors import StorageFailure
-from bythebook.retrieval.forms import asks
+from bythebook.retrieval.demands import asks
 
 WEIGHTS = Path(__file__).with_name("reader.pack")
 WEIGHTS_SHA256 = "39ae24da477e4e9688c3662c0b9469691e70471e068d2998b09c681053ad94c7"

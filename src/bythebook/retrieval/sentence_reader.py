@@ -22,8 +22,7 @@ from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, statements
 from bythebook.embedding.embedder import Embedder
 from bythebook.index.lexical import words
-from bythebook.retrieval.forms import asks, fits, opens_asking, says_nothing
-from bythebook.retrieval.question import Shape, asked_about, asked_for
+from bythebook.retrieval.demands import Shape, asked_about, asked_for, asks, fits, opens_asking, says_nothing
 from bythebook.retrieval.ranker import (
     BEFORE_CHARACTERS,
     MARKUP_CHARACTERS,

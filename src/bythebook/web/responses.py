@@ -15,7 +15,7 @@ from bythebook.answering.answer import Answer, Answered, Found, Refused, SearchB
 from bythebook.answering.retrieval_views import AssembledContext, GroundingContext, RetrievalContext, RetrievalResult
 from bythebook.answering.trace import Trace
 from bythebook.grounding.citations import Citation
-from bythebook.grounding.confidence import ConfidenceLevel
+from bythebook.grounding.verdict import ConfidenceLevel
 from bythebook.threads.conversation import Opened
 from bythebook.threads.model import StoredTurn, Thread
 from bythebook.threads.reactions import Rating
