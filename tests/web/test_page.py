@@ -64,5 +64,5 @@ def test_a_picture_comes_from_the_books_folder_and_nothing_else_does_and_a_label
         assert '"completed"' in client.get(f"/jobs/{job['job_id']}/events").text
         feet, hands = client.get("/books/pictured").json()["modules"][0]["chapters"][0]["lessons"]
         read = client.get(f"/page/lessons/{hands['parent_doc_id']}").json()["html"]
-        assert 'More than <a href="#/books/pictured/lessons/01-feet.md?section=Feet">Feet</a> do; sec_gone is gone.' in read
+        assert 'More than <a href="#/books/pictured/lessons/01-feet.md?section=Feet">Feet</a> do; the section is gone.' in read
         assert "sec_feet" not in client.get(f"/page/lessons/{feet['parent_doc_id']}").json()["html"]
