@@ -26,6 +26,7 @@ from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.query import MAX_TEXT, MIN_TEXT, Scope
+from bythebook.retrieval.sentence_reader import ranks_by
 
 if TYPE_CHECKING:
     from bythebook.answering.look import Assessor
@@ -34,7 +35,9 @@ QUESTIONS_FILE = "questions.jsonl"
 LARGEST_QUESTIONS_FILE = 5_000_000
 MOST_QUESTIONS = 5_000
 """Each is asked once or twice at every fit."""
-PROBES_OF_EACH_KIND = 30
+PROBES_OF_EACH_KIND, FEW_PROBES = 30, 8
+"""Questions made from the book's text. Few are enough where the ranking's fit decides: they tell how far the best result stands
+out, and where the book's subject ends."""
 LEAST_PROBES = 8
 AT_ONCE = 8
 ENOUGH = 20
@@ -161,13 +164,14 @@ class Calibrator:
         answerable = sum(one.answerable for one in own)
         if answerable >= ENOUGH and len(own) - answerable >= ENOUGH // 2:  # real questions beat made ones
             return asked
-        made, lessons = await self._made(state)
+        ranked = len(own) < ENOUGH and ranks_by(self._embedder.name, state.language)
+        made, lessons = await self._made(state, FEW_PROBES if ranked else PROBES_OF_EACH_KIND)
         for question in made:
             asked.append(_Asked(text=question.text, answerable=True, source=question.source))
             asked.append(_Asked(text=question.text, answerable=False, source="held out", without=lessons[question.lesson]))
         return asked
 
-    async def _made(self, state: IngestionState) -> tuple[list[ProbeQuestion], dict[str, frozenset[str]]]:
+    async def _made(self, state: IngestionState, of_each_kind: int) -> tuple[list[ProbeQuestion], dict[str, frozenset[str]]]:
         sentences: list[tuple[str, str]] = []
         titles: list[tuple[str, str]] = []
         ids: dict[str, set[str]] = {}
@@ -182,7 +186,7 @@ class Calibrator:
             list(headings(titles)),
             list(restatements(sentences)),
         )
-        made = [question for kind in kinds for question in choose(kind, PROBES_OF_EACH_KIND)]
+        made = [question for kind in kinds for question in choose(kind, of_each_kind)]
         return made, {lesson: frozenset(found) for lesson, found in ids.items()}
 
 
