@@ -17,7 +17,7 @@ import numpy as np
 from bythebook.grounding.calibration import Calibration, RankedSignals, Signals
 
 LINE, MEDIUM, HIGH, TOP = 0.60, 0.75, 0.85, 0.98
-FOREIGN, BESIDE = 0.30, 0.03
+FOREIGN, BESIDE = 0.30, 0.05
 """What a question about another subject gets at most, and how far below the subject's edge it must lie."""
 USUAL_SPREAD = 0.5
 """How much relevance a result gains for a search score above the pool's mean, where no fit of the book says it."""
