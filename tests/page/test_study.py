@@ -26,7 +26,7 @@ TARGETS = """() => [...document.querySelectorAll("a, button, input, select, summ
 DUE = """() => {
     const name = "bythebook.quiz.physical-ai-robotics";
     const cards = JSON.parse(localStorage.getItem(name));
-    for (const card of Object.values(cards)) card.due = 0;
+    for (const card of Object.values(cards)) Object.assign(card, { due: 0, answer_html: "<p>In other words.</p>" });
     localStorage.setItem(name, JSON.stringify(cards));
 }"""
 MARKED = "() => [...CSS.highlights.get('bythebook-notes')].map(String).join(' ')"
@@ -200,7 +200,8 @@ def test_a_quiz_repeats_what_was_not_known_and_is_saved_for_anki(open_page: Call
     page.evaluate(DUE)
     page.goto("/#/")
     page.get_by_role("link", name=re.compile("Due today")).click()
-    expect(page.locator(".quiz-room h2")).to_be_visible()
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(".quiz-answer .quiz-said + .passage")).to_be_visible()  # a model's answer, and the quote it rests on
     page.goto(LESSON)
     page.get_by_role("link", name="Quiz me on this chapter").click()
     expect(page.locator("book-quiz > .where")).to_have_text("Chapter 1: How robots talk")

@@ -1,12 +1,13 @@
-"""One line written by a model: a question made standalone, what a thread is about. Small work beside a draft, never worth
-waiting long for; whoever asks for it checks it and knows what to do without it."""
+"""What a model is asked for besides a draft: one line (a question made standalone, what a thread is about), and a quiz. Whoever
+asks for it checks it and knows what to do without it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bythebook.drafting.draft import Usage
+from bythebook.drafting.draft import DraftSentence, Usage
+from bythebook.retrieval.evidence import Evidence
 
 LONGEST_LINE = 500
 """Characters after which a model is no longer listened to: it is writing something else."""
@@ -22,3 +23,33 @@ class Line:
 
 WriteLine = Callable[[str, str], Awaitable[Line]]
 """instructions, material -> the line. Raises Rejected, RateLimited or Unavailable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuizRequest:
+    """`count`: how many questions are wanted at most."""
+
+    evidence: tuple[Evidence, ...]
+    count: int
+    book_title: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuizCard:
+    """A question and the sentence that answers it, as a model wrote them."""
+
+    question: str
+    answer: DraftSentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuizDraft:
+    """`usage` is None where the server does not count, or was not heard to the end."""
+
+    cards: tuple[QuizCard, ...]
+    usage: Usage | None = None
+
+
+WriteQuiz = Callable[[QuizRequest], Awaitable[QuizDraft]]
+"""Raises Rejected, RateLimited or Unavailable where no card came."""

@@ -1,25 +1,30 @@
-"""Questions for readers: worth asking, and to quiz oneself with. They are the author's own, or else drafted from the text."""
+"""Questions for readers: worth asking, and to quiz oneself with. They are the author's own, or else drafted from the text; for a
+quiz a model drafts them, where there is one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
-from bythebook.books.model import Chunk
+from bythebook.books.model import Chunk, sha256
 from bythebook.errors import BookError
 from bythebook.evaluation.files import read_cases
+from bythebook.evaluation.model_quiz import CheckedCard, ModelQuiz
 from bythebook.evaluation.question_drafts import draft_from
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import QUESTIONS_FILE
 from bythebook.retrieval.query import Scope
+
+logger = logging.getLogger(__name__)
 
 SURE = ("high", "medium")
 TRIES = 2
@@ -28,61 +33,95 @@ SAMPLED_LESSONS = 12
 """Drafts for a whole book come from so many of its lessons, spread over it."""
 MOST_KEPT = 500
 
-_Key = tuple[str, datetime, str, int]
-"""Book, when it was ingested, lessons, how many."""
+_Key = tuple[str, str, datetime, str, int]
+"""What for, book, when it was ingested, lessons, how many."""
+_Questions = tuple["StudyQuestion", ...]
+Spend = Callable[[int], Awaitable[None]]
+"""Told how many tokens of the model a quiz took."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyQuestion:
-    """`quote` is the book's sentence that answers it, as it is written in `source_file`."""
+    """`quote` is the book's sentence that answers it, as it is written in `source_file`; `answer` says the same in a model's
+    words, where those are others."""
 
     id: str
     question: str
     source_file: str
     page_title: str
     quote: str
-    by: Literal["author", "draft"]
+    by: Literal["author", "model", "draft"]
+    answer: str = ""
     table_head: str = ""
     """The head of the table that the quote is a row of."""
 
 
 class StudyQuestions:
     """Kept in memory until the book is brought in again: whether the book answers a question is looked up once, however many
-    readers ask for it meanwhile, and one question at a time, behind what readers ask."""
+    readers ask for it meanwhile, and one question at a time, behind what readers ask. The model drafts a quiz once, too."""
 
-    def __init__(self, index: VectorIndex, answerer: Answerer) -> None:
+    def __init__(self, index: VectorIndex, answerer: Answerer, model_quiz: ModelQuiz | None = None) -> None:
         self._index = index
         self._answerer = answerer
-        self._worth: dict[_Key, asyncio.Task[tuple[StudyQuestion, ...]]] = {}
+        self._model_quiz = model_quiz
+        self._made: dict[_Key, asyncio.Task[_Questions]] = {}
         self._assessing = asyncio.Lock()
 
-    async def worth_asking(self, state: IngestionState, files: Sequence[str], count: int) -> tuple[StudyQuestion, ...]:
+    @property
+    def asks_model(self) -> bool:
+        """Whether a quiz may take tokens of a model."""
+        return self._model_quiz is not None
+
+    async def worth_asking(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
         """Questions that the tutor answers at high or medium confidence. No model is called for them."""
-        key = (state.book_id, state.last_ingested, "\n".join(files), count)
-        if key not in self._worth:
-            if len(self._worth) >= MOST_KEPT:
-                self._worth = {one: task for one, task in self._worth.items() if not task.done()}
-            self._worth[key] = asyncio.create_task(self._found(state, files, count))
-            self._worth[key].add_done_callback(partial(self._forget_failure, key))
-        return await asyncio.shield(self._worth[key])  # a reader who leaves does not take it from the others
+        key = ("ask", state.book_id, state.last_ingested, "\n".join(files), count)
+        return await self._once(key, partial(self._found, state, files, count))
 
-    def _forget_failure(self, key: _Key, task: asyncio.Task[tuple[StudyQuestion, ...]]) -> None:
+    async def quiz(self, state: IngestionState, files: Sequence[str], count: int, spend: Spend | None) -> _Questions:
+        """Questions to learn by: the author's, then the model's, then those drafted from the text. Without `spend` the model is
+        not asked, but what it drafted before is there."""
+        key = ("learn", state.book_id, state.last_ingested, "\n".join(files), count)
+        if self._model_quiz and (spend or key in self._made):
+            try:
+                return await self._once(key, partial(self._by_model, self._model_quiz, state, files, count, spend))
+            except BookError as error:
+                logger.warning("The quiz is drawn from the text, because the model drafted none: %s", error)
+        return await self.to_learn(state, files, count)
+
+    async def _once(self, key: _Key, make: Callable[[], Coroutine[Any, Any, _Questions]]) -> _Questions:
+        if key not in self._made:
+            if len(self._made) >= MOST_KEPT:
+                self._made = {one: task for one, task in self._made.items() if not task.done()}
+            self._made[key] = asyncio.create_task(make())
+            self._made[key].add_done_callback(partial(self._forget_failure, key))
+        return await asyncio.shield(self._made[key])  # a reader who leaves does not take it from the others
+
+    def _forget_failure(self, key: _Key, task: asyncio.Task[_Questions]) -> None:
         if task.cancelled() or task.exception():
-            self._worth.pop(key, None)
+            self._made.pop(key, None)
 
-    async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> tuple[StudyQuestion, ...]:
+    async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
         return await self._answered(state, await self.to_learn(state, files, count * TRIES), count)
 
-    async def to_learn(self, state: IngestionState, files: Sequence[str], count: int) -> tuple[StudyQuestion, ...]:
+    async def _by_model(
+        self, model: ModelQuiz, state: IngestionState, files: Sequence[str], count: int, spend: Spend | None
+    ) -> _Questions:
+        chunks = await self._chunks(state, files)
+        written = await asyncio.to_thread(_authors, Path(state.source_root), _by_lesson(chunks))
+        if len(written) >= count:
+            return tuple(written[:count])
+        quiz = await model.draft(chunks, count - len(written), book_title=state.title, language=state.language)
+        if spend:
+            await spend(quiz.tokens)
+        drafted = await asyncio.to_thread(_drafted, chunks, count)
+        return _distinct([*written, *map(_model_question, quiz.cards), *drafted])[:count]
+
+    async def to_learn(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
         """Questions with the sentence that answers them, of these lessons or of all; the author's before drafts."""
         chunks = await self._chunks(state, files)
-        texts: dict[str, list[Chunk]] = {}
-        for chunk in chunks:
-            texts.setdefault(chunk.source_file, []).append(chunk)
-        written = await asyncio.to_thread(_authors, Path(state.source_root), texts)
+        written = await asyncio.to_thread(_authors, Path(state.source_root), _by_lesson(chunks))
         drafted = await asyncio.to_thread(_drafted, chunks, count) if len(written) < count else []
-        asked = {one.quote for one in written}
-        return tuple([*written, *(one for one in drafted if one.quote not in asked)][:count])
+        return _distinct([*written, *drafted])[:count]
 
     async def _chunks(self, state: IngestionState, files: Sequence[str]) -> list[Chunk]:
         if not files:
@@ -95,7 +134,7 @@ class StudyQuestions:
             found += sorted(some, key=lambda chunk: chunk.chunk_index)
         return found
 
-    async def _answered(self, state: IngestionState, asked: Sequence[StudyQuestion], count: int) -> tuple[StudyQuestion, ...]:
+    async def _answered(self, state: IngestionState, asked: Sequence[StudyQuestion], count: int) -> _Questions:
         kept: list[StudyQuestion] = []
         for one in asked:
             question = Question(text=one.question, scope=Scope(book_id=state.book_id))
@@ -105,6 +144,35 @@ class StudyQuestions:
             if len(kept) == count:
                 break
         return tuple(kept)
+
+
+def _by_lesson(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
+    texts: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        texts.setdefault(chunk.source_file, []).append(chunk)
+    return texts
+
+
+def _distinct(questions: Sequence[StudyQuestion]) -> _Questions:
+    """The author may ask for one sentence twice; nobody else asks again for a sentence that is asked for."""
+    kept: list[StudyQuestion] = []
+    for one in questions:
+        if one.by == "author" or not any(one.quote in other.quote or other.quote in one.quote for other in kept):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _model_question(card: CheckedCard) -> StudyQuestion:
+    citation = card.answer.citations[0]
+    return StudyQuestion(
+        id=f"model-{sha256(card.question)[:8]}",
+        question=card.question,
+        source_file=citation.source_file,
+        page_title=citation.page_title,
+        quote=citation.quote,
+        by="model",
+        answer="" if card.verbatim else card.answer.text,
+    )
 
 
 def _authors(root: Path, texts: dict[str, list[Chunk]]) -> list[StudyQuestion]:

@@ -200,7 +200,7 @@ class Checker:
     def _doubtful(self, text: str, sentence: CheckedSentence, quoted: Sequence[FoundQuote], reason: str | None) -> Doubtful:
         citations = self._citations(quoted)
         supported = Supported(text=text, kind=sentence.kind, citations=citations)
-        passages = tuple(dict.fromkeys(_shown(self._evidence[one.label], self._language) for one in citations))
+        passages = tuple(dict.fromkeys(shown_to_judge(self._evidence[one.label], self._language) for one in citations))
         by_words = Unsupported(text=text, reason=reason) if reason else supported
         return Doubtful(text=text, passages=passages, by_words=by_words, supported=supported)
 
@@ -284,7 +284,7 @@ def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
     return next((one.readable for one in same), "")
 
 
-def _shown(evidence: Evidence, language: str) -> str:
+def shown_to_judge(evidence: Evidence, language: str) -> str:
     """The evidence as a judge of meaning sees it: its place in the book, and its text without what speaks to a model."""
     first = evidence.first
     place = " > ".join(filter(None, (first.page_title, *first.heading_path)))

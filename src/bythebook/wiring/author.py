@@ -79,9 +79,12 @@ class Resources(Library):
 
     @cached_property
     def study_questions(self) -> StudyQuestions:
+        from bythebook.evaluation.model_quiz import ModelQuiz
         from bythebook.evaluation.study_questions import StudyQuestions
 
-        return StudyQuestions(self.index, self.answerer)
+        write, judge = self._writers.write_quiz, self._writers.judge
+        quiz = ModelQuiz(write, judge, evidence_tokens=self.settings.evidence_tokens) if write else None
+        return StudyQuestions(self.index, self.answerer, quiz)
 
     @cached_property
     def review(self) -> Review:
@@ -100,7 +103,7 @@ class Resources(Library):
             max_turns=self.settings.agent_max_turns,
             system_prompt=self.settings.system_prompt or SYSTEM_PROMPT,
             tracing=self._tracing,
-            write_line=self._model[1],
+            write_line=self._writers.write_line,
         )
 
     @cached_property

@@ -12,6 +12,7 @@ import gc
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from bythebook.answering.look import Assessor
     from bythebook.answering.opentelemetry import SpanRecorder
     from bythebook.answering.turn import Tracing
-    from bythebook.drafting.completion import WriteLine
+    from bythebook.drafting.completion import WriteLine, WriteQuiz
     from bythebook.drafting.draft import Drafter
     from bythebook.drafting.openai_agents.drafter import AgentDrafter
     from bythebook.drafting.openai_agents.options import AgentOptions
@@ -92,15 +93,25 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
     return SpreadEmbedder(embedder, open_lone_granite, spread)
 
 
-def open_drafter(settings: Settings, reader: SentenceReader) -> tuple[Drafter, WriteLine | None, Judge | None]:
-    """Opens the model's drafter, its line writer and its judge if a model is configured, or else the drafter that uses the book's
-    own sentences."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writers:
+    """Who drafts answers, and what a model does besides where one is configured."""
+
+    drafter: Drafter
+    write_line: WriteLine | None = None
+    write_quiz: WriteQuiz | None = None
+    judge: Judge | None = None
+
+
+def open_writers(settings: Settings, reader: SentenceReader) -> Writers:
+    """Opens the model if one is configured, or else the drafter that uses the book's own sentences."""
     if not settings.openai_api_key and not settings.openai_base_url:
         from bythebook.drafting.extractive import ExtractiveDrafter
 
-        return ExtractiveDrafter(reader), None, None
-    drafter = open_model(settings)
-    return drafter, drafter.write_line, drafter.judge if settings.check == "meaning" else None
+        return Writers(drafter=ExtractiveDrafter(reader))
+    model = open_model(settings)
+    judge = model.judge if settings.check == "meaning" else None
+    return Writers(drafter=model, write_line=model.write_line, write_quiz=model.write_quiz, judge=judge)
 
 
 def open_model(settings: Settings) -> AgentDrafter:
@@ -275,16 +286,16 @@ class Library:
         """One per process: its limit on looks at once holds for all turns."""
         from bythebook.answering.answerer import Answerer
 
-        drafter, write_line, judge = self._model
+        writers = self._writers
         return Answerer(
             search=self.search,
             assessor=self.assessor,
             embedder=self.embedder,
-            drafter=drafter,
+            drafter=writers.drafter,
             tool_name=self.settings.tool_name,
-            write_line=write_line,
-            judge=judge,
-            model_decides=write_line is not None,
+            write_line=writers.write_line,
+            judge=writers.judge,
+            model_decides=writers.write_line is not None,
             evidence_tokens=self.settings.evidence_tokens,
             total_seconds=answer_seconds(self.settings),
             tracing=self._tracing,
@@ -308,16 +319,16 @@ class Library:
 
     async def close(self) -> None:
         """Closes what was opened at its first use."""
-        if "_model" in self.__dict__:
-            await self._model[0].close()
+        if "_writers" in self.__dict__:
+            await self._writers.drafter.close()
         if "answer_reader" in self.__dict__:
             await self.answer_reader.close()
         if self.__dict__.get("_spans"):
             await self.__dict__["_spans"].close()
 
     @cached_property
-    def _model(self) -> tuple[Drafter, WriteLine | None, Judge | None]:
-        return open_drafter(self.settings, self.sentence_reader)
+    def _writers(self) -> Writers:
+        return open_writers(self.settings, self.sentence_reader)
 
     @cached_property
     def _spans(self) -> SpanRecorder | None:

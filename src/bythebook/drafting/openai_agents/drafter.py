@@ -21,6 +21,7 @@ from bythebook.drafting.openai_agents.calls import ModelServer, NotStructured
 from bythebook.drafting.openai_agents.judge import ModelJudge
 from bythebook.drafting.openai_agents.line_writer import LineWriter
 from bythebook.drafting.openai_agents.options import AgentOptions
+from bythebook.drafting.openai_agents.quiz_writer import QuizWriter
 from bythebook.drafting.openai_agents.runs import running, usage_of
 from bythebook.drafting.openai_agents.search_arguments import MAX_TOP_K
 from bythebook.drafting.openai_agents.search_tool import MAX_CALLS, SearchTool
@@ -33,8 +34,8 @@ FIRST_CALL_ID = "call_search_0"
 
 
 class AgentDrafter:
-    """A `Drafter`. One for all drafts of a process; drafts may run at the same time. `write_line` asks the same model at the
-    same server for less, and `judge` asks it, or another one there, whether a sentence is supported."""
+    """A `Drafter`. One for all drafts of a process; drafts may run at the same time. `write_line` and `write_quiz` ask the same
+    model at the same server for other things, and `judge` asks it, or another one there, whether a sentence is supported."""
 
     def __init__(self, options: AgentOptions) -> None:
         if options.temperature > 1.0:
@@ -42,6 +43,7 @@ class AgentDrafter:
         self._options = options
         self._server = ModelServer(options.base_url, key=options.api_key, timeout_seconds=options.call_seconds)
         self.write_line = LineWriter(options, self._server)
+        self.write_quiz = QuizWriter(options, self._server)
         self.judge = ModelJudge(options, self._server)
 
     @property

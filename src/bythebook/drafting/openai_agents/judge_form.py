@@ -100,7 +100,7 @@ class VerdictStream:
 
 def read_verdicts(text: str, count: int) -> tuple[Opinion | None, ...]:
     """The opinions on `count` claims; None where the answer has none, or two that differ."""
-    text = _without_thoughts(text[:LONGEST_VERDICT])
+    text = without_thoughts(text[:LONGEST_VERDICT])
     found: dict[int, set[Opinion]] = {}
     for number, opinion in _from_json(text) or _from_lines(text):
         found.setdefault(number, set()).add(opinion)
@@ -110,7 +110,8 @@ def read_verdicts(text: str, count: int) -> tuple[Opinion | None, ...]:
     )
 
 
-def _without_thoughts(text: str) -> str:
+def without_thoughts(text: str) -> str:
+    """What a model wrote after its reasoning, where that came with it."""
     opening = TAGGED.search(text)
     if not opening:
         return text

@@ -31,6 +31,8 @@ export class BookQuiz extends HTMLElement {
       this.room,
     );
     this.querySelector("h1").focus({ preventScroll: true });
+    const pulse = element("span", { class: "pulse", "aria-hidden": "true" });
+    this.room.append(element("p", { class: "where", role: "status" }, pulse, "Looking for questions …"));
     this.cards = query.has("due") ? dueCards(readCards(book.book_id), Date.now()) : await this.fetch();
     this.all = [...this.cards];
     this.count = { known: 0, again: 0 };
@@ -61,6 +63,7 @@ export class BookQuiz extends HTMLElement {
     const answer = element(
       "div",
       { class: "quiz-answer" },
+      card.answer_html && element("div", { class: "prose quiz-said", dir: "auto", html: card.answer_html }),
       element("div", { class: "prose passage", dir: "auto", html: card.html }),
       element(
         "p",

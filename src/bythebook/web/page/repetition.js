@@ -33,7 +33,7 @@ export function toCsv(cards, title) {
   const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const tag = title.replace(/\s+/g, "_");
   const rows = cards.map((card) =>
-    [escaped(card.question), `${card.html}<p>${escaped(card.page_title)}</p>`, tag].map(cell).join(","),
+    [escaped(card.question), `${card.answer_html ?? ""}${card.html}<p>${escaped(card.page_title)}</p>`, tag].map(cell).join(","),
   );
   return ["#separator:Comma", "#html:true", "#columns:Front,Back,Tags", "#tags column:3", ...rows, ""].join("\n");
 }
