@@ -349,6 +349,20 @@ def test_a_follow_up_is_asked_again_with_what_it_leans_on(folder: Path) -> None:
         answer = await light.ask("How often is it trimmed?", history=history)
         assert (answer.query, answer.question) == (searching.asked, searching.question)
         assert TRIMMED in answer.answer
+        alone, after = [
+            {one.id: one.score for one in event.results}
+            for events in (
+                await light.events(searching.question),
+                await light.events("How often is it trimmed?", history=history),
+            )
+            for event in events
+            if isinstance(event, Found)
+        ]
+        assert alone.keys() & after.keys()
+        for id in alone.keys() & after.keys():
+            assert after[id] == pytest.approx(alone[id], abs=1e-4), (
+                "a score is the question's own, whatever is searched for beside it"
+            )
 
     tell(folder, story)
 

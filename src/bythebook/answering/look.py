@@ -18,8 +18,8 @@ from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.demands import asked_about, gives, lacking, names, negates, weighed
-from bythebook.retrieval.query import MAX_TEXT, SearchQuery
-from bythebook.retrieval.search import Retrieval, Search
+from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, SearchQuery
+from bythebook.retrieval.search import RankedChunk, Retrieval, Search
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 
 NEXT, BEST, CLOSEST = 2, 3, 6
@@ -72,9 +72,15 @@ class Assessor:
             searched = replace(query, text=f"{before[:room]} {query.text}".strip())
             near = await self._search.embed(searched.text)
 
+        async def find(now: IngestionState) -> Retrieval:
+            found = await self._search.retrieve(searched, now, near, embedded=MAX_LIMIT if before else POOL, without=without)
+            if not before:
+                return found
+            hits = tuple(_as_asked(hit, embedding) for hit in found.hits)
+            return replace(found, query=query, embedding=embedding, hits=hits)
+
         async def look(now: IngestionState) -> Look:
-            find = self._search.retrieve(searched, now, near, embedded=POOL, without=without)
-            return await self._look(query, now, embedding, find, by_ranking=by_ranking)
+            return await self._look(query, now, embedding, find(now), by_ranking=by_ranking)
 
         return await self._search.read(state, look)
 
@@ -91,7 +97,6 @@ class Assessor:
         if not (asked := words(about, state.language)):
             about, asked = query.text, words(query.text, state.language)
         found, rarity = await asyncio.gather(find, read_rarity(self._index, state, [stem for _, _, stem in asked]))
-        found = replace(found, query=query, embedding=embedding)
         pool = [hit.chunk for hit in found.hits[:POOL]]
         reading = partial(self._reader.read, query.text, pool, state.language, rarity=rarity.by_stem, embedding=embedding)
         ranks = self._reader.ranks(state.language)
@@ -113,6 +118,13 @@ class Assessor:
         scores = [(one.ranked, one.answers) for one in ranked if one.ranked is not None]
         ranking = with_ranking(signals, scores) if scores else None
         return Look(found=found, signals=signals, rarity=rarity.by_stem, ranking=ranking)
+
+
+def _as_asked(hit: RankedChunk, embedding: NDArray[np.float32]) -> RankedChunk:
+    """With the cosine of the question itself, which a source shows, whatever was searched for beside it."""
+    if hit.embedding is None:
+        return hit
+    return replace(hit, cosine=min(1.0, max(0.0, float(embedding @ hit.embedding))))
 
 
 async def _nothing() -> tuple[ReadStatement, ...]:
