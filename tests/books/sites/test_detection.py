@@ -195,6 +195,11 @@ def test_a_summary_alone_is_the_order_and_no_lesson(tmp_path: Path) -> None:
     assert page_url(book, order[1], {}) == "rock/storms.md"
 
 
+def test_the_summary_of_an_mdbook_of_one_lesson_is_no_lesson(tmp_path: Path) -> None:
+    write(tmp_path, {"book.toml": MDBOOK, "src/SUMMARY.md": "# Summary\n\n- [Lamps](lamps.md)\n", "src/lamps.md": "# Lamps\n"})
+    assert found(tmp_path)[2] == ["src/lamps.md"]
+
+
 def test_a_summary_that_lists_nothing_is_a_lesson(tmp_path: Path) -> None:
     write(tmp_path, {**lessons(""), "SUMMARY.md": "# Summary\n\nThe lamp, in short.\n"})
     assert found(tmp_path)[1] is None

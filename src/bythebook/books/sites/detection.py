@@ -60,7 +60,8 @@ def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[S
     if site is None:
         return tuple(files), ()
     below = f"{site.content}/" if site.content else ""
-    listing = None if site.within or len(summary(site.folder)) < SHORTEST_SUMMARY else below + SUMMARY
+    shortest = 1 if site.style == "mdbook" else SHORTEST_SUMMARY
+    listing = None if site.within or len(summary(site.folder)) < shortest else below + SUMMARY
     shown = tuple(file for file in files if file.path.startswith(below) and file.path != listing)
     outside = [file.path for file in files if not file.path.startswith(below)]
     if not outside:
