@@ -14,6 +14,7 @@ def split(text: str) -> list[str]:
     [
         ["One thing.", "Another thing!", "A third?", "Last"],
         ["See e.g. the arm, i.e. the limb, cf. Smith et al. (2020).", "Next."],
+        ["Pairs match (eg. I and T), ie. Both are near.", "Next."],
         ["Fig. 2.1 shows Eq. (3) and Sec. 4.", "It is 3.5 m. long."],
         ["The U.S. Army paid Dr. Smith and J. R. Jones.", "Then it stopped."],
         ["The answer is no.", "Then it stopped."],

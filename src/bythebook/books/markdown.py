@@ -225,7 +225,7 @@ OWN_LINE = re.compile(
 )
 CODE_LINE = re.compile(r"[ \t]{4,}|\t|\$ |>>> |.*[;{}),][ \t]*$")
 ABBREVIATIONS = re.compile(
-    r"""e\.g|i\.e|cf|vs|al|approx|resp|viz|ca|est|avg|incl|excl|mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|co|corp|dept|eds
+    r"""e\.?g|i\.?e|cf|vs|al|approx|resp|viz|ca|est|avg|incl|excl|mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|co|corp|dept|eds
     |jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|u\.k|u\.n|e\.u|ph\.d|m\.sc|b\.sc|a\.m|p\.m""",
     re.VERBOSE | re.IGNORECASE,
 )
