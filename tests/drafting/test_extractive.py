@@ -131,6 +131,19 @@ def test_one_row_of_a_split_table_is_shown_under_the_header_it_lost() -> None:
     assert said.text == "| Name | To the robot |\n|---|---|\n| Twin | automatic |"
 
 
+def test_a_short_list_of_which_two_items_are_told_is_told_whole() -> None:
+    text = "- The gripper opens when the motor turns left.\n- The battery is full.\n- The gripper opens when the motor turns up."
+    assert len(texts("When does the gripper open?", text)) == 3
+
+
+def test_what_helps_stands_beside_the_trouble() -> None:
+    text = "The gripper jams when the motor is cold. It sounds like a saw. A workaround is to warm the oil. Wheels turn round."
+    assert texts("What if the gripper jams?", text) == [
+        "The gripper jams when the motor is cold.",
+        "A workaround is to warm the oil.",
+    ]
+
+
 def test_a_row_that_has_less_of_the_question_than_the_best_is_left_out() -> None:
     (said,) = draft(
         "How many moons does Mars have?", "| Planet | Moons |\n|---|---|\n| Venus | none |\n| Mars | two |\n| Earth | one |"

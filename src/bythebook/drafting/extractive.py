@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import dedent
@@ -26,7 +27,8 @@ LONGEST_BLOCK = 1500
 """Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
 LONGEST_TABLE = 900
 MOST_ITEMS = 10
-SHORT_LIST = 300
+SHORT_LIST, HALF_TOLD = 300, 400
+"""Characters of a list that is told whole with one of its items that needs it, and with any two of them."""
 MOST_BEFORE = 1
 MOST_GROUPS = 4
 WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
@@ -53,6 +55,12 @@ LEANS = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that cannot be understood without the one before it."""
+REMEDY = re.compile(
+    r"(?:(?:the|one|an?(?: \w+)?) )?(?:solution|workaround|remedy|fix)\b"
+    r"|(?:to|you can) (?:fix|solve|resolve|avoid|prevent|work around)\b|this (?:can be|is) (?:fixed|solved|resolved|avoided)\b",
+    re.IGNORECASE,
+)
+REMEDY_WITHIN = 3
 STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
 
 
@@ -96,10 +104,20 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
         length, groups, best = length + size, groups + 1, best or one
         if groups == MOST_GROUPS:
             break
+    taken = {id: group | _half_told(passages[id].statements, group) for id, group in taken.items()}
     lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
     order = sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index))
     told = [(passages[id], run) for id in order for run in _side_by_side(taken[id])]
     return sorted(told, key=lambda one: best is None or not _holds(one[0], one[1], best))
+
+
+def _half_told(found: Sequence[Statement], group: Group) -> set[int]:
+    """The other items of short lists of which several are told: two of three conditions are a wrong answer."""
+    told = Counter(found[place].block for place in group if found[place].kind == "item")
+    lists = (
+        {at for at, one in enumerate(found) if one.block == block and one.kind == "item"} for block in told if told[block] > 1
+    )
+    return set().union(*(items for items in lists if len(items) <= MOST_ITEMS and _total(found, items) <= HALF_TOLD))
 
 
 def _side_by_side(places: Group) -> Iterator[Group]:
@@ -166,7 +184,7 @@ def complete(passage: Passage, place: int, shape: Shape) -> Group:
             group.discard(each)
         else:
             group |= after
-    return frozenset(group) if place in group else frozenset()
+    return frozenset(group | _remedy(found, max(group))) if place in group else frozenset()
 
 
 def _before(found: Sequence[Statement], place: int) -> set[int]:
@@ -193,6 +211,16 @@ def _leans(one: Statement) -> bool:
 
 def _asks(one: Statement) -> bool:
     return one.readable.endswith("?")
+
+
+def _remedy(found: Sequence[Statement], place: int) -> set[int]:
+    """What helps against the trouble that a statement tells, where the book says so right after it."""
+    for at in range(place + 1, min(place + 1 + REMEDY_WITHIN, len(found))):
+        if found[at].kind == "heading":
+            break
+        if found[at].kind in ("sentence", "item") and REMEDY.match(found[at].readable):
+            return {at}
+    return set()
 
 
 def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:
