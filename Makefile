@@ -91,7 +91,7 @@ $(VENV)/dev: $(VENV)/created requirements/dev.txt pyproject.toml
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/runtime
 
-# Generators of sites, apart from everything else: the widget is put on a real build of each by `make soak`.
+# Generators of sites, apart from everything else: `make soak` builds a site with each, for the widget and the links.
 $(VENV)/sites/installed: $(VENV)/created requirements/sites.txt
 	@$(PYTHON) -m venv --without-pip $(VENV)/sites
 	@$(UV) pip install -q --python $(VENV)/sites/bin/python --require-hashes -r requirements/sites.txt

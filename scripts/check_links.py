@@ -35,11 +35,17 @@ def trouble(url: str, base: str, built: Path) -> str:
     return "" if not place.fragment or unquote(place.fragment) in anchors(page) else "no anchor"
 
 
+def all_links(folder: Path) -> list[str]:
+    """Every link that a citation of this book may have."""
+    return sorted(
+        {url for chunk in read_chunks(folder) for url in (chunk.source_url, *(one.source_url for one in chunk.sections))}
+    )
+
+
 def main() -> None:
     folder, built = map(Path, sys.argv[1:3])
     base = sys.argv[3] if len(sys.argv) > 3 else ""
-    chunks = list(read_chunks(folder))
-    links = sorted({url for chunk in chunks for url in (chunk.source_url, *(one.source_url for one in chunk.sections))})
+    links = all_links(folder)
     wrong = [(found, url) for url in links if (found := trouble(url, base, built))]
     print(f"{folder.name}: {len(links):,} links, {len(wrong):,} that do not open")
     for found, url in wrong[:SHOWN]:

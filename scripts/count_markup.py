@@ -45,8 +45,9 @@ def marked(chunk: Chunk) -> Iterator[tuple[Statement, str]]:
 
 def read_chunks(root: Path) -> Iterator[Chunk]:
     """Of the lessons in Markdown; what cannot be read is left out."""
-    book, warnings = read_book(root, book_id="counted", site=find_site(root, discover(root)[0]))
-    plan = make_plan(root, book, {}, book_warnings=warnings, limit_bytes=LIMIT_BYTES)
+    site = find_site(root, discover(root)[0])
+    book, warnings = read_book(root, book_id="counted", site=site)
+    plan = make_plan(root, book, {}, book_warnings=warnings, limit_bytes=LIMIT_BYTES, site=site)
     for page in plan.pages:
         raw = read_source(root, page.path)
         try:

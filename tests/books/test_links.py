@@ -202,14 +202,17 @@ def test_docusaurus_reads_a_heading_as_mdx(heading: str, expected: str) -> None:
         ("vitepress", "2 ways -- `code` & caf\u00e9", "_2-ways-code-cafe"),
         ("vitepress", "Given {#own}", "own"),
         ("hugo", "What's new in 2.0?", "whats-new-in-20"),
-        ("hugo", "A [link](/x) & more", "a-linkx--more"),
+        ("hugo", "A [link](/x) & more", "a-link--more"),
+        ("hugo", "The _strong_ -- wind", "the-strong--wind"),
         ("hugo", "Given {#own}", "own"),
         ("jekyll", "What's new in 2.0?", "whats-new-in-20"),
+        ("jekyll", "A -- B", "a--b"),
         ("quarto", "3. What's new in 2.0?", "whats-new-in-2.0"),
         ("quarto", "1985", "section"),
         ("quarto", "Given {#own}", "own"),
         ("jupyterbook", "3. What's new in 2.0?", "what-s-new-in-2-0"),
         ("jupyterbook", "1985", "id1"),
+        ("sphinx", "Straße und Øl", "strasze-und-ol"),
     ],
 )
 def test_anchors_of_other_generators(site: SiteStyle, heading: str, anchor: str) -> None:

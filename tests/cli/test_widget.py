@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -18,14 +14,11 @@ import yaml
 
 from bythebook.cli.widget import SiteGenerator, snippet
 from tests.cli.conftest import Cli
+from tests.support.site_generators import build, generator, site_folder
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "widget.md").read_text("utf-8")
 SOURCE = "https://tutor.example/page/widget.js"
-SITES = REPOSITORY / ".venv" / "sites" / "bin"
-"""Where `make soak` installs the generators that are Python's. The others are used where they are installed: mdbook and quarto on
-the path, Docusaurus (core, plugin-content-docs, theme-classic, react, react-dom) by `npm install --prefix .venv/sites`."""
-PACKAGES = SITES.parent / "node_modules"
 HARD = {"book": "physical-ai-robotics", "key": "btb_1_x-y", "label": 'It\'s "our" <book> & {{ more }}'}
 
 
@@ -81,16 +74,8 @@ def test_a_text_of_any_kind_reaches_the_widget_as_it_is() -> None:
     )
 
 
-def generator(name: str) -> str:
-    found = shutil.which(name, path=os.pathsep.join((str(SITES), os.environ["PATH"])))
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
 def built(folder: Path, command: list[str], page: str) -> dict[str, str | None]:
-    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    build(folder, command)
     return settings_of((folder / page).read_text("utf-8"))
 
 
@@ -136,11 +121,9 @@ def test_quarto_puts_it_on_every_page(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_docusaurus_puts_it_on_every_page() -> None:
-    docusaurus = PACKAGES.resolve() / ".bin" / "docusaurus"
-    if not docusaurus.exists():
-        pytest.skip("docusaurus is not installed")
-    with TemporaryDirectory(dir=PACKAGES.resolve().parent) as beside:  # where it finds its packages
-        assert built(docusaurus_site(Path(beside)), [str(docusaurus), "build"], "build/index.html") == HARD
+    docusaurus = generator("docusaurus")
+    with site_folder(docusaurus) as folder:
+        assert built(docusaurus_site(folder), [docusaurus, "build"], "build/index.html") == HARD
 
 
 def docusaurus_site(folder: Path) -> Path:

@@ -172,7 +172,7 @@ def slugify(site: SiteStyle, heading: str) -> str:
         kept = (char for char in heading.lower() if char.isalnum() or char in "_-. ")
         return re.sub(r"^[\W\d_]+", "", "".join(kept).strip()).replace(" ", "-") or "section"
     if site in SPHINX_STYLES:  # docutils' rule
-        ascii_only = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode().lower()
+        ascii_only = unicodedata.normalize("NFKD", heading.lower().translate(DOCUTILS_LETTERS)).encode("ascii", "ignore").decode()
         return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", ascii_only))
     if site == "hugo":
         kept = (char for char in heading.strip() if char in "- _" or char.isalpha() or unicodedata.category(char) == "Nd")
@@ -183,6 +183,7 @@ def slugify(site: SiteStyle, heading: str) -> str:
     return "".join(char for char in heading.lower() if char in "- " or _github_keeps(char)).replace(" ", "-")
 
 
+DOCUTILS_LETTERS = str.maketrans({"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "ŧ": "t"})
 CONTROL_OR_ACCENT = re.compile(r"[\u0000-\u001f\u0300-\u036f]")
 VITEPRESS_SPECIAL = re.compile(r"""[\s~`!@#$%^&*()\-_+=\[\]{}|\\;:"'\u201c\u201d\u2018\u2019<>,.?/]+""")
 
@@ -224,6 +225,8 @@ class Anchors:
         slug = slugify(self.site, anchor_text(self.site, heading))
         if self.site in SPHINX_STYLES:
             return self._docutils(slug)
+        if self.site == "jekyll":
+            return self._kramdown(slug)
         anchor = self._python(slug) if self.site == "mkdocs" else self._counted(slug)
         return "" if self.site == "docusaurus" and level == 1 else anchor
 
@@ -234,6 +237,14 @@ class Anchors:
             anchor = f"{slug}-{self.counts[slug]}"
         self.counts[anchor] = 0
         return anchor
+
+    def _kramdown(self, slug: str) -> str:
+        """Headings of the same words are counted. Whether another heading has the numbered words is not looked at."""
+        if slug not in self.counts:
+            self.counts[slug] = 0
+            return slug
+        self.counts[slug] += 1
+        return f"{slug}-{self.counts[slug]}"
 
     def _docutils(self, slug: str) -> str:
         """What is there already, or has no letter, is called id1, id2 and so on."""
@@ -252,6 +263,7 @@ class Anchors:
 
 
 GIVEN_ID = re.compile(r"(?<![^\s{:])#([^\s{}]++)")
+DASHES = ("mdbook", "hugo", "jekyll")
 HYPHENS = re.compile(r"-{2,}")
 DIRECTIVE = re.compile(r"(?<!:):[A-Za-z](?:[\w-]*[A-Za-z0-9])?+(?![\w:-])", re.ASCII)
 
@@ -264,11 +276,8 @@ def explicit_id(site: SiteStyle, heading: str) -> str | None:
 
 
 def anchor_text(site: SiteStyle, heading: str) -> str:
-    """Returns the words of a heading with all the spaces between them. Tags and their attributes are ignored. Hugo takes the
-    heading as it is written, addresses of links and all."""
+    """Returns the words of a heading with all the spaces between them. Tags and their attributes are ignored."""
     words, _ = _split(site, heading)
-    if site == "hugo":
-        return words.strip()
     text = _AnchorReader(words, site=site).read()
     return text if site == "docusaurus" else text.strip()
 
@@ -292,8 +301,8 @@ class _AnchorReader(InlineReader):
     site: SiteStyle = "plain"
 
     def _words(self, words: str) -> None:
-        """mdBook turns hyphens in a row into dashes, which no anchor keeps. To Docusaurus `:name` is a directive."""
-        if self.site == "mdbook":
+        """Some turn hyphens in a row into dashes, which no anchor keeps. To Docusaurus `:name` is a directive."""
+        if self.site in DASHES:
             words = HYPHENS.sub("\N{EN DASH}", words)
         self.out.append(DIRECTIVE.sub("", words) if self.site == "docusaurus" else words)
 

@@ -166,6 +166,14 @@ def test_a_part_of_a_site_keeps_its_addresses(tmp_path: Path, case: Case) -> Non
     assert [page_url(book, path, {}) for path in order] == [f"{base}/{url}" for url in case.urls[1:]]
 
 
+def test_the_docs_of_docusaurus_may_be_a_plugin_by_itself(tmp_path: Path) -> None:
+    plugins = '["./search", ["@docusaurus/plugin-content-docs", {path: "pages", routeBasePath: "/"}], ["./other", {path: "x"}]]'
+    config = f'export default {{title: "Light", url: "https://light.example", baseUrl: "/keeper/", plugins: {plugins}}};\n'
+    write(tmp_path, {"docusaurus.config.js": config, **lessons("pages")})
+    book, _, order = found(tmp_path)
+    assert {page_url(book, path, {}) for path in order} >= {"https://light.example/keeper/rock/storms"}
+
+
 def test_what_the_site_does_not_show_is_passed_over_and_said(tmp_path: Path) -> None:
     write(tmp_path, {"mkdocs.yml": MKDOCS, **lessons("docs"), "README.md": "# Read me\n", "CHANGES.md": "# Changes\n"})
     files, _ = discover(tmp_path)

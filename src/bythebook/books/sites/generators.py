@@ -60,6 +60,7 @@ def docusaurus(folder: Path) -> Site | None:
         return None
     values = dict(reversed([(path, value) for path, value in config if len(path) == 1]))
     docs = {path[-1]: value for path, value in reversed(config) if path[-2:-1] == ("docs",) and path[0] in ("presets", "plugins")}
+    docs = docs or dict(_docs_plugin(config))
     address = f"{values.get(('url',), '').rstrip('/')}/{values.get(('baseUrl',), '/').strip('/')}".rstrip("/")
     route = docs.get("routeBasePath", "docs").strip("/")
     locales = [value for path, value in config if path == ("i18n", "defaultLocale")]
@@ -73,6 +74,18 @@ def docusaurus(folder: Path) -> Site | None:
         base_url=f"{address}/{route}" if route else address,
         entries=tuple(_sidebar(sidebars or [])),
     )
+
+
+def _docs_plugin(config: list[Literal]) -> Iterator[tuple[str, str]]:
+    """The options of the docs where they are a plugin by itself: `plugins: [["@docusaurus/plugin-content-docs", {…}]]`."""
+    named = False
+    for path, value in config:
+        if path == ("plugins", ""):
+            if named:
+                return
+            named = value.endswith("plugin-content-docs")
+        elif named and path[:2] == ("plugins", "") and len(path) == 4:
+            yield path[-1], value
 
 
 def _sidebar(config: list[Literal]) -> Iterator[str]:
