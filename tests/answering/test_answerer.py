@@ -367,6 +367,19 @@ def test_a_follow_up_is_asked_again_with_what_it_leans_on(folder: Path) -> None:
     tell(folder, story)
 
 
+def test_what_the_whole_book_is_about_is_not_searched_for(folder: Path) -> None:
+    async def story(light: Lighthouse) -> None:
+        for asked, searched in (
+            ("What is a wick in a lighthouse?", "What is a wick?"),
+            ("What is a lens in a telescope?", "What is a lens in a telescope?"),
+        ):
+            searching, *_ = await light.events(asked)
+            assert isinstance(searching, SearchBegun)
+            assert (searching.asked, searching.question) == (asked, searched)
+
+    tell(folder, story)
+
+
 def test_instructions_in_a_lesson_are_text_and_nothing_else(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
         answer = await light.ask("In which year was the page of the log book found?")

@@ -113,6 +113,8 @@ class Answerer:
             rewrite = Rewrite(text=question.text)
             if question.history:
                 rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
+            if rewrite.by is None and (alone := await self._assessor.unplaced(rewrite.text, state)) != rewrite.text:
+                rewrite = replace(rewrite, text=alone, by="rules")
             if question.selection:
                 rewrite = replace(rewrite, text=about(rewrite.text, question.selection))
             text = rewrite.text

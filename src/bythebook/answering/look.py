@@ -17,11 +17,13 @@ from bythebook.grounding.verdict import POOL, ConfidenceMetrics, assess
 from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
-from bythebook.retrieval.demands import asked_about, gives, lacking, names, negates, weighed
+from bythebook.retrieval.demands import asked_about, gives, lacking, names, negates, placed_in, weighed
 from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, SearchQuery
 from bythebook.retrieval.search import RankedChunk, Retrieval, Search
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 
+EVERYWHERE = 1.5
+"""Below this IDF a word stands in every fourth chunk or more."""
 NEXT, BEST, CLOSEST = 2, 3, 6
 """Sentences to which the question is added; that are asked whether they negate; and around which its names are looked for."""
 
@@ -83,6 +85,20 @@ class Assessor:
             return await self._look(query, now, embedding, find(now), by_ranking=by_ranking)
 
         return await self._search.read(state, look)
+
+    async def unplaced(self, text: str, state: IngestionState) -> str:
+        """The question without "in ROS 2" where that is what the book is about: in every chunk, it only draws the search away
+        from what is asked."""
+        placed = placed_in(text, state.language)
+        if not placed:
+            return text
+        asked, place = placed
+        stems = {stem for _, _, stem in words(place, state.language)}
+        if not stems or stems <= {stem for _, _, stem in words(state.title, state.language)}:
+            return f"{asked}?" if stems else text
+        rarity = await read_rarity(self._index, state, stems)
+        named = place != place.lower() or any(letter.isdigit() for letter in place)
+        return f"{asked}?" if named and max(rarity.by_stem.values()) < EVERYWHERE else text
 
     async def _look(
         self,

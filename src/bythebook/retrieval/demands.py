@@ -71,6 +71,11 @@ ASKING = re.compile(
     rf"\bhow (?:{QUANTITY})\b|\bwhat (?:is|are) the differences? between\b|\bgive (?:me )?an example of\b", re.IGNORECASE
 )
 END = re.compile(r"(?<=[.!?])\s+")
+PLACED = re.compile(
+    r"(?P<asked>(?:what(?:'s|s| is| are)|define|explain)\b.+?)\s+in\s+(?P<place>(?:an? |the )?[\w+.#-]+(?: [\w+.#-]+)?)\s*[?.]?",
+    re.IGNORECASE,
+)
+"""What is a topic in ROS 2?"""
 
 
 def asked_for(question: str, language: str) -> Shape:
@@ -80,6 +85,12 @@ def asked_for(question: str, language: str) -> Shape:
     parts = [part for part in END.split(question.strip()) if part]
     asked = next((part for part in reversed(parts) if part.endswith("?")), question.strip())
     return next((shape for shape, pattern in SHAPES.items() if pattern.search(asked)), "plain")
+
+
+def placed_in(question: str, language: str) -> tuple[str, str] | None:
+    """What a question asks, and in what it says to look for that."""
+    found = PLACED.fullmatch(question.strip()) if language.casefold().startswith("en") else None
+    return (found["asked"], found["place"]) if found else None
 
 
 def asked_about(question: str, language: str) -> str:
