@@ -13,8 +13,9 @@ from tests.page.conftest import PHONE, WIDE
 from tests.support.hostile_book import ANSWER, BOOK_ID, LIVE, QUESTION
 from tests.support.library import copy_data, fast_folder
 from tests.support.page import ACTION, NODE, ask, violations
-from tests.support.serving import Service, running
+from tests.support.serving import BOOK, Service, running
 
+LESSON = f"/#/books/{BOOK}/lessons/module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
 FIRST_LOAD_BYTES = 80_000
 SHIFTS = """
 () => {
@@ -72,6 +73,12 @@ def test_the_first_load_is_small_and_packed_and_nothing_moves_in_it(
         script = client.get("/page/app.js")
         assert script.headers["content-encoding"] == "gzip"
         assert client.get("/page/app.js", headers={"If-None-Match": script.headers["etag"]}).status_code == 304
+
+
+def test_nothing_moves_while_a_lesson_comes_on_a_phone(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON, fresh=True, phone=True)
+    page.locator(".worth li").first.wait_for()
+    assert page.evaluate(SHIFTS) == []
 
 
 def test_nothing_moves_while_sentences_come(page: Page) -> None:

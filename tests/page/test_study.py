@@ -29,6 +29,8 @@ DUE = """() => {
     for (const card of Object.values(cards)) Object.assign(card, { due: 0, answer_html: "<p>In other words.</p>" });
     localStorage.setItem(name, JSON.stringify(cards));
 }"""
+SETTLED = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done))))"
+"""What came has been read and drawn."""
 MARKED = "() => [...CSS.highlights.get('bythebook-notes')].map(String).join(' ')"
 REWORDED = """() => {
     const name = "bythebook.notes.physical-ai-robotics";
@@ -171,6 +173,40 @@ def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..
     expect(other.get_by_text("its owner has revoked it")).to_be_visible()
     page.goto(f"/#/author/{BOOK}")
     expect(page.locator(".desk", has_text="What readers found wrong")).to_contain_text("It does not say how.")
+
+
+def test_a_lesson_that_comes_after_the_reader_has_left_is_not_shown(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    topics = page.get_by_role("heading", level=1, name="Topics and messages")
+    expect(topics).to_be_visible()
+    held: list[Route] = []
+    page.route("**/page/lessons/*", lambda route: held.append(route))
+
+    def come(place: int) -> None:
+        with page.expect_response(held[place].request.url):
+            held[place].continue_()
+        page.evaluate(SETTLED)
+
+    page.get_by_role("link", name=re.compile("^Next")).click()
+    until_held(page, held, 1)
+    page.go_back()
+    until_held(page, held, 2)
+    come(1)
+    come(0)
+    expect(topics).to_be_visible()
+    assert page.title().startswith("Topics and messages")
+    page.get_by_role("link", name=re.compile("^Next")).click()
+    until_held(page, held, 3)
+    page.get_by_role("link", name="Threads", exact=True).click()
+    expect(page.locator("thread-list h1")).to_be_visible()
+    title = page.title()
+    come(2)
+    assert page.title() == title, "another page is shown by now"
+
+
+def until_held(page: Page, held: list[Route], count: int) -> None:
+    while len(held) < count:
+        page.evaluate(SETTLED)
 
 
 def test_questions_worth_asking_lead_to_answers(page: Page) -> None:

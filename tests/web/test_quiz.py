@@ -4,9 +4,13 @@ where the model, the check or the key's limits leave nothing."""
 from __future__ import annotations
 
 import json
+import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -15,7 +19,9 @@ from bythebook.web.keys import KeyLimits
 from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says
 from tests.support.fakes.openai_server import running as running_model
 from tests.support.sample_library import sample_library
-from tests.support.serving import BOOK, Service, running
+from tests.support.serving import BOOK, SECONDS, Service, running
+from tests.web.test_connections import connected, head
+from tests.web.test_mcp import until
 
 CHAPTER = "module-1-ros2/chapter-1-how-robots-talk"
 TOPICS = f"{CHAPTER}/02-topics-and-messages.md"
@@ -119,6 +125,41 @@ def test_a_draft_that_breaks_off_counts_as_far_as_it_came(tutor: Service, model:
     model.turns.extend([Says(text=json.dumps({"cards": KEPT})[:-30], finish=None), judged])
     with tutor.client(tutor.key()) as client:
         assert [one["question"] for one in by_model(quiz(client, TOPICS, limit=42))] == [KEPT[0]["question"]]
+
+
+def test_readers_who_come_together_share_one_draft_and_one_who_leaves_does_not_end_it(tutor: Service, model: ChatServer) -> None:
+    drafting, answer = threading.Event(), threading.Event()
+
+    def slow(body: Json) -> Says:
+        drafting.set()
+        assert answer.wait(SECONDS)
+        return written(*KEPT)
+
+    model.bodies.clear()
+    model.turns.extend([slow, judged])
+    key = tutor.key()
+    path = f"/books/{BOOK}/questions?{urlencode({'lesson': TOPICS, 'purpose': 'learn', 'limit': 44})}"
+    with connected(tutor.port) as line:
+        line.sendall(head("GET", path, {"Authorization": f"Bearer {key}"}))
+        assert drafting.wait(SECONDS)
+
+    def ask_too() -> list[dict[str, Any]]:
+        with tutor.client(key) as client:
+            return quiz(client, TOPICS, limit=44)
+
+    with ThreadPoolExecutor(2) as readers:
+        asked = [readers.submit(ask_too) for _ in range(2)]
+        until(lambda: requests_in_flight(tutor) >= 2)
+        answer.set()
+        one, other = (reader.result(SECONDS) for reader in asked)
+    assert len(by_model(one)) == 2
+    assert one == other
+    assert len(model.bodies) == 2, "one draft, one judgement"
+
+
+def requests_in_flight(service: Service) -> float:
+    (line,) = re.findall(rb"^bythebook_requests_in_flight (.+)$", service.state.metrics.exposition(), re.MULTILINE)
+    return float(line)
 
 
 def test_a_public_key_uses_no_more_of_the_model_than_it_may(tutor: Service, model: ChatServer) -> None:

@@ -62,6 +62,7 @@ export class LessonPage extends HTMLElement {
   }
 
   disconnectedCallback() {
+    this.going = null; // a lesson that comes now comes too late
     removeEventListener("scroll", this.onscroll);
     removeEventListener("scrollend", this.onscrollend);
     clearTimeout(this.saving);
