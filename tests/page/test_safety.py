@@ -24,6 +24,7 @@ SHIFTS = """
     return observer.takeRecords().map((entry) => [entry.value, entry.sources.map(({ node }) => node?.outerHTML.slice(0, 80))]);
 }
 """
+PRELOADED = "() => [...document.querySelectorAll('link[rel=modulepreload]')].map((link) => link.href.split('/').at(-1))"
 LOADED = """
 () => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
     .map((entry) => [entry.name.split("/").at(-1), entry.encodedBodySize])
@@ -67,6 +68,8 @@ def test_the_first_load_is_small_and_packed_and_nothing_moves_in_it(
     loaded = dict(page.evaluate(LOADED))
     assert {"page.css", "app.js", "conversation.js"} <= loaded.keys()
     assert "author.js" not in loaded
+    modules = {name for name in loaded if name.endswith(".js")} - {"app.js"}
+    assert modules == set(page.evaluate(PRELOADED)), "each is named by the page itself: none waits for another"
     print(f"\nfirst load: {len(loaded)} requests, {sum(loaded.values()) / 1000:.1f} kB as sent")
     assert 0 < sum(loaded.values()) <= FIRST_LOAD_BYTES
     with service.client() as client:

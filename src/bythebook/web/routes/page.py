@@ -36,6 +36,9 @@ SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-
 """The widget's files are fetched by pages elsewhere. They are the same for everyone."""
 LARGEST_PICTURE = 5_000_000
 SCAN_SECONDS = 20.0
+MODULES = b"<!-- modules -->"
+"""Where the page names all modules of its first load, so that a browser fetches them at once and not one import after another."""
+IMPORT = re.compile(rb'^import\s(?:[^"]*?\sfrom\s)?"\./([\w-]+\.js)"', re.MULTILINE)
 QUOTE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 Quotes = Annotated[tuple[str, ...], Query(max_length=50)]
@@ -244,7 +247,17 @@ def _files() -> dict[str, File]:
     bodies = {entry.name: entry.read_bytes() for entry in files("bythebook.web").joinpath("page").iterdir()}
     for language in LANGUAGES:
         bodies[f"words-{language}.js"] = f"export default {json.dumps(page_words(language), ensure_ascii=False)};\n".encode()
+    links = [b'<link rel="modulepreload" href="/page/%b">' % name.encode() for name in _imported(bodies, "app.js")]
+    bodies["index.html"] = bodies["index.html"].replace(MODULES, b"\n".join(links))
     return {name: _file(name, body) for name, body in bodies.items()}
+
+
+def _imported(bodies: Mapping[str, bytes], first: str) -> list[str]:
+    """The modules that come with a module, however deep; not those that it imports when they are wanted."""
+    found = [first]
+    for name in found:  # grows while it is read
+        found += dict.fromkeys(one for one in map(bytes.decode, IMPORT.findall(bodies[name])) if one not in found)
+    return found[1:]
 
 
 def _file(name: str, body: bytes) -> File:
