@@ -33,6 +33,7 @@ LESSONS = {
     "mkdocs/snippets.md": '# Snippets\n\n!!! note\n    --8<-- "parts/joints.inc:5:5"\n\n'
     "--8<--\nparts/knee.inc\n; parts/gone.md\n--8<--\n",
     "mkdocs/fastapi.md": "# FastAPI\n\n{* parts/arm.py ln[4:5] hl[4] *}\n",
+    "mkdocs/include.md": "# Include\n\n- Of knees:\n\n    ```text\n    {!> ../parts/knee.inc!}\n    ```\n",
     "quarto.qmd": "# Quarto\n\n{{< include parts/knee.inc >}}\n",
     "vitepress.md": "# VitePress\n\n<!--@include: ./parts/joints.inc{5,5}-->\n\n<<< @/parts/arm.py{2}\n",
     "rst.rst": "RST\n===\n\n.. include:: parts/knee.inc\n\n"
@@ -66,7 +67,7 @@ def test_what_lessons_include_is_asked_cited_and_checked_in_its_own_file(cli: Cl
     for path in ("mdbook.md", "myst.md", "mkdocs/snippets.md", "vitepress.md"):
         assert ELBOW in lessons[path], path
         assert BEFORE.strip() not in lessons[path], path
-    for path in ("mkdocs/snippets.md", "quarto.qmd", "rst.rst"):
+    for path in ("mkdocs/snippets.md", "mkdocs/include.md", "quarto.qmd", "rst.rst"):
         assert KNEE in lessons[path], path
     for path in ("code.md", "mkdocs/fastapi.md", "vitepress.md", "rst.rst"):
         assert "class Elbow:" in lessons[path], path

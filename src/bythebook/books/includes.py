@@ -1,6 +1,6 @@
 """Text that a lesson includes from other files, put where its site generator would put it: mdBook's `{{#include}}`, MyST's and
-Sphinx' `include` and `literalinclude`, the snippets of MkDocs, FastAPI's `{* … *}`, Quarto's `{{< include >}}`, VitePress'
-`@include` and `<<<`. Opens no file itself; every line keeps the file and the line that it comes from.
+Sphinx' `include` and `literalinclude`, the snippets and `{!file!}` of MkDocs, FastAPI's `{* … *}`, Quarto's `{{< include >}}`,
+VitePress' `@include` and `<<<`. Opens no file itself; every line keeps the file and the line that it comes from.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ DEEPEST = 10
 """Files within files, as mdBook has it."""
 MOST = 1_000
 """Includes in one lesson."""
-HINT = re.compile(r"\{\{ ?#|8<-|\{(?:literal)?include\}|(?:literal)?include::|^\{\*|\{\{< *include|@include:|^<<<", re.MULTILINE)
+HINT = re.compile(
+    r"\{\{ ?#|\{!|8<-|\{(?:literal)?include\}|(?:literal)?include::|^\{\*|\{\{< *include|@include:|^<<<", re.MULTILINE
+)
 MDBOOK = re.compile(r"(\\?)\{\{ *#(include|rustdoc_include|playground|playpen) +([^{}\n]+?) *\}\}")
 SNIPPET = re.compile(r"([ \t]*)(;?)-{1,}8<-{1,}(?:[ \t]+(?:\"([^\"\n]+)\"|'([^'\n]+)'))?[ \t]*\Z")
+MARKDOWN_INCLUDE = re.compile(r"([ \t]*)\{!>?[ \t]*([^\s!]+)[ \t]*!\}[ \t]*\Z")
 STAR = re.compile(r"\{\*[ \t]+(\S+)([^\n]*?)\*\}[ \t]*\Z")
 STAR_LINES = re.compile(r"\bln\[([\d:, ]*)\]")
 DIRECTIVE = re.compile(r"([ \t]*)(`{3,}|~{3,}|:{3,})\{(include|literalinclude)\}[ \t]+(\S[^\n]*?)[ \t]*\Z")
@@ -98,10 +101,12 @@ class _Expander:
         self, given: Sequence[IncludedLine], at: int, stack: tuple[str, ...], fence: str
     ) -> tuple[list[IncludedLine], int] | None:
         """What a line, or several, that only include a file are replaced by, and the line to continue with. What is shown as
-        code is left alone, but for snippets, which are included before code is looked for."""
+        code is left alone, but for MkDocs' ways, which are included before code is looked for."""
         line, bare = given[at], given[at].text.rstrip("\r\n")
         if match := SNIPPET.match(bare):
             return self._snippet(given, at, match, stack)
+        if match := MARKDOWN_INCLUDE.match(bare):
+            return _indented(self._text(line.part(line.text.lstrip(" \t")), stack, match[2]), match[1]), at + 1
         if fence:
             return None
         if match := STAR.match(bare):

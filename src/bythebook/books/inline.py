@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -54,15 +55,23 @@ SIGNS = {
     "ge": "≥", "geq": "≥", "ll": "≪", "gg": "≫", "to": "→", "rightarrow": "→", "leftarrow": "←", "infty": "∞", "circ": "°",
     "in": "∈", "sum": "∑", "prod": "∏", "int": "∫", "partial": "∂", "nabla": "∇", "propto": "∝", "dots": "…", "ldots": "…",
     "cdots": "…", "left": "", "right": "", "quad": " ", "qquad": " ", "sin": "sin", "cos": "cos", "tan": "tan", "log": "log",
-    "ln": "ln", "exp": "exp", "min": "min", "max": "max", "arg": "arg", "lVert": "‖", "rVert": "‖", "mid": "|", "top": "ᵀ",
-    ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "%": "%", "$": "$", "#": "#", "&": "&", "_": "_", "{": "{", "}": "}",
-    "|": "‖",
+    "ln": "ln", "exp": "exp", "min": "min", "max": "max", "arg": "arg", "lVert": "‖", "rVert": "‖", "mid": " | ", "top": "ᵀ",
+    "ell": "ℓ", "prime": "′", "cup": "∪", "cap": "∩", "subset": "⊂", "subseteq": "⊆", "notin": "∉", "setminus": "∖",
+    "emptyset": "∅", "forall": "∀", "exists": "∃", "neg": "¬", "equiv": "≡", "perp": "⊥", "odot": "⊙", "oplus": "⊕",
+    "otimes": "⊗", "mapsto": "↦", "Rightarrow": "⇒", "langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈",
+    "rceil": "⌉", "lvert": "|", "rvert": "|", "tanh": "tanh", "lim": "lim", "dim": "dim", "det": "det", "sup": "sup",
+    "inf": "inf", "Pr": "Pr", "ast": "*",
+    ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "%": "%", "$": "$", "#": "#", "&": "&", "_": "_", "|": "‖",
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η",
     "theta": "θ", "vartheta": "ϑ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π",
     "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
     "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
 }  # fmt: skip
-SPACED = frozenset("·×÷±≈≠≤≥≪≫→←∈∝|")
+SPACED = frozenset("·×÷±≈≠≤≥≪≫→←∈∝∪∩⊂⊆∉≡⊙⊕⊗↦⇒")
+FONTS = "text|textrm|textbf|textit|mbox|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|operatorname|boldsymbol|vec"
+ACCENTS = {"hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307"}
+SHOWN_BRACES = {r"\{": "\ue000", r"\}": "\ue001"}
+"""What stands for braces that a formula shows, while those that group its parts are read."""
 RAISED = str.maketrans("0123456789+-\N{MINUS SIGN}n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
 RAISABLE = re.compile(r"[0-9+\-\N{MINUS SIGN}n]{1,6}")
 ORDINALS = frozenset({"st", "nd", "rd", "th"})
@@ -319,7 +328,10 @@ def with_plain_formulas(markdown: str) -> str:
 def plain_formula(formula: str) -> str:
     """Returns the formula in plain characters, or unchanged if something in it has none."""
     text = formula.replace("{,}", ",")
-    text = re.sub(rf"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname|boldsymbol|vec)\s*{GROUP}", r"\1", text)
+    for written, sign in SHOWN_BRACES.items():
+        text = text.replace(written, sign)
+    text = re.sub(rf"\\(?:{FONTS})\s*{GROUP}", r"\1", text)
+    text = re.sub(r"\\(hat|bar|tilde|dot)\s*(?:\{(\w)\}|(?<=\s)(\w))", _accented, text)
     text = re.sub(rf"\\sqrt\s*{GROUP}", lambda match: f"√{_bracketed(match[1])}", text)
     text = re.sub(rf"\\[dt]?frac\s*{GROUP}\s*{GROUP}", lambda match: f"{_bracketed(match[1])}/{_bracketed(match[2])}", text)
     text = re.sub(r"\^\s*(?:\{\\circ\}|\\circ)", "°", text)
@@ -328,7 +340,13 @@ def plain_formula(formula: str) -> str:
     text = COMMAND.sub(_sign, text)
     text = re.sub(rf"\^\s*(?:{GROUP}|(\w))", lambda match: raised(match[1] or match[2] or ""), text)
     text = re.sub(rf"_\s*{GROUP}", r"_\1", text)
-    return " ".join(text.split()) if "{" not in text else formula
+    if "{" in text:
+        return formula
+    return " ".join(text.replace("\ue000", "{").replace("\ue001", "}").split())
+
+
+def _accented(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", (match[2] or match[3]) + ACCENTS[match[1]])
 
 
 def _sign(match: re.Match[str]) -> str:
