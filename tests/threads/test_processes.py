@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -43,8 +44,8 @@ class Trial:
     def kill(self, chance: random.Random) -> tuple[int, bool]:
         """Kill a process at a random moment of its turns. How many turns it had been told are kept, and whether it was killed
         in the middle of one."""
-        thread_ids = [str(uuid4()) for _ in range(AT_ONCE)]
-        with self.start(uuid4().hex, MANY, *thread_ids) as process:
+        name, thread_ids = uuid4().hex, [str(uuid4()) for _ in range(AT_ONCE)]
+        with self.start(name, MANY, *thread_ids) as process:
             assert process.stdout is not None
             assert process.stderr is not None
             told = [process.stdout.readline() for _ in range(chance.randint(1, 4 * AT_ONCE))]
@@ -54,6 +55,7 @@ class Trial:
                 process.kill()
             told += process.stdout.readlines()
             assert process.stderr.read() == ""
+        shutil.rmtree(self._folder / name)  # hundreds of them fill a file system in memory, which ends a process without a word
         last = Counter[str]()
         for line in told:
             thread_id, number = line.split()
