@@ -212,8 +212,9 @@ class BookCollections:
         for name in sorted(left):  # the reservation goes last: as long as it is there, a run that was killed is known of
             if name in there:
                 await self._index.save_manifest(name, there[name].without(state.book_id))
-                await self._index.remove_book(name, state.book_id)
-                if not await self._records.used_by_others(name, state.book_id):
+                if await self._records.used_by_others(name, state.book_id):
+                    await self._index.remove_book(name, state.book_id)
+                else:  # as it is: whoever still reads it is told that it is gone, and reads the new one
                     await self._index.drop(name)
                     if name == self._collection_name:
                         await self._index.alias(name, state.collection_name)

@@ -98,6 +98,8 @@ class Search:
         embeddings = {one.chunk.id: one.embedding for one in whole}
         measure = Closeness(query.text, state.language)
         hits = tuple(_hit(one.chunk, looks[one.chunk.id], embeddings.get(one.chunk.id), measure) for one in held)
+        if not hits and (await self.book(query.book_id)).collection_name != state.collection_name:
+            raise NotFound(f"The book '{query.book_id}' was made anew while it was searched. Search again.")
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def read(self, state: IngestionState, read: Callable[[IngestionState], Awaitable[Read]]) -> Read:
