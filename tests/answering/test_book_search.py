@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from bythebook.answering.book_search import BookSearch
 from bythebook.retrieval.query import Scope, SearchResponse
 from tests.support.library import open_library
@@ -66,19 +68,23 @@ def test_a_book_without_a_fit_has_scores_and_no_relevance(folder: Path) -> None:
     asyncio.run(story())
 
 
-def test_who_began_to_search_a_book_that_is_then_made_anew_finds_it_all_the_same(folder: Path) -> None:
+@pytest.mark.parametrize("beside", [False, True], ids=["alone in its collection", "beside another book"])
+def test_who_began_to_search_a_book_that_is_then_made_anew_finds_it_all_the_same(folder: Path, beside: bool) -> None:
     book = write_small_book(folder / "book")
+    write(folder / "nets", "nets.md", "# Nets\n\nA net is knotted from cord.\n")
 
     async def story() -> None:
         async with open_library(folder / "data") as library:
             await library.ingest(book)
+            if beside:
+                await library.ingest(folder / "nets")
             query = Scope(book_id="small").search("Which joint bends in one plane?")
             begun = await library.search.book("small")
             embedding = await library.search.embed(query.text)
             searching = BookSearch(search=library.search, index=library.index)
             before = await searching.search_embedded(query, begun, embedding)
             await library.ingest(book, "recreate")
-            assert begun.collection_name not in await library.index.collections()
+            assert (begun.collection_name in await library.index.collections()) is beside
             after = await searching.search_embedded(query, begun, embedding)
             assert [one.text for one in after.results] == [one.text for one in before.results] != []
 
