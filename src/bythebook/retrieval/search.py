@@ -98,9 +98,14 @@ class Search:
         embeddings = {one.chunk.id: one.embedding for one in whole}
         measure = Closeness(query.text, state.language)
         hits = tuple(_hit(one.chunk, looks[one.chunk.id], embeddings.get(one.chunk.id), measure) for one in held)
-        if not hits and (await self.book(query.book_id)).collection_name != state.collection_name:
+        if not hits and await self._has_moved(state):
             raise NotFound(f"The book '{query.book_id}' was made anew while it was searched. Search again.")
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
+
+    async def _has_moved(self, state: IngestionState) -> bool:
+        """A book that is being fitted before it is served has not."""
+        now = served_books(await self._index.collections()).get(state.book_id)
+        return now is not None and now.collection_name != state.collection_name
 
     async def read(self, state: IngestionState, read: Callable[[IngestionState], Awaitable[Read]]) -> Read:
         """Calls `read` on the book as it is served, and once more if the book was rebuilt meanwhile."""
