@@ -9,9 +9,10 @@ from typing import Any
 
 from bythebook.grounding.calibration import METHOD
 from bythebook.index.manifest import Manifest
+from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.calibrator import FOREIGN, BookQuestion, for_fitting, read_questions
 from tests.support.library import open_library
-from tests.support.lighthouse import Lighthouse, make_embedder, open_lighthouse, tell
+from tests.support.lighthouse import LESSONS, Lighthouse, make_embedder, open_lighthouse, tell
 from tests.support.small_book import lesson, write
 
 
@@ -70,6 +71,24 @@ def test_a_book_too_small_to_ask_about_is_left_as_it_is(folder: Path) -> None:
             assert answer.refused or answer.citations
 
     asyncio.run(story())
+
+
+def test_a_book_made_anew_is_fitted_as_one_that_comes(folder: Path) -> None:
+    """Held out, its one lesson leaves nothing to find: not what the collection that still serves has of it."""
+    book, fits = folder / "one", []
+
+    async def fitted(data: str) -> None:
+        async with open_library(folder / data, make_embedder()) as library:
+            light = Lighthouse(library=library)
+            await light.publisher.run(book, IngestionRequest(mode="recreate", calibrate=True))
+            fits.append(await light.calibration())
+
+    texts = [text for text in LESSONS.values() if not text.startswith("---")]
+    write(book, "book.toml", 'book_id = "light"\n')
+    for half, data in ((texts[::2], "moved"), (texts[1::2], "moved"), (texts[1::2], "fresh")):
+        write(book, "lesson.md", "\n".join(half))
+        asyncio.run(fitted(data))
+    assert fits[1] == fits[2] != fits[0]
 
 
 def questions(count: int, answerable: bool) -> list[dict[str, Any]]:

@@ -93,12 +93,12 @@ class Assessor:
         if not placed:
             return text
         asked, place = placed
-        stems = {stem for _, _, stem in words(place, state.language)}
-        if not stems or stems <= {stem for _, _, stem in words(state.title, state.language)}:
-            return f"{asked}?" if stems else text
-        rarity = await read_rarity(self._index, state, stems)
+        title, stems = ({stem for _, _, stem in words(one, state.language)} for one in (state.title, place))
         named = place != place.lower() or any(letter.isdigit() for letter in place)
-        return f"{asked}?" if named and max(rarity.by_stem.values()) < EVERYWHERE else text
+        if not stems or not (stems <= title or named):
+            return text
+        rarity = {} if stems <= title else (await read_rarity(self._index, state, stems)).by_stem
+        return f"{asked}?" if all(idf < EVERYWHERE for idf in rarity.values()) else text
 
     async def _look(
         self,

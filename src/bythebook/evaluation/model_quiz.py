@@ -93,10 +93,14 @@ class ModelQuiz:
 
 def _spread(chunks: Sequence[Chunk]) -> list[Chunk]:
     """The first chunk of every lesson, then every second one: where not all have room, each lesson has its share."""
+    return [chunk for chunk in chain(*zip_longest(*by_lesson(chunks).values())) if chunk]
+
+
+def by_lesson(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
     lessons: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         lessons.setdefault(chunk.source_file, []).append(chunk)
-    return [chunk for chunk in chain(*zip_longest(*lessons.values())) if chunk]
+    return lessons
 
 
 def _weigh(cards: Sequence[QuizCard], evidence: Sequence[Evidence], language: str) -> list[_Weighed]:

@@ -17,7 +17,7 @@ from bythebook.answering.question import Question
 from bythebook.books.model import Chunk, sha256
 from bythebook.errors import BookError
 from bythebook.evaluation.files import read_cases
-from bythebook.evaluation.model_quiz import CheckedCard, ModelQuiz
+from bythebook.evaluation.model_quiz import CheckedCard, ModelQuiz, by_lesson
 from bythebook.evaluation.question_drafts import draft_from
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
@@ -107,7 +107,7 @@ class StudyQuestions:
         self, model: ModelQuiz, state: IngestionState, files: Sequence[str], count: int, spend: Spend | None
     ) -> _Questions:
         chunks = await self._chunks(state, files)
-        written = await asyncio.to_thread(_authors, Path(state.source_root), _by_lesson(chunks))
+        written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
         if len(written) >= count:
             return tuple(written[:count])
         quiz = await model.draft(chunks, count - len(written), book_title=state.title, language=state.language)
@@ -119,7 +119,7 @@ class StudyQuestions:
     async def to_learn(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
         """Questions with the sentence that answers them, of these lessons or of all; the author's before drafts."""
         chunks = await self._chunks(state, files)
-        written = await asyncio.to_thread(_authors, Path(state.source_root), _by_lesson(chunks))
+        written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
         drafted = await asyncio.to_thread(_drafted, chunks, count) if len(written) < count else []
         return _distinct([*written, *drafted])[:count]
 
@@ -144,13 +144,6 @@ class StudyQuestions:
             if len(kept) == count:
                 break
         return tuple(kept)
-
-
-def _by_lesson(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
-    texts: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        texts.setdefault(chunk.source_file, []).append(chunk)
-    return texts
 
 
 def _distinct(questions: Sequence[StudyQuestion]) -> _Questions:

@@ -21,7 +21,7 @@ from bythebook.errors import NotFound, StorageFailure
 from bythebook.index.lexical import query_terms, words
 from bythebook.index.manifest import Manifest, served_books
 from bythebook.index.state import IngestionState
-from bythebook.index.vectors import Candidate, ChunkText, VectorIndex
+from bythebook.index.vectors import Candidate, ChunkText, Filters, VectorIndex
 from bythebook.retrieval.query import SearchQuery, SearchResult
 
 Read = TypeVar("Read")
@@ -103,7 +103,10 @@ class Search:
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def _has_moved(self, state: IngestionState) -> bool:
-        """A book that is being fitted before it is served has not."""
+        """Whether the collection no longer holds the book, and another serves it. A book that is fitted before it is served is
+        held by the one and served by the other, and has not."""
+        if await self._index.count(state.collection_name, Filters(book_id=state.book_id)):
+            return False
         now = served_books(await self._index.collections()).get(state.book_id)
         return now is not None and now.collection_name != state.collection_name
 

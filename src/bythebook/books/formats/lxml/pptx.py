@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -26,7 +26,7 @@ FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})
 """Placeholders that say the same on every slide."""
 LISTED = frozenset({"body", "obj", ""})
 """Placeholders whose paragraphs have bullets unless they say otherwise."""
-SHAPES = ("sp", "graphicFrame", "grpSp", "AlternateContent", "Choice")
+SHAPES, FOLDED = ("sp", "graphicFrame"), ("grpSp", "AlternateContent", "Choice")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +153,7 @@ class _DeckWriter:
             cells = [list(cell.iter("p")) for cell in row.iter("tc")]
             first = next((one for cell in cells for one in cell), None)
             if first is not None:
-                place = places[first]
-                rows.append(
-                    (
-                        [" ".join(map(_inline, cell)) for cell in cells],
-                        SourcePlace(file=self.path, kind="slide", number=place.number, label=ROW, line=place.line),
-                    )
-                )
+                rows.append(([" ".join(map(_inline, cell)) for cell in cells], replace(places[first], label=ROW)))
         self.out.table(rows)
 
 
@@ -179,7 +173,7 @@ def _mark(properties: Element | None, counts: list[int], *, listed: bool) -> tup
 def _shapes(tree: Element | None) -> Iterator[Element]:
     """In the order of the file, groups unfolded; of what is there in two forms the first."""
     for one in tree if tree is not None else ():
-        if one.tag in ("grpSp", "AlternateContent", "Choice"):
+        if one.tag in FOLDED:
             yield from _shapes(one)
         elif one.tag in SHAPES and _placeholder(one) not in FURNITURE:
             yield one
