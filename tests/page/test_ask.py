@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.support import hostile_book
 from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, REFUSED, ZERO_MOMENT, ask, ended
@@ -120,6 +120,23 @@ def test_a_server_that_is_away_keeps_the_question(page: Page) -> None:
     failed.get_by_role("button", name="Ask again").click()
     expect(ended(page, NODE).locator(".answer")).to_contain_text("named participant")
     expect(page.locator("#offline")).to_be_hidden()
+
+
+def test_an_answer_that_comes_late_does_not_say_that_the_server_is_back(page: Page) -> None:
+    """The questions worth asking, which a new page asks for, are held back until the server has gone away."""
+    held: list[Route] = []
+    page.route("**/books/*/questions?*", lambda route: held.append(route))
+    with page.expect_request("**/books/*/questions?*"):
+        page.reload()
+    page.context.set_offline(True)
+    page.get_by_label("Your question").fill(NODE)
+    page.keyboard.press("Enter")
+    ended(page, NODE)
+    expect(page.locator("#offline")).to_be_visible()
+    with page.expect_event("requestfinished"):
+        held[0].fulfill(json={"questions": []})
+    page.evaluate("new Promise((done) => setTimeout(done))")
+    expect(page.locator("#offline")).to_be_visible()
 
 
 def test_stopping_keeps_nothing(page: Page) -> None:

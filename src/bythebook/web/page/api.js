@@ -28,6 +28,8 @@ export class Api {
     this.key = key;
     this.askForKey = askForKey;
     this.onreach = onreach;
+    this.sent = 0;
+    this.lost = 0; // how many requests had been sent when one was last not answered
   }
 
   /** @param {string} path @param {Sending} [options] */
@@ -61,6 +63,7 @@ export class Api {
     if (this.key) sent.Authorization = `Bearer ${this.key}`;
     const reader = this.key && kept(READER);
     if (reader) sent["X-Reader"] = reader;
+    const number = ++this.sent;
     try {
       const response = await fetch(this.base + path, {
         method,
@@ -69,18 +72,24 @@ export class Api {
         keepalive,
         body: body === undefined ? undefined : JSON.stringify(body),
       });
-      this.onreach(true);
+      // What was asked before the server was lost, and comes late, does not say that it is back.
+      if (number > this.lost) this.onreach(true);
       const named = response.headers.get("X-Reader");
       if (named) keep(READER, named);
       return response;
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      this.onreach(false);
+      this.lose();
       throw new Problem(0, {
         code: "unreachable",
         detail: "The server does not answer. Check that it is running, then try again.",
       });
     }
+  }
+
+  lose() {
+    this.lost = this.sent;
+    this.onreach(false);
   }
 
   /**
@@ -100,7 +109,7 @@ export class Api {
       }
     } catch (error) {
       if (error instanceof Problem || error.name === "AbortError") throw error;
-      this.onreach(false);
+      this.lose();
     }
     if (!ended)
       throw new Problem(0, { code: "unreachable", detail: "The connection broke before the answer was whole. Ask again." });
