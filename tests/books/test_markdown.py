@@ -44,6 +44,7 @@ from bythebook.books.markdown import first_heading, heading_text, readable
         ("  - ```py\n    x = '> y'\n    ```\n  - b", "    x = '> y'\n  - b"),
         ('{{< figure src="a.png" caption="An arm" >}} {{% note %}}x{{% /note %}} {{#include a.rs}}', "An arm x"),
         ("See {ref}`the guide<cm-ro>` and {doc}`setup` {cite:p}`knuth84`.", "See the guide and setup."),
+        ("Use {doc}`/deploying/apache-httpd` or {ref}`first-steps`.", "Use apache httpd or first steps."),
         ("As :numref:`fig_lamp` shows :cite:`a,b`", "As the figure shows"),
         ("a {kbd}`never closed and {x} b:c", "a {kbd}`never closed and {x} b:c"),
         ("Version {{ site.version }} burns oil {% if a %}now{% endif %}", "Version … burns oil now"),

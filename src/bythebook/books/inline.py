@@ -44,6 +44,7 @@ CLOSING = {"{/*": "*/}", "{*": "*}", "{%": "%}"}
 VARIABLE = re.compile(r"\{\{\s*[A-Za-z_$][^{}<>\n]*\Z")
 """What a site puts in the place of a name in braces is not known here, and not left out unseen either."""
 TICKS = re.compile(r"`+")
+PARTED = re.compile(r"(?<=[^\W_])[-_]+(?=[^\W_])")
 DEEPEST_INDENT = 80
 LONGEST = 2000
 """Characters a formula, a shortcode or a string in braces may have."""
@@ -316,7 +317,16 @@ def role_text(role: str, content: str) -> str:
         label = LABEL.match(content)
         other = "the equation" if role.lower() == "eqref" else "\N{HORIZONTAL ELLIPSIS}"
         return LABEL_KINDS.get(label[1], other) if label else other
-    return content.lstrip("!~")
+    return target_words(role, content)
+
+
+def target_words(role: str, target: str) -> str:
+    """What a role without a text of its own says: the last part of a page's path, a label's words, or the name as it is."""
+    kind = role.rpartition(":")[2].lower()
+    if kind == "doc":
+        page = target.removesuffix("/index").rpartition("/")[2]
+        return PARTED.sub(" ", page.strip(".")) or "index"
+    return PARTED.sub(" ", target) if kind == "ref" else target.lstrip("!~")
 
 
 def with_plain_formulas(markdown: str) -> str:

@@ -48,12 +48,12 @@ class Format:
 
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
-    Format(name="html", version=3, suffixes=PAGES, module="lxml.html"),
+    Format(name="html", version=4, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=2, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=3, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=1, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
-    Format(name="rst", version=2, suffixes=(".rst",), module="docutils.rst"),
+    Format(name="rst", version=3, suffixes=(".rst",), module="docutils.rst"),
     Format(name="pdf", version=4, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes))

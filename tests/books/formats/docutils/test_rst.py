@@ -104,6 +104,13 @@ def test_every_block_is_found_at_its_line() -> None:
     assert found["| 1 | two |"] == f"line {SOURCE.splitlines().index('1      two') + 1}"
 
 
+def test_a_reference_without_words_of_its_own_says_those_of_its_target() -> None:
+    text = "Deploy with :doc:`/deploying/apache-httpd`, see :doc:`../index`, :doc:`/tutorial/index` and :ref:`message-signing`.\n"
+    (mark,) = read_one("a.rst", text).marks
+    assert placed(read_one("a.rst", text)) == [("Deploy with apache httpd, see index, tutorial and message signing.", "line 1")]
+    assert mark.exact
+
+
 def test_the_library_is_left_as_it_was() -> None:
     before = directives.directive, roles.role
     read("a.rst", SOURCE)

@@ -98,6 +98,22 @@ def test_lines_of_code_that_mdbook_hides_are_not_read() -> None:
     assert read_one("a.html", page).text.strip() == "```rust\nlet x = 5;\n```"
 
 
+PUBLICAN = """<ul class="docnav"><li class="previous"><a accesskey="p" href="a.html"><b>Prev</b>9.6. The super-server</a></li>
+<li class="home">The handbook</li><li class="next"><a accesskey="n" href="b.html"><b>Next</b>9.8. Anacron</a></li></ul>"""
+DOCBOOK = """<div class="navheader"><table><tr><th colspan="3">Chapter 9. Services</th></tr>
+<tr><td><a accesskey="p" href="a.html">Prev</a></td>
+<td>&nbsp;</td><td><a accesskey="n" href="b.html">Next</a></td></tr></table><hr></div>"""
+TEXINFO = """<div><p>Next: <a href="b.html" rel="next" accesskey="n">Anacron</a>, Previous:
+<a href="a.html" rel="prev">Super-server</a>, Up: <a href="c.html" accesskey="u" rel="up">Services</a> &nbsp; [<a href="t.html" rel="contents">Contents</a>]</p></div>"""
+
+
+@pytest.mark.parametrize("links", [PUBLICAN, DOCBOOK, TEXINFO])
+def test_links_to_the_pages_around_a_page_are_no_text_of_the_book(links: str) -> None:
+    text = "<h1>Cron</h1><p>Cron runs tasks. Read <a rel='next' href='b.html'>about anacron</a> next.</p>"
+    page = f"<html><body>{links}{text}{links}</body></html>"
+    assert read_one("a.html", page).text.strip() == "# Cron\n\nCron runs tasks. Read about anacron next."
+
+
 @pytest.mark.parametrize(
     "container",
     [

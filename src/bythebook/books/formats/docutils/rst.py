@@ -16,6 +16,7 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.utils import SystemMessage
 
 from bythebook.books.formats.writer import MarkdownWriter, code_span, escaped, subscript, superscript
+from bythebook.books.inline import target_words
 from bythebook.books.lesson import decode
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
@@ -50,9 +51,9 @@ DOCUTILS_OWN = (
     "epigraph", "table", "list-table", "compound", "container", "rubric", "figure", "replace", "unicode", "role",
 )  # fmt: skip
 ROLE_TARGET = re.compile(r"(?s)(.*?)\s*<[^<>]*>$")
-ROLE_PREFIX = re.compile(r"^[!~]")
 LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
-MARKS = (
+MARKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r":([\w:+.-]+):`([^`<>]+)`"), lambda role: target_words(role[1], role[2])),
     (re.compile(r"\[(?:\d+|#\w*|\*|[A-Za-z][\w.-]*)\]_"), ""),
     (re.compile(r":[\w:+.-]+:`"), "`"),
     (re.compile(r"`[!~]"), "`"),
@@ -117,7 +118,7 @@ def _code(directive: Directive) -> nodes.Node:
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()) -> Any:
     """A role that docutils does not know says its text, without what it leads to."""
     said = ROLE_TARGET.match(nodes.unescape(text))
-    words = said[1] if said and said[1] else ROLE_PREFIX.sub("", nodes.unescape(text))
+    words = said[1] if said and said[1] else target_words(name, nodes.unescape(text))
     kind = nodes.literal if name.rpartition(":")[2] in LITERAL_ROLES else nodes.inline
     return [kind(rawtext, words)], []
 

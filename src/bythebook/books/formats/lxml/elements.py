@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -54,6 +55,8 @@ INLINE = frozenset({
     "sup", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
 NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
+AROUND = frozenset({"prev", "previous", "next", "up", "home", "start", "contents", "index"})
+"""What `rel` says of a link to the page before, after or above this one."""
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 
 
@@ -180,7 +183,37 @@ def parse_html(raw: bytes) -> Element:
     root = etree.fromstring(decoded(raw).encode(), parser)
     if root is None:
         raise ValueError("it is empty")
+    _drop_navigation(root)
     return root
+
+
+def _drop_navigation(root: Element) -> None:
+    """Links to the pages around this one, which DocBook, Publican and Texinfo set in lists, tables and lines without a class."""
+    links = [link for link in root.iter("a") if _leads_around(link)]
+    for link in links:
+        panel = None
+        for around in link.iterancestors():
+            if around.tag in ("body", "main", "article") or not _is_navigation(around):
+                break
+            panel = around
+        if panel is not None and sum(_leads_around(one) for one in panel.iter("a")) > 1:
+            panel.tag, kept = "nav", panel.tail
+            panel.clear()
+            panel.tail = kept
+
+
+def _leads_around(link: Element) -> bool:
+    return link.get("rel") in AROUND or link.get("accesskey") in ("p", "n", "u", "h")
+
+
+def _is_navigation(element: Element) -> bool:
+    """Only links of this kind, and beside them at most a title."""
+    words = list(islice((text.strip() for text in element.itertext()), 60))
+    if len(words) == 60 or any(True for _ in element.iter("h1", "h2", "h3", "h4", "h5", "h6", "pre")):
+        return False
+    links = [link for link in element.iter("a") if "href" in link.attrib]
+    linked = sum(len(text.strip()) for link in links for text in link.itertext())
+    return all(_leads_around(link) for link in links) and sum(map(len, words)) - linked <= 80
 
 
 CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
