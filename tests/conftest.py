@@ -33,6 +33,7 @@ SLOW = (
     "jobs/test_switching.py",
     "jobs/test_worker.py",
     "mcp/test_server.py",
+    "test_commands.py",
     "test_path_of_a_question.py",
     "test_readme.py",
     "threads/test_processes.py",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from scripts.write_cli_reference import PAGE, reference
-from tests.cli.conftest import Cli, cli, embedder, run_process, small_embedder  # noqa: F401  fixtures of the command line
+from tests.cli.conftest import run_process
 from tests.support.sample_library import sample_library
 
 README = Path(__file__).parents[1] / "README.md"
@@ -46,16 +45,3 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     ):
         assert (page.parent / target).exists(), target
-
-
-def test_the_quick_start_can_be_typed_as_it_stands(cli: Cli, folder: Path) -> None:  # noqa: F811
-    """The lessons are made by its own lines; the installation is left out."""
-    ran = []
-    for kind, block in re.findall(r"```(sh|console)\n(.*?)```", (DOCS / "quickstart.md").read_text("utf-8"), re.DOTALL):
-        if kind == "sh" and "mkdir" in block:
-            subprocess.run(["bash", "-ec", block], cwd=folder, check=True)
-        for line in re.findall(r"^\$ bythebook (.+)$", block, re.MULTILINE) if kind == "console" else ():
-            outcome = cli(*shlex.split(line))
-            assert (line, outcome.code, outcome.err) == (line, 0, "")
-            ran.append(line.split()[0])
-    assert {"doctor", "ingest", "ask", "chat", "books", "backup", "upgrade"} <= set(ran)

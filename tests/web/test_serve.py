@@ -79,7 +79,10 @@ def client(service: Served) -> httpx.Client:
 def test_it_says_where_it_is_keeps_questions_to_itself_and_finishes_a_turn_before_it_ends(folder: Path) -> None:
     data_dir = sample_library(folder)
     with served(data_dir) as service, client(service) as reader:
-        assert "only this machine" in service.said[1]
+        shown = (
+            (Path(__file__).parents[2] / "docs" / "service.md").read_text("utf-8").replace("http://127.0.0.1:8000", service.url)
+        )
+        assert "$ bythebook serve\n" + "".join(service.said) in shown
         assert (data_dir / "index" / SERVER_FILE).exists()
         assert reader.get("/health").json()["status"] == "ready"
         forged = '/threads/x%0a{"event": "forged"}%0d%0aforged'
@@ -127,11 +130,13 @@ def test_a_host_beyond_this_machine_needs_keys(folder: Path) -> None:
     made = run_process("keys", "create", "a reader", "--json", data_dir=data_dir)
     assert made.code == 0, made.err
     secret = json.loads(made.out)["secret"]
-    with served(data_dir, "--host", "0.0.0.0", keys="there", BYTHEBOOK_LOG_QUESTIONS="true") as service:
+    given = {"BYTHEBOOK_LOG_QUESTIONS": "true", "BYTHEBOOK_CORS_ORIGINS": "https://book.example"}
+    with served(data_dir, "--host", "0.0.0.0", keys="there", **given) as service:
         url = service.url.replace("0.0.0.0", "127.0.0.1")
         with httpx.Client(base_url=url, timeout=300, trust_env=False) as reader:
             problem(reader.get("/books"), 401, "key_required")
-            assert reader.get("/books", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+            opened = reader.get("/books", headers={"Authorization": f"Bearer {secret}", "Origin": "https://book.example"})
+            assert (opened.status_code, opened.headers["Access-Control-Allow-Origin"]) == (200, "https://book.example")
             reader.headers["Authorization"] = f"Bearer {secret}"
             ask(reader, NODE)
         assert any(one.get("message") == NODE for one in service.log)

@@ -1,24 +1,23 @@
-"""What docs/service.md prints works as printed."""
+"""What docs/service.md prints works as printed, and so does every other page's request."""
 
 from __future__ import annotations
 
-import re
 import shlex
-from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.printed_commands import REPOSITORY, commands
 from tests.support.serving import ask, events
 
-PAGE = Path(__file__).parents[2] / "docs" / "service.md"
-COMMANDS = re.findall(r"```sh\n(curl .*?)\n```", PAGE.read_text("utf-8"), re.DOTALL)
+PAGE = REPOSITORY / "docs" / "service.md"
+COMMANDS = sorted({one.text for one in commands() if one.text.startswith("curl ")})
 SHOWN_ADDRESS = "http://127.0.0.1:8000"
 SHOWN_THREAD = "550e8400-e29b-41d4-a716-446655440000"
 
 
 def test_there_are_examples() -> None:
-    assert len(COMMANDS) == 11
+    assert len(COMMANDS) == 12
 
 
 @pytest.mark.parametrize("command", COMMANDS)
