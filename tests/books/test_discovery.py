@@ -27,6 +27,20 @@ def test_everything_readable_is_found_in_order(tmp_path: Path) -> None:
     assert discover(tmp_path)[0][0] == SourceFile(path="a b/c.md", size=3)
 
 
+@pytest.mark.parametrize(
+    ("setting", "lessons"),
+    [
+        ('source_suffix = {".txt": "restructuredtext"}', ["docs/a.txt", "docs/ref/b.txt", "notes.md"]),
+        ("source_suffix = ['.rst', '.txt']", ["docs/a.txt", "docs/ref/b.txt", "notes.md"]),
+        ('source_suffix = ".rst"  # not ".txt"', ["notes.md"]),
+    ],
+)
+def test_texts_are_lessons_where_sphinx_is_told_so(tmp_path: Path, setting: str, lessons: list[str]) -> None:
+    write(tmp_path, "notes.md", "read.txt", "docs/a.txt", "docs/ref/b.txt", "docs/requirements.txt", "docs/conf.py")
+    (tmp_path / "docs" / "conf.py").write_text(f'project = "Lamps"\n{setting}\n', "utf-8")
+    assert found(tmp_path) == lessons
+
+
 def test_built_and_hidden_folders_are_passed_over(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -53,6 +53,11 @@ def test_each_sentence_carries_its_label_and_its_exact_quote() -> None:
     assert other.text[quote.start : quote.end] == other.text
 
 
+def test_a_caption_is_no_answer() -> None:
+    text = "Listing 20-13: The gripper closes\n\nThe gripper closes when the wheel turns.\n\nFigure 3. The gripper closes"
+    assert texts("When does the gripper close?", text) == ["The gripper closes when the wheel turns."]
+
+
 def test_a_definition_comes_first() -> None:
     text = "Bolts rust.\n\nA **gripper** is a hand of metal. Two fingers close around the thing and feel it. Wheels turn round."
     assert texts("What is a gripper?", text)[0] == "A gripper is a hand of metal."

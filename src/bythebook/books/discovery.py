@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bythebook.books.formats.readers import MARKDOWN, PAGES, SUFFIXES
+from bythebook.books.formats.readers import MARKDOWN, PAGES, SUFFIXES, TEXT
 from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.errors import InvalidBook, NotFound
 
@@ -31,6 +32,9 @@ PAGE_FOLDERS = frozenset({
 """Folders whose HTML is a site's, not the book's."""
 PICTURE_FOLDERS = frozenset({"fig", "figs", "figure", "figures", "graphics", "images", "img", "pictures", "plots"})
 """Folders whose PDF files are drawings."""
+SPHINX_SETTINGS = "conf.py"
+TEXTS_ARE_LESSONS = re.compile(rb"""^source_suffix\s*=[^#=]{0,200}?["']\.txt["']""", re.MULTILINE)
+NO_LESSON = re.compile(r"(?:.*requirements.*|constraints|robots|humans|llms(?:-full)?|cmakelists)\.txt")
 LEVELS_ABOVE = 6
 LARGEST_INCLUDED = 1_000_000
 
@@ -121,7 +125,8 @@ class _Walk:
         self.warnings: list[BookWarning] = []
         self.linked: set[str] = set()
 
-    def files(self, folder: str, prefix: str) -> Iterator[SourceFile]:
+    def files(self, folder: str, prefix: str, *, texts: bool = False) -> Iterator[SourceFile]:
+        """`texts`: files that end in .txt are lessons here."""
         try:
             with os.scandir(folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
@@ -130,18 +135,21 @@ class _Walk:
                 raise InvalidBook(f"{folder} cannot be read ({error.strerror}); check its permissions.") from error
             self._warn(prefix.rstrip("/"), "folder", f"This folder cannot be read ({error.strerror}) and was skipped.")
             return
+        texts = texts or any(_names_texts(entry) for entry in found if entry.name == SPHINX_SETTINGS)
         for entry in found:
             if entry.name.startswith("."):
                 continue
-            yield from self._entry(entry, prefix + entry.name)
+            yield from self._entry(entry, prefix + entry.name, texts=texts)
 
-    def _entry(self, entry: os.DirEntry[str], path: str) -> Iterator[SourceFile]:
-        lesson = entry.name.lower().endswith(SUFFIXES) and not _is_furniture(path)
+    def _entry(self, entry: os.DirEntry[str], path: str, *, texts: bool) -> Iterator[SourceFile]:
+        name = entry.name.lower()
+        text = texts and name.endswith(TEXT) and not NO_LESSON.fullmatch(name)
+        lesson = (text or name.endswith(SUFFIXES)) and not _is_furniture(path)
         if entry.is_symlink() and not self._follow(entry, path, lesson):
             return
         if entry.is_dir():
             if entry.name not in SKIPPED_FOLDERS:
-                yield from self.files(entry.path, path + "/")
+                yield from self.files(entry.path, path + "/", texts=texts)
         elif lesson and entry.is_file():
             if _writable_as_text(path):
                 yield SourceFile(path=path, size=entry.stat().st_size)
@@ -173,6 +181,17 @@ class _Walk:
 
     def _warn(self, path: str, field: str, message: str) -> None:
         self.warnings.append(BookWarning(source_file=path, line=0, field=field, message=message))
+
+
+def _names_texts(entry: os.DirEntry[str]) -> bool:
+    """Whether Sphinx's settings name .txt as the ending of documents, as Django's do."""
+    try:
+        if not entry.is_file(follow_symlinks=False):
+            return False
+        with Path(entry.path).open("rb") as settings:
+            return TEXTS_ARE_LESSONS.search(settings.read(200_000)) is not None
+    except OSError:
+        return False
 
 
 def _is_furniture(path: str) -> bool:

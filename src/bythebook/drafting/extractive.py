@@ -61,6 +61,8 @@ REMEDY = re.compile(
     re.IGNORECASE,
 )
 REMEDY_WITHIN = 3
+CAPTION = re.compile(r"(?:listing|figure|fig\.|table|example|algorithm)\s+[\dA-Z][\dA-Z.-]*(?:\s*[:.|]|\Z)", re.IGNORECASE)
+"""Names the picture, table or code beside it and says nothing by itself."""
 STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
 
 
@@ -87,6 +89,7 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
     taken: dict[str, Group] = {}
     length, groups = 0, 0
     found = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
+    found = [one for one in found if not CAPTION.match(one.statement.readable)] or found
     best: ReadStatement | None = None
     longest = LONGEST_ANSWER if shape in SEVERAL else LONGEST_TOGETHER
     for one in sorted(found, key=lambda each: -each.score):

@@ -19,6 +19,8 @@ from bythebook.books.model import Reading, SourceMark, SourcePlace, fold
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
 """Read as they are."""
 PAGES = (".html", ".htm", ".xhtml")
+TEXT = ".txt"
+"""A lesson where Sphinx's settings name it, and nowhere else."""
 LINE_END = re.compile(r"\r\n?|\n")
 SourceTexts = Callable[[SourcePlace], str]
 
@@ -53,10 +55,10 @@ FORMATS = (
     Format(name="docx", version=3, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=1, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
-    Format(name="rst", version=3, suffixes=(".rst",), module="docutils.rst"),
+    Format(name="rst", version=3, suffixes=(".rst", TEXT), module="docutils.rst"),
     Format(name="pdf", version=4, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
-SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes))
+SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if suffix != TEXT))
 
 
 def format_of(path: str) -> Format | None:

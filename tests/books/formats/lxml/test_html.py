@@ -104,7 +104,8 @@ DOCBOOK = """<div class="navheader"><table><tr><th colspan="3">Chapter 9. Servic
 <tr><td><a accesskey="p" href="a.html">Prev</a></td>
 <td>&nbsp;</td><td><a accesskey="n" href="b.html">Next</a></td></tr></table><hr></div>"""
 TEXINFO = """<div><p>Next: <a href="b.html" rel="next" accesskey="n">Anacron</a>, Previous:
-<a href="a.html" rel="prev">Super-server</a>, Up: <a href="c.html" accesskey="u" rel="up">Services</a> &nbsp; [<a href="t.html" rel="contents">Contents</a>]</p></div>"""
+<a href="a.html" rel="prev">Super-server</a>, Up:
+<a href="c.html" accesskey="u" rel="up">Services</a> &nbsp; [<a href="t.html" rel="contents">Contents</a>]</p></div>"""
 
 
 @pytest.mark.parametrize("links", [PUBLICAN, DOCBOOK, TEXINFO])
