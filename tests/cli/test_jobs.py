@@ -17,6 +17,7 @@ import pytest
 
 from tests.cli.conftest import Cli, environment, run_process
 from tests.support.hall import write_listings
+from tests.support.processes import SECONDS
 from tests.support.small_book import write
 
 
@@ -110,7 +111,7 @@ def test_a_worker_that_the_system_ends_goes_quietly(tmp_path: Path) -> None:
         assert worker.stdout is not None
         assert worker.stdout.readline().startswith("Waiting for jobs")
         worker.send_signal(signal.SIGTERM)
-        _, err = worker.communicate(timeout=60)
+        _, err = worker.communicate(timeout=SECONDS)
     assert (worker.returncode, err) == (0, "")
 
 
@@ -121,7 +122,7 @@ def test_an_author_who_writes_is_followed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bythebook", "ingest", str(book), "--watch"]
     given = environment(data_dir, {"PYTHONUNBUFFERED": "1"})
     with subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as watching:
-        alarm = threading.Timer(120, watching.kill)  # a line that never comes must not hang the tests
+        alarm = threading.Timer(SECONDS, watching.kill)  # a line that never comes must not hang the tests
         alarm.start()
         assert watching.stdout is not None
         lines = iter(watching.stdout.readline, "")
@@ -134,6 +135,6 @@ def test_an_author_who_writes_is_followed(tmp_path: Path) -> None:
         (book / "new.md").unlink()
         assert any("1 removed" in line for line in lines)
         watching.send_signal(signal.SIGINT)
-        _, err = watching.communicate(timeout=60)
+        _, err = watching.communicate(timeout=SECONDS)
         alarm.cancel()
     assert (watching.returncode, err.strip()) == (130, "bythebook: stopped.")

@@ -20,6 +20,7 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from tests.cli.conftest import environment, run_process
 from tests.support.library import copy_data, fast_folder, open_library
+from tests.support.processes import SECONDS
 from tests.support.small_book import BOOK_TOML, SUBJECTS, lesson, write, write_small_book
 from tests.support.soak import soak_size
 
@@ -37,7 +38,7 @@ def test_ctrl_c_stops_with_a_word_and_leaves_a_consistent_index(trial: Trial) ->
     with trial.start(data_dir) as process:
         wait_for_change(data_dir / "index" / "lock.pid", process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=SECONDS)
     assert process.returncode in (0, 130)  # 0: it was done before the signal came
     assert "Traceback" not in err
     assert process.returncode == 0 or err.strip() == "bythebook: stopped."
@@ -70,7 +71,7 @@ def test_ctrl_c_while_the_program_is_loading(folder: Path, module: str) -> None:
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert (done.returncode, done.stderr.strip()) == (130, "bythebook: stopped.")

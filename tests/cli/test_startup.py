@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.support.processes import SECONDS
+
 HEAVY = {
     "numpy",
     "sqlalchemy",
@@ -35,7 +37,7 @@ except SystemExit:
 
 def modules(*arguments: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(arguments)], capture_output=True, encoding="utf-8", check=True, timeout=60
+        [sys.executable, "-c", PROGRAM, json.dumps(arguments)], capture_output=True, encoding="utf-8", check=True, timeout=SECONDS
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 

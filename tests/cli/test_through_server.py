@@ -28,6 +28,7 @@ from tests.cli.test_startup import HEAVY, PROGRAM
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import copy_data
 from tests.support.lighthouse import ARC, FOREIGN, TRIMMED, WICK, copy_published, make_embedder, published
+from tests.support.processes import SECONDS
 from tests.support.sample_library import sample_library
 from tests.support.serving import running, silent
 from tests.support.small_book import write, write_small_book
@@ -189,7 +190,7 @@ def test_without_the_server_the_index_is_opened_again(cli: Cli, folder: Path, em
 def test_a_search_imports_neither_engine_nor_model(twins: tuple[Path, Path]) -> None:
     arguments = json.dumps(["search", "trim the wick", "--data-dir", str(twins[0])])
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, arguments], capture_output=True, encoding="utf-8", check=True, timeout=60
+        [sys.executable, "-c", PROGRAM, arguments], capture_output=True, encoding="utf-8", check=True, timeout=SECONDS
     )
     assert TRIMMED in " ".join(done.stdout.split())
     found = set(json.loads(done.stdout.splitlines()[-1])) & HEAVY
@@ -234,13 +235,13 @@ def test_ctrl_c_stops_the_work_on_the_server(folder: Path, monkeypatch: pytest.M
             env=environment(folder / "data"),
             cwd=folder,
         ) as process:
-            if not gate.waiting.wait(60):
+            if not gate.waiting.wait(SECONDS):
                 process.kill()
-                pytest.fail(f"nothing came to be embedded: {process.communicate(timeout=60)}")
+                pytest.fail(f"nothing came to be embedded: {process.communicate(timeout=SECONDS)}")
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=SECONDS)
         assert (process.returncode, err.strip()) == (130, "bythebook: stopped.")
-        assert gate.given_up.wait(60)
+        assert gate.given_up.wait(SECONDS)
 
 
 def test_progress_is_told_as_it_goes_and_leaving_ends_the_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,11 +253,11 @@ def test_progress_is_told_as_it_goes_and_leaving_ends_the_work(folder: Path, mon
         async with open_runner(read_settings(data_dir=folder / "data"), open_resources) as runner:
             events = runner.follow(publish, root=book, request=IngestionRequest())
             assert isinstance(await anext(events), Planned)  # and nothing will ever be embedded
-            assert await asyncio.to_thread(gate.waiting.wait, 60)
+            assert await asyncio.to_thread(gate.waiting.wait, SECONDS)
 
     with serving(folder / "data"):
         asyncio.run(leave_early())
-        assert gate.given_up.wait(60)
+        assert gate.given_up.wait(SECONDS)
 
 
 def test_a_fault_of_the_server_is_one_sentence(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,5 +286,5 @@ def test_a_server_in_a_process_of_its_own(folder: Path) -> None:
             assert "A node is a named participant in a ROS 2 system" in " ".join(outcome.out.split())
         finally:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=60)
+            process.communicate(timeout=SECONDS)
     assert not (data_dir / "index" / SERVER_FILE).exists()

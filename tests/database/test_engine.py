@@ -6,7 +6,6 @@ import asyncio
 import re
 import stat
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +13,9 @@ import pytest
 from sqlalchemy import Connection, literal, select
 
 from bythebook.database import engine
-from bythebook.database.engine import CONNECTIONS, Database, database_url
+from bythebook.database.engine import CONNECTIONS, WAIT_SECONDS, Database, database_url
 from bythebook.errors import Unavailable
+from tests.support.clock import Clock
 from tests.support.databases import tell
 
 
@@ -71,21 +71,25 @@ def test_who_waits_for_a_connection_gets_the_next_that_is_free(database_address:
 
 def test_a_queue_that_moves_is_waited_for(folder: Path) -> None:
     """Longer than anyone waits while nothing moves."""
-    held_seconds, wait_seconds = 0.25, 2.0
-    many = int(CONNECTIONS["sqlite"] * wait_seconds / held_seconds) + 8
-
-    def slowly(connection: Connection) -> int:
-        time.sleep(held_seconds)
-        return ask(connection)
+    held_seconds = WAIT_SECONDS / (2 * CONNECTIONS["sqlite"])
+    many = 2 * int(WAIT_SECONDS / held_seconds)
 
     async def story() -> None:
-        database = await Database.open(database_url(None, folder), wait_seconds=wait_seconds)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, Clock)
+
+        def slowly(connection: Connection) -> int:
+            loop.set_ahead(held_seconds)
+            return ask(connection)
+
+        database = await Database.open(database_url(None, folder))
         try:
             assert await asyncio.gather(*(database.run(slowly) for _ in range(many))) == [1] * many
         finally:
             await database.close()
 
-    asyncio.run(story())
+    with asyncio.Runner(loop_factory=Clock) as runner:
+        runner.run(story())
 
 
 def test_a_database_file_is_for_its_owner_alone(folder: Path) -> None:

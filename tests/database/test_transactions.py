@@ -13,6 +13,7 @@ from bythebook.database.engine import Database
 from bythebook.database.tables import reservations
 from bythebook.errors import StorageFailure
 from tests.support.databases import tell
+from tests.support.processes import SECONDS
 
 
 async def write(database: Database, book_id: str) -> None:
@@ -89,7 +90,7 @@ def test_one_at_a_time_of_all_who_use_the_database(database_address: str | None,
             task.cancel()
             await asyncio.wait([task])
             inside.clear()
-            await asyncio.wait_for(asyncio.gather(*map(enter, range(1, 9))), 30)
+            await asyncio.wait_for(asyncio.gather(*map(enter, range(1, 9))), SECONDS)
 
     tell(database_address, folder, story)
 

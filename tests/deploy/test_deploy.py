@@ -17,7 +17,8 @@ from bythebook.cli.app import app
 from bythebook.settings import Settings, variable_of
 from tests.cli.conftest import environment
 from tests.support.fakes.qdrant_rest import qdrant_server
-from tests.web.test_faults import free_port, redis
+from tests.support.processes import SECONDS, free_port
+from tests.web.test_faults import redis
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -95,14 +96,14 @@ def test_kubernetes_starts_with_nothing_but_what_it_says(kubernetes: list[dict[s
             started.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         try:
             lines = [process.stdout.readline() if process.stdout else "" for process in started]
-            assert lines[2].startswith("Waiting for jobs"), started[2].communicate(timeout=10)
+            assert lines[2].startswith("Waiting for jobs"), started[2].communicate(timeout=SECONDS)
             for line in lines[:2]:
                 assert line.startswith("By the Book answers on http://0.0.0.0:"), lines
                 url = line.split()[5].replace("0.0.0.0", "127.0.0.1")
-                assert httpx.get(f"{url}/health", trust_env=False, timeout=60).status_code == 200
-                assert httpx.get(f"{url}/books", trust_env=False, timeout=60).status_code == 401
+                assert httpx.get(f"{url}/health", trust_env=False, timeout=SECONDS).status_code == 200
+                assert httpx.get(f"{url}/books", trust_env=False, timeout=SECONDS).status_code == 401
                 key = {"Authorization": f"Bearer {first_key}"}
-                assert httpx.get(f"{url}/books", headers=key, trust_env=False, timeout=60).json() == {"books": []}
+                assert httpx.get(f"{url}/books", headers=key, trust_env=False, timeout=SECONDS).json() == {"books": []}
         finally:
             for process in started:
                 process.kill()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from bythebook.errors import InvalidInput, NotFound, Rejected
 from bythebook.jobs import model
 from bythebook.jobs.git import GitLimits
 from bythebook.jobs.sources import Sources, repository_at, same_repository, shown, under_roots, without_password
-from tests.support.processes import runs
+from tests.support.processes import runs, wait_for
 from tests.support.repository import Repository
 from tests.support.site_server import serving_site
 from tests.support.small_book import BOOK_TOML, write
@@ -172,10 +171,7 @@ def test_what_git_started_ends_when_the_job_is_cancelled(tmp_path: Path) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
         pid = asyncio.run(story())
-    give_up_at = time.monotonic() + 120
-    while runs(pid):
-        assert time.monotonic() < give_up_at, "it goes on without anyone"
-        time.sleep(0.02)
+    wait_for(lambda: not runs(pid))
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tests.jobs.test_store import let_lapse
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.hall import Hall, open_hall, order_of, runner_of, write_listings
 from tests.support.library import forget_book
+from tests.support.processes import SECONDS
 from tests.support.soak import soak_size
 
 
@@ -72,7 +73,7 @@ def test_a_worker_beside_other_work_takes_what_is_queued(folder: Path) -> None:
         async with hall.open() as library:
             work = asyncio.create_task(Worker(runner=runner_of(library), listener=listen).work_on(lambda _: None))
             await Jobs(library.database).queue(order_of(write_listings(folder / "book")))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(SECONDS):
                 await ended.wait()
             work.cancel()
             await asyncio.wait({work})
@@ -129,7 +130,7 @@ def test_a_worker_outlives_a_database_that_takes_nothing_for_a_while(folder: Pat
             await Jobs(library.database).queue(order_of(write_listings(folder / "book")))
             await library.database.run(lambda connection: connection.execute(text("ALTER TABLE jobs RENAME TO away")))
             work = asyncio.create_task(Worker(runner=runner_of(library), listener=listen).work_on(hear))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(SECONDS):
                 await in_trouble.wait()
                 await library.database.run(lambda connection: connection.execute(text("ALTER TABLE away RENAME TO jobs")))
                 await ended.wait()

@@ -127,8 +127,8 @@ def test_what_is_no_address_is_as_if_it_were_not_there(text: str, index_folder: 
     assert asyncio.run(runner_of(index_folder)) is InProcess
 
 
-def test_a_server_that_died_leaves_the_index_to_the_command(index_folder: Path, listener: Listener) -> None:
-    with announced(index_folder, host="127.0.0.1", port=_free_port()):
+def test_a_server_that_died_leaves_the_index_to_the_command(index_folder: Path, closed_port: int) -> None:
+    with announced(index_folder, host="127.0.0.1", port=closed_port):
         assert find_server(index_folder) is None
         assert asyncio.run(runner_of(index_folder)) is InProcess
 
@@ -178,8 +178,3 @@ def test_with_a_qdrant_server_nobody_is_asked(index_folder: Path, listener: List
         listener.address = read_address(index_folder)
         assert asyncio.run(kind()) is InProcess
     assert listener.heard == []
-
-
-def _free_port() -> int:
-    with Listener() as there:
-        return there.server_port

@@ -21,11 +21,10 @@ from bythebook.web.server import Server
 from bythebook.web.sockets import address_of, listen
 from bythebook.web.state import State
 from bythebook.wiring.author import open_resources
+from tests.support.processes import SECONDS
 
 T = TypeVar("T")
 BOOK = "physical-ai-robotics"
-SECONDS = 300
-"""How long anything may take on a machine that is busy; what takes longer hangs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

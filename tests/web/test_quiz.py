@@ -18,10 +18,10 @@ import pytest
 from bythebook.web.keys import KeyLimits
 from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says
 from tests.support.fakes.openai_server import running as running_model
+from tests.support.processes import SECONDS, wait_for
 from tests.support.sample_library import sample_library
-from tests.support.serving import BOOK, SECONDS, Service, running
+from tests.support.serving import BOOK, Service, running
 from tests.web.test_connections import connected, head
-from tests.web.test_mcp import until
 
 CHAPTER = "module-1-ros2/chapter-1-how-robots-talk"
 TOPICS = f"{CHAPTER}/02-topics-and-messages.md"
@@ -149,7 +149,7 @@ def test_readers_who_come_together_share_one_draft_and_one_who_leaves_does_not_e
 
     with ThreadPoolExecutor(2) as readers:
         asked = [readers.submit(ask_too) for _ in range(2)]
-        until(lambda: requests_in_flight(tutor) >= 2)
+        wait_for(lambda: requests_in_flight(tutor) >= 2)
         answer.set()
         one, other = (reader.result(SECONDS) for reader in asked)
     assert len(by_model(one)) == 2

@@ -29,11 +29,12 @@ from bythebook.web.server import Server
 from bythebook.wiring.reader import answer_seconds, turn_seconds
 from tests.cli.conftest import environment, run_process
 from tests.support.fakes.qdrant_rest import qdrant_server
+from tests.support.processes import free_port, wait_for
 from tests.support.sample_library import sample_library
 from tests.support.serving import ask, events, problem
 from tests.support.soak import soak_size
 from tests.web.conftest import copy_records
-from tests.web.test_faults import free_port, redis
+from tests.web.test_faults import redis
 
 NODE = "What is a node?"
 
@@ -163,7 +164,7 @@ def test_several_workers_serve_as_one(folder: Path) -> None:
                     assert reader.get("/books").json() == {"books": []}
             with client(service) as reader:
                 counted = 'bythebook_requests_total{method="GET",route="/books",status="200"} 6.0'
-                assert counted in reader.get("/metrics").text
+                wait_for(lambda: counted in reader.get("/metrics").text)  # a process counts when its answer has gone out
             assert service.end() == 0
 
 
