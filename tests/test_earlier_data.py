@@ -200,7 +200,7 @@ def test_upgrade_indexes_again_what_an_earlier_version_indexed_otherwise(
         told = capsys.readouterr()
         return int(ended.value.code or 0), told.out + told.err
 
-    assert "Have it indexed again: bythebook upgrade" in run("ask", WICK)[1]
+    assert "Rebuild it: bythebook upgrade" in run("ask", WICK)[1]
     code, told = run("upgrade")
     assert (code, "/books/lighthouse is not here" in told) == (1, True)
     write_lighthouse(book)

@@ -45,7 +45,7 @@ class FailedTry:
 
 def checked_key(key: str, key_variable: str) -> str:
     if not (key.isascii() and key.isprintable() and key == key.strip()):
-        raise InvalidSettings(f"The key in {key_variable} has spaces or signs that no key has; set {key_variable} again")
+        raise InvalidSettings(f"The key in {key_variable} has spaces or characters that no key has; set {key_variable} again")
     return key
 
 

@@ -275,7 +275,7 @@ def test_a_keys_shape_is_checked_against_openai_alone(
     monkeypatch.setenv("OPENAI_API_KEY", key)
     outcome = shelf("ask", WICK)
     assert outcome.code == 2
-    assert "OPENAI_API_KEY holds no key of OpenAI, which begins with 'sk-' and has at least 40 signs" in outcome.sentence()
+    assert "OPENAI_API_KEY is not a key of OpenAI, which begins with 'sk-' and has at least 40 characters" in outcome.sentence()
     assert key not in outcome.err
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
     assert "does not answer" in shelf("ask", WICK).sentence()

@@ -49,7 +49,7 @@ def test_what_is_no_book(shelf: Cli, book: Path, folder: Path) -> None:
             gone,
             f"There is no file or folder {gone}; give the folder that holds the book's lessons, or the book's one file.",
         ),
-        (archive, f"{archive} is no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
+        (archive, f"{archive} is not a lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
         (empty, f"{empty} holds no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}."),
     ):
         outcome = shelf("ingest", given)

@@ -109,7 +109,7 @@ def test_a_thread_that_is_not_there(talk: Talk, cli: Cli) -> None:
     wrong = cli("chat", "--thread", "12")
     assert (wrong.code, wrong.sentence()[:23]) == (2, "A thread's id is a UUID")
     other = cli("chat", "--thread", thread, "--book", "dark")
-    assert (other.code, other.sentence()) == (1, f"The thread {thread} is with the book 'light', not with 'dark'.")
+    assert (other.code, other.sentence()) == (1, f"The thread {thread} belongs to the book 'light', not with 'dark'.")
 
 
 def test_one_question_and_end(cli: Cli, talk: Talk) -> None:

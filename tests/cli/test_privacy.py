@@ -32,5 +32,5 @@ def test_a_user_is_exported_and_erased(cli: Cli, folder: Path) -> None:
     assert (unsure.code, "--yes" in unsure.sentence()) == (2, True)
     assert cli("privacy", "erase", "--user", "ada", "--yes").out == "Erased 1 thread.\n"
     gone = cli("privacy", "erase", "--user", "ada", "--yes")
-    assert (gone.code, gone.sentence()) == (1, "Nothing is kept of this key or user.")
+    assert (gone.code, gone.sentence()) == (1, "Nothing is stored about this key or user.")
     assert cli("privacy", "export").sentence() == "Say whose data is meant, with --key KEY_ID or --user USER_ID."

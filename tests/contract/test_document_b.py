@@ -90,7 +90,7 @@ def test_a_key_that_cannot_be_one_is_told_before_anything_is_opened(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-short")
     outcome = cli(*command)
     assert outcome.code == 2
-    assert outcome.sentence().startswith("OPENAI_API_KEY holds no key of OpenAI, which begins with 'sk-'")
+    assert outcome.sentence().startswith("OPENAI_API_KEY is not a key of OpenAI, which begins with 'sk-'")
     assert not (folder / "data").exists()
 
 

@@ -121,7 +121,7 @@ def test_a_site_is_told_from_a_repository(address: str, site: bool) -> None:
 
 
 def test_what_is_no_site_is_said(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="is no address of a site"):
+    with pytest.raises(InvalidInput, match="is not the address of a site"):
         fetch_site("https:///book", tmp_path)
     with pytest.raises(NotFound, match="No page of"):
         fetch_site(f"{site.url}/nothing/", tmp_path)

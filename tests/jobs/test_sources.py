@@ -103,7 +103,7 @@ def test_branches_are_kept_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "branch"), [("book.git", "nowhere"), ("nothing.git", "main")])
 def test_what_is_not_there_is_told_and_not_tried_again(tmp_path: Path, name: str, branch: str) -> None:
     Repository(tmp_path / "origin")
-    with pytest.raises(Rejected, match=f"gives no branch {branch}"):
+    with pytest.raises(Rejected, match=f"has no branch {branch}"):
         fetch(tmp_path, (tmp_path / "origin" / name).as_uri(), branch)
 
 

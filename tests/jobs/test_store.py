@@ -180,7 +180,7 @@ def test_a_job_that_kills_its_workers_is_given_up(tell: Tell) -> None:
         job = await jobs.get(queued.job_id)
         assert job.status == "failed"
         assert job.error_message is not None
-        assert job.error_message.startswith(f"Begun {ATTEMPTS_MAX} times")
+        assert job.error_message.startswith(f"It was started {ATTEMPTS_MAX} times")
 
     tell(story)
 

@@ -85,7 +85,7 @@ def test_a_user_is_erased_and_the_key_stays(tale: Tell) -> None:
             ("Four?", key.key_id, "ada", "dark"),
         ):
             await spoken(database, said, key_id, user, book)
-        with pytest.raises(NotFound, match="Nothing is kept"):
+        with pytest.raises(NotFound, match="Nothing is stored"):
             await data.erase(DataOwner(user_id="ad"))
         with pytest.raises(InvalidInput, match="Say whose data"):
             DataOwner(book_id="light")

@@ -109,7 +109,7 @@ def require_book(root: Path) -> None:
             f"There is no file or folder {root}; give the folder that holds the book's lessons, or the book's one file."
         )
     if not root.is_dir() and not root.name.lower().endswith(SUFFIXES):
-        raise InvalidBook(f"{root} is no lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
+        raise InvalidBook(f"{root} is not a lesson; a lesson is a file that ends in {', '.join(SUFFIXES)}.")
 
 
 def folder_of(root: Path) -> Path:

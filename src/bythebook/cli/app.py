@@ -64,7 +64,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
-    no_env_file: bool = typer.Option(False, "--no-env-file", help="Leave the file .env in this folder unread."),
+    no_env_file: bool = typer.Option(False, "--no-env-file", help="Do not read the file .env in this folder."),
 ) -> None:
     if no_env_file:
         from bythebook.settings import NO_ENV_FILE

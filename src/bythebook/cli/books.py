@@ -1,4 +1,4 @@
-"""`bythebook books`: what is on the shelf; one book looked at, renamed or removed."""
+"""`bythebook books`: lists the books; shows, renames or removes one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List the books; show, rename or remove one.")
 OneBook = Annotated[str, typer.Argument(help="The book's id, as 'books' shows it.", show_default=False)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it unasked.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -46,7 +46,7 @@ def list_books(context: typer.Context, json: AsJson = False, data_dir: DataDir =
 
 @app.command("show")
 def show(book: OneBook, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show a book and its files: each with its hash, its chunks, when it was ingested, and whether that came to its end."""
+    """Show a book and its files: each with its hash, its chunks, when it was ingested, and whether that was completed."""
 
     async def read(database: Database) -> tuple[IngestionState, list[IngestionRecord]]:
         from bythebook.ingestion.records import Records
@@ -89,7 +89,7 @@ def rename(
 def remove(
     book: OneBook,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Before, write its threads to this Markdown file.", show_default=False)
+        Path | None, typer.Option("--export", help="First write its threads to this Markdown file.", show_default=False)
     ] = None,
     yes: Yes = False,
     data_dir: DataDir = None,

@@ -15,7 +15,7 @@ SIGNS = {"works": "[green]✓[/]", "note": "[yellow]·[/]", "problem": "[red]✗
 
 
 def run(json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Look at every part of this installation, one line each, and say what to do where one does not work."""
+    """Check every part of this installation, and say what to do about each that does not work."""
     import asyncio
 
     from bythebook.operations.diagnosis import diagnose

@@ -29,13 +29,13 @@ def run(
     questions: Annotated[
         Path | None,
         typer.Option(
-            "--questions", help="Write what readers found wrong to this file, as questions for 'evaluate'.", show_default=False
+            "--questions", help="Write what readers rated wrong to this file, as questions for 'evaluate'.", show_default=False
         ),
     ] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List what readers asked and the book did not answer, or only barely, by the nearest section; and what they found wrong."""
+    """List what readers asked and the book did not answer, or only at low confidence, by section; and what they rated wrong."""
 
     async def read(database: Database) -> tuple[list[Gap], list[WrongAnswer]]:
         from bythebook.evaluation.gaps import read_gaps, read_wrong_answers

@@ -63,7 +63,7 @@ def run(
     title: Annotated[
         str | None,
         typer.Option(
-            help="The book's title. This and the next four go before the book's own files, and hold for later runs.",
+            help="The book's title. This and the next four override the book's own files and are kept for later runs.",
             show_default=False,
         ),
     ] = None,

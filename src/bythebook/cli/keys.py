@@ -35,9 +35,11 @@ def create(
         int | None, typer.Option(help="How many tokens of a model its answers may take a day.", show_default=False)
     ] = None,
     streams_at_once: Annotated[
-        int | None, typer.Option(help="How many answers it may have under way at once, in each process.", show_default=False)
+        int | None, typer.Option(help="How many answers it may get at the same time, in each process.", show_default=False)
     ] = None,
-    days: Annotated[int | None, typer.Option(help="It expires after so many days. Default: never.", show_default=False)] = None,
+    days: Annotated[
+        int | None, typer.Option(help="The key expires after this many days. Default: never.", show_default=False)
+    ] = None,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -64,11 +66,11 @@ def create(
 @app.command("rotate")
 def rotate(
     key_id: KeyId,
-    overlap_hours: Annotated[int, typer.Option(help="How long the old secret stays good beside the new one.")] = 24,
+    overlap_hours: Annotated[int, typer.Option(help="How long the old secret still works.")] = 24,
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Give a key another secret. Its threads, scopes and limits stay."""
+    """Give a key a new secret. Its threads, scopes and limits stay."""
 
     async def work(database: Database) -> tuple[Key, str]:
         from bythebook.web.keys import Keys
@@ -81,7 +83,7 @@ def rotate(
         return
     from bythebook.cli.output.console import when
 
-    typer.echo(f"Key {key.key_id} for {key.name} has another secret. The one before is good until {when(key.previous_until)}.")
+    typer.echo(f"Key {key.key_id} for {key.name} has a new secret. The old one works until {when(key.previous_until)}.")
     _show(secret)
 
 
@@ -108,7 +110,7 @@ def show(key_id: KeyId, json: AsJson = False, data_dir: DataDir = None) -> None:
     if key.revoked_at:
         typer.echo(f"Revoked {when(key.revoked_at)}.")
     if key.previous_until:
-        typer.echo(f"Rotated; the secret before is good until {when(key.previous_until)}.")
+        typer.echo(f"Rotated; the old secret works until {when(key.previous_until)}.")
     requests = f"{used.requests:,} requests and " if key.requests_per_day else ""
     typer.echo(f"Used today (UTC): {requests}{used.tokens:,} tokens.")
 

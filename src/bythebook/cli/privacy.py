@@ -1,4 +1,4 @@
-"""`bythebook privacy`: what is kept of a reader, written out or erased."""
+"""`bythebook privacy`: exports or erases what is stored about a reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bythebook.database.engine import Database
     from bythebook.threads.personal_data import DataOwner, Erasure
 
-app = typer.Typer(help="Export or erase all that is kept of a key or a user.", no_args_is_help=True)
+app = typer.Typer(help="Export or erase all that is stored about a key or a user.", no_args_is_help=True)
 KeyOption = Annotated[str | None, typer.Option("--key", help="Of this key, by its id.", show_default=False)]
 UserOption = Annotated[
     str | None, typer.Option("--user", help="Of this user, as a client's user_id named them.", show_default=False)
@@ -28,7 +28,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this new file.", show_default=False)] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write out all that is kept of a key or a user: an object of JSON on each line."""
+    """Write out all that is stored about a key or a user, one JSON object per line."""
     owner = _owner(key, user)
 
     async def work(database: Database) -> list[str]:
@@ -52,7 +52,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Erase all that is kept of a key or a user, for good. A key is revoked and loses its name. Backups keep what they have."""
+    """Erase all that is stored about a key or a user, for good. A key is revoked and loses its name. Backups are not changed."""
     owner = _owner(key, user)
     if not yes:
         _confirm(user or key or "")
@@ -81,8 +81,8 @@ def _confirm(whose: str) -> None:
     from bythebook.errors import NeedsConsent
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NeedsConsent(f"This would erase all that is kept of '{whose}' for good. If that is meant, say so with --yes.")
-    if not typer.confirm(f"Erase all that is kept of '{whose}' for good?", err=True):
+        raise NeedsConsent(f"This would erase all that is stored about '{whose}' for good. If that is meant, say so with --yes.")
+    if not typer.confirm(f"Erase all that is stored about '{whose}' for good?", err=True):
         raise typer.Exit(1)
 
 

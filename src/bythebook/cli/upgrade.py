@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def run(data_dir: DataDir = None) -> None:
-    """Bring the data of an earlier version up to this one. The database is migrated whenever it is opened; this also indexes
-    again, each from where it came, the books whose index an earlier version made differently. Threads, keys and jobs stay."""
+    """Bring the data of an earlier version up to this one. The database is migrated whenever it is opened; this also
+    rebuilds, from their sources, the indexes that an earlier version built differently. Threads, keys and jobs stay."""
 
     async def look(resources: OperationRunner[Resources]) -> list[OutdatedBook]:
         from bythebook.operations.author import list_outdated
@@ -27,7 +27,7 @@ def run(data_dir: DataDir = None) -> None:
 
     outdated = run_with_resources(look, data_dir=data_dir)
     if not outdated:
-        typer.echo("Everything is as this version makes it.")
+        typer.echo("Everything is up to date.")
         return
     left = [book for book in outdated if not _index_again(book, data_dir)]
     if left:

@@ -38,11 +38,12 @@ PLACES = {
 def run(
     site: Annotated[SiteGenerator, typer.Option("--for", help="What builds the site.")] = SiteGenerator.html,
     server: Annotated[
-        str | None, typer.Option(help="The tutor's address. Default: where 'bythebook serve' answers here.", show_default=False)
+        str | None,
+        typer.Option(help="The tutor's address. Default: that of 'bythebook serve' on this machine.", show_default=False),
     ] = None,
     book: BookId = None,
     key: Annotated[str | None, typer.Option(help="A key with the scope public.", show_default=False)] = None,
-    label: Annotated[str | None, typer.Option(help='The button\'s words. Default "Ask the book".', show_default=False)] = None,
+    label: Annotated[str | None, typer.Option(help='The button\'s text. Default "Ask the book".', show_default=False)] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Print the lines that put the tutor on the book's own site."""

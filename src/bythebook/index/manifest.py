@@ -71,9 +71,9 @@ class Manifest:
         raise Mismatch(
             f"The book '{book_id}' was indexed by {self._described}, but this program uses {wanted._described}. "
             + (
-                "Have it indexed again: bythebook upgrade"
+                "Rebuild it: bythebook upgrade"
                 if self.embedder == embedder
-                else "Configure the former again, or build the index anew: bythebook ingest FOLDER --mode recreate"
+                else "Configure the former again, or rebuild the index: bythebook ingest FOLDER --mode recreate"
             )
         )
 

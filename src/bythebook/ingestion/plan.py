@@ -327,7 +327,7 @@ def _clash(path: str, places: Mapping[str, Place], count: int) -> BookWarning:
         source_file=path,
         line=1,
         field="lesson",
-        message=f"claims {mine.numbers}, and so does {other}{more}: give one another number; until then both go by their path",
+        message=f"claims {mine.numbers}, and so does {other}{more}: give one another number; until then each goes by its path",
     )
 
 

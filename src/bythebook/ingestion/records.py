@@ -175,7 +175,7 @@ class BookCollections:
                 return state.collection_name
             raise StorageFailure(
                 f"The index of '{book.book_id}' (collection {state.collection_name}) is gone. "
-                "Set QDRANT_COLLECTION_NAME back if it was changed, bring the index back from a backup, or build it anew: "
+                "Set QDRANT_COLLECTION_NAME back if it was changed, restore the index from a backup, or rebuild it: "
                 "bythebook ingest FOLDER --mode recreate"
             )
         served, wanted = state.collection_name if state else None, await self._wanted()

@@ -131,7 +131,7 @@ class _Visit:
     def __init__(self, address: str, folder: Path, tell: Told, over: threading.Event, private: bool) -> None:
         parts = urlsplit(address)
         if not parts.hostname or parts.username:
-            raise InvalidInput(f"'{address}' is no address of a site; it should look like https://example.org/book/.")
+            raise InvalidInput(f"'{address}' is not the address of a site; it should look like https://example.org/book/.")
         self.start = address
         self.scheme, self.host, self.port = parts.scheme.lower(), parts.hostname, parts.port
         self.below = _below(parts.path or "/")

@@ -226,7 +226,7 @@ class Checkout:
         reason = " ".join(said.replace(self.url, self.shown).split())[:300] or "git gave no reason"
         if any(refusal in said for refusal in REFUSALS):
             return Rejected(
-                f"The repository {self.shown} gives no branch {self.branch or 'at all'} ({reason}). Check both, and the key."
+                f"The repository {self.shown} has no branch {self.branch or 'at all'} ({reason}). Check both, and the key."
             )
         return Unavailable(f"The repository {self.shown} cannot be fetched ({reason}). Check its address and the network.")
 

@@ -41,7 +41,7 @@ LOOK_SECONDS = 0.25
 CHANCE = Random()  # of our own: the shared one is for who seeds it
 TRIES = 12
 LONGEST_PAUSE_SECONDS = 60.0
-UNEXPECTED = "An error that nobody foresaw ended it ({kind}: {text}). Report it, then: bythebook jobs retry {job_id}"
+UNEXPECTED = "An unexpected error ended it ({kind}: {text}). Report it, then: bythebook jobs retry {job_id}"
 PROCESS = f"{os.getpid()}-{uuid4().hex[:8]}"
 """This process and no other: a process's number comes round again, in a container at once."""
 
@@ -51,7 +51,7 @@ class Cancelled(BookError):
 
 
 class JobFault(BookError):
-    """An error that nobody foresaw ended the job."""
+    """An unexpected error ended the job."""
 
 
 class Lost(BookError):
@@ -213,7 +213,7 @@ async def _happens(event: asyncio.Event, within_seconds: float) -> bool:
 
 
 def _lost(job: Job) -> Lost:
-    return Lost(f"Job {job.job_id} was taken over by another worker, because this one was not heard of for too long.")
+    return Lost(f"Job {job.job_id} was taken over by another worker, because this one did not renew its lease in time.")
 
 
 def _pause_seconds(failures: int, error: Unavailable) -> float:

@@ -42,11 +42,16 @@ T = TypeVar("T")
 LEASE = timedelta(seconds=10)
 ATTEMPTS_MAX = 10
 LISTED = 50
-CANCELLED = "Cancelled before it was done; what was done so far is kept. Go on with: bythebook jobs retry {job_id}"
-INTERRUPTED = "The process that ran it ended before the job did; what was done is kept. Go on with: bythebook jobs retry {job_id}"
-WORN_OUT = "Begun {attempts} times; each time its worker died. Look at the workers' memory, then: bythebook jobs retry {job_id}"
+CANCELLED = "Cancelled before it was done; what was done so far is kept. Continue with: bythebook jobs retry {job_id}"
+INTERRUPTED = (
+    "The process that ran it ended before the job did; what was done is kept. Continue with: bythebook jobs retry {job_id}"
+)
+WORN_OUT = (
+    "It was started {attempts} times, and each time its worker died. Check the workers' memory, then: "
+    "bythebook jobs retry {job_id}"
+)
 DEADLY = (
-    "Its worker died twice at '{lesson}' or a lesson soon after it. Look at that lesson and at the workers' memory, then: "
+    "Its worker died twice at '{lesson}' or a lesson soon after it. Check that lesson and the workers' memory, then: "
     "bythebook jobs retry {job_id}"
 )
 

@@ -70,7 +70,7 @@ async def back_up(resources: Resources, *, file: Path) -> BackupReport:
     index = resources.index if isinstance(resources.index, EdgeIndex) else None
     if index is None and resources.database.file is None:
         raise InvalidSettings(
-            "This library lies in PostgreSQL and on a Qdrant server; nothing of it is in the data folder. "
+            "This library is in PostgreSQL and on a Qdrant server; the data folder holds no part of it. "
             "docs/backup.md has the commands for both."
         )
     writer = _Writer(file)
@@ -125,7 +125,7 @@ class _Writer:
             self._draft.replace(self._file)
         except OSError as error:
             raise StorageFailure(
-                f"The backup {self._file} cannot be written ({error.strerror}). Nothing is left of it."
+                f"The backup {self._file} cannot be written ({error.strerror}). No part of it was kept."
             ) from error
         finally:
             self._draft.unlink(missing_ok=True)

@@ -102,7 +102,7 @@ class ServerRunner(Generic[L]):
                     opened.shutdown(socket.SHUT_RDWR)
         except (OSError, HTTPException, ValueError) as error:
             raise Unavailable(
-                f"The server that holds the index (process {self._address.pid}) broke off before it was done. "
+                f"The server that holds the index (process {self._address.pid}) stopped before it was done. "
                 "Try again; its log says why."
             ) from error
         finally:
@@ -114,7 +114,7 @@ class ServerRunner(Generic[L]):
         connection.request("POST", f"/local/operations/{name}", body, headers)
         response = connection.getresponse()
         if response.status != HTTPStatus.OK:
-            raise Unavailable(f"The server that holds the index does not take this: {json.load(response)['detail']}")
+            raise Unavailable(f"The server that holds the index rejects this: {json.load(response)['detail']}")
         return response
 
 

@@ -26,7 +26,7 @@ class Resumed:
 async def resume(resources: Resources, *, thread_id: str, book_id: str | None) -> Resumed:
     thread = await resources.threads.get(thread_id, None)
     if book_id not in (None, thread.book_id):
-        raise NotFound(f"The thread {thread.thread_id} is with the book '{thread.book_id}', not with '{book_id}'.")
+        raise NotFound(f"The thread {thread.thread_id} belongs to the book '{thread.book_id}', not with '{book_id}'.")
     last = (await resources.threads.turns(thread.thread_id, last=1))[-1]
     return Resumed(thread_id=thread.thread_id, book_id=thread.book_id, last=last.answer)
 

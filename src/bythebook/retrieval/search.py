@@ -99,7 +99,7 @@ class Search:
         measure = Closeness(query.text, state.language)
         hits = tuple(_hit(one.chunk, looks[one.chunk.id], embeddings.get(one.chunk.id), measure) for one in held)
         if not hits and await self._has_moved(state):
-            raise NotFound(f"The book '{query.book_id}' was made anew while it was searched. Search again.")
+            raise NotFound(f"The book '{query.book_id}' was rebuilt while it was searched. Search again.")
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def _has_moved(self, state: IngestionState) -> bool:

@@ -101,7 +101,7 @@ class PersonalData:
                 connection.execute(update(audit_log).where(mentioned).values(details={}))
                 erased = changed.rowcount > 0
             if not gone and not erased:
-                raise NotFound("Nothing is kept of this key or user.")
+                raise NotFound("Nothing is stored about this key or user.")
             told.write(connection)
             return Erasure(threads=gone, key_erased=erased)
 

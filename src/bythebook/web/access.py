@@ -203,7 +203,7 @@ async def choose_book(current: State, who: Principal, wanted: str | None) -> str
         return choose_among(there.values(), wanted=None, configured=current.settings.book, named_by="book_id")
     chosen = who.book_id if wanted is None else who.book(wanted)
     if chosen not in there:  # says nothing of other books
-        raise NotFound(f"The book '{chosen}' has not been brought in yet.")
+        raise NotFound(f"The book '{chosen}' has not been ingested yet.")
     return chosen
 
 

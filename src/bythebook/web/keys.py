@@ -127,7 +127,7 @@ class Keys:
         """Another secret for the same key, so that its threads stay its own. The present one is good for some time more; one that
         was good since an earlier rotation is not."""
         if not 0 <= overlap_hours <= MOST_OVERLAP_HOURS:
-            raise InvalidInput(f"The old secret can stay good for 0 to {MOST_OVERLAP_HOURS:,} hours, not {overlap_hours:,}.")
+            raise InvalidInput(f"The old secret can keep working for 0 to {MOST_OVERLAP_HOURS:,} hours, not {overlap_hours:,}.")
         secret, until = _new_secret(key_id), datetime.now(UTC) + timedelta(hours=overlap_hours)
         unrevoked = (keys.c.key_id == key_id) & keys.c.revoked_at.is_(None)
         told = act("key rotated", key_id, previous_until=until.isoformat(timespec="seconds"))

@@ -534,8 +534,8 @@ def test_settings_out_of_range(options: Any, message: str) -> None:
     [
         ({"base_url": "localhost:8080"}, "must be like https://host/v1"),
         ({"api_key": "sk-zwölf"}, "The key in OPENAI_API_KEY has spaces"),
-        ({"base_url": "https://api.openai.com/v1", "api_key": "sk-short"}, "holds no key of OpenAI"),
-        ({"base_url": "https://api.openai.com/v1", "api_key": "x" * 60}, "holds no key of OpenAI"),
+        ({"base_url": "https://api.openai.com/v1", "api_key": "sk-short"}, "is not a key of OpenAI"),
+        ({"base_url": "https://api.openai.com/v1", "api_key": "x" * 60}, "is not a key of OpenAI"),
     ],
 )
 def test_addresses_and_keys_that_cannot_be(options: Any, message: str) -> None:

@@ -41,7 +41,7 @@ class Archive:
         if len(raw) > LARGEST_MEMBER or self.left < 0:
             raise InvalidBook(f"it unpacks to more than {min(LARGEST_MEMBER, LARGEST_TOTAL):,} bytes at {name}; split it")
         if len(raw) > max(SMALL_MEMBER, MOST_TIMES * self.file.getinfo(name).compress_size):
-            raise InvalidBook(f"{name} in it repeats itself without end; take out what is there again and again")
+            raise InvalidBook(f"{name} in it repeats itself endlessly; remove the repetitions")
         return raw
 
     @property

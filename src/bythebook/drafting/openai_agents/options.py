@@ -59,6 +59,6 @@ def check_key(key: str, base_url: str) -> None:
     """Document B's shape of a key, which is OpenAI's alone."""
     if urlsplit(base_url).hostname == OPENAI_HOST and not (key.startswith(KEY_START) and len(key) >= KEY_LENGTH):
         raise InvalidSettings(
-            f"OPENAI_API_KEY holds no key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} signs; "
+            f"OPENAI_API_KEY is not a key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} characters; "
             "set it again, or set OPENAI_BASE_URL to the server it belongs to"
         )

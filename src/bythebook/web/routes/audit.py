@@ -32,7 +32,7 @@ async def read_audit_log(
     before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="`next` of the page before.")] = None,
 ) -> Response:
     if who.book_id is not None:
-        raise NotAllowed("The audit log is of all books, and this key is for one. Make one for any: bythebook keys create")
+        raise NotAllowed("The audit log covers all books, and this key is for one. Make one for all: bythebook keys create")
     found = await AuditLog(current.resources.database).list(limit=limit + 1, before=before)
     more = found[limit - 1].entry_id if len(found) > limit else None
     return json_response(AuditPage(entries=tuple(found[:limit]), next=more))

@@ -64,11 +64,11 @@ async def live() -> Alive:
         200: {"description": "In Prometheus' text form.", "content": {"text/plain": {"schema": {"type": "string"}}}},
         **ERRORS,
     },
-    summary="What was counted, for Prometheus",
+    summary="Metrics for Prometheus",
 )
 async def metrics(who: Administrator, current: Current) -> Response:
     if who.book_id is not None:
-        raise NotAllowed("What was counted is of all books, and this key is for one. Make one for any: bythebook keys create")
+        raise NotAllowed("The metrics cover all books, and this key is for one. Make one for all: bythebook keys create")
     try:
         current.metrics.jobs(await current.resources.jobs.counts())
     except BookError as error:  # what was counted in this process can be told all the same

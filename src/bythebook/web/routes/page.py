@@ -164,7 +164,7 @@ def _scan(current: State, state: IngestionState, chunk: Chunk, quotes: Sequence[
     root = folder_of(Path(state.source_root)).resolve()
     file = (root / leading.place.file).resolve() if leading else root
     if leading is None or not file.is_relative_to(root) or not file.is_file():
-        raise NotFound("This passage is no page of a PDF on this machine.")
+        raise NotFound("This passage is not from a PDF on this machine.")
     call = partial(page_picture, file, leading.place.number, marked)
     (drawn,) = current.resources.sandbox.run([SandboxCall(call=call, characters=0, seconds=SCAN_SECONDS)])
     if isinstance(drawn, Unreadable):

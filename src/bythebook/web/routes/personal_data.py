@@ -1,4 +1,4 @@
-"""What is kept of a reader, taken along or erased: of the key that asks, of a user it names, and for an administrator of any."""
+"""Exports or erases what is stored about a reader: the key that asks, a user it names, or for an administrator any."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KeyId = Annotated[Name | None, Query(description="For an administrator: of this 
     "",
     response_class=Response,
     responses={200: {"description": "An object on each line.", "content": {LINES: {"schema": {"type": "string"}}}}},
-    summary="Take along all that is kept of a key or a user",
+    summary="Export all that is stored about a key or a user",
 )
 async def export_data(who: Reader, current: Current, user_id: UserId = None, key_id: KeyId = None) -> Response:
     owner = _owner(who, user_id, key_id)
@@ -35,7 +35,7 @@ async def export_data(who: Reader, current: Current, user_id: UserId = None, key
     return StreamingResponse(_lines(current, owner), media_type=LINES, headers=headers)
 
 
-@router.delete("", response_model=Erasure, summary="Erase all that is kept of a key or a user, for good")
+@router.delete("", response_model=Erasure, summary="Erase all that is stored about a key or a user, for good")
 async def erase_data(
     who: Reader,
     current: Current,
@@ -45,7 +45,7 @@ async def erase_data(
 ) -> Response:
     owner = _owner(who, user_id, key_id)
     if not yes:
-        raise NeedsConsent("This would erase every thread of this key or user for good. Send it again with yes=true.")
+        raise NeedsConsent("This would erase every thread of this key or user for good. Send the request again with yes=true.")
     return json_response(await PersonalData(current.resources.database).erase(owner))
 
 

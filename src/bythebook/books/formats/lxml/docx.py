@@ -83,7 +83,7 @@ def _open(raw: bytes) -> tuple[Element, dict[str, ParagraphStyle], set[tuple[str
     archive = open_archive(raw, "Word file")
     document = archive.read("word/document.xml")
     if document is None:
-        raise InvalidBook("it is no Word file (word/document.xml is missing in it); save it as .docx again")
+        raise InvalidBook("it is not a Word file (word/document.xml is missing in it); save it as .docx again")
     root = parse_xml(document)
     body = root.find("body")
     if body is None:

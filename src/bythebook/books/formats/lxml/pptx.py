@@ -66,7 +66,7 @@ def _slides(raw: bytes) -> Iterator[Slide]:
     archive = open_archive(raw, "PowerPoint file")
     held = archive.read(PRESENTATION)
     if held is None:
-        raise InvalidBook(f"it is no PowerPoint file ({PRESENTATION} is missing in it); save it as .pptx again")
+        raise InvalidBook(f"it is not a PowerPoint file ({PRESENTATION} is missing in it); save it as .pptx again")
     files = _related(archive, PRESENTATION)
     ids = [next((held for name, held in one.attrib.items() if name.endswith("}id")), "") for one in parse_xml(held).iter("sldId")]
     number = 0
