@@ -43,7 +43,7 @@ MATHS = re.compile(r"[ \t]*\$\$")
 
 
 def readable(markdown: str) -> str:
-    """Returns Returns `markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " |
+    """Returns `markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " |
     "."""
     parts: list[str] = []
     prose: list[str] = []

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-IGNORED = re.compile("[\\s|^\N{SOFT HYPHEN}\ufffe\u200b]+")
+IGNORED = "|^\N{SOFT HYPHEN}\ufffe\u200b"
 PlaceKind = Literal["line", "cell", "page", "element", "paragraph", "slide"]
 NOTES = "notes"
 """The label of a place in the notes below a slide."""
@@ -105,7 +105,10 @@ class Reading:
 
 def fold(text: str) -> str:
     """Two texts that fold to the same say the same: spaces, the bars between cells and forms of a letter aside."""
-    return IGNORED.sub("", unicodedata.normalize("NFKC", text))
+    text = "".join(unicodedata.normalize("NFKC", text).split())
+    for sign in IGNORED:
+        text = text.replace(sign, "")
+    return text
 
 
 def marks_within(marks: Sequence[SourceMark], start: int, end: int) -> tuple[SourceMark, ...]:

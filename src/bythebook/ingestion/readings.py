@@ -130,8 +130,9 @@ class FileReader:
                     continue
                 readings = put_back(outcome, one.expansion) if one.expansion else outcome
                 self.store.put(source.path, one.digest, one.kind, readings)
+            characters = max(1, sum(len(each.text) for each in readings))
             for reading in readings:
-                size = max(1, source.size * len(reading.text) // max(1, sum(len(each.text) for each in readings)))
+                size = max(1, source.size * len(reading.text) // characters)
                 yield ReadLesson(path=reading.source_file, file=source.path, size=size, file_hash=reading.digest, reading=reading)
 
     def again(self, path: str, file: str) -> ReadLesson:

@@ -8,7 +8,7 @@ against it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
@@ -50,8 +50,8 @@ class Format:
 
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
-    Format(name="html", version=4, suffixes=PAGES, module="lxml.html"),
-    Format(name="epub", version=2, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+    Format(name="html", version=5, suffixes=PAGES, module="lxml.html"),
+    Format(name="epub", version=3, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=3, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=1, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
@@ -78,7 +78,10 @@ def read_file(kind: Format, path: str, raw: bytes) -> tuple[Reading, ...]:
 
 
 def _verified(text: str, marks: Sequence[SourceMark], texts: SourceTexts) -> tuple[SourceMark, ...]:
-    return tuple(replace(mark, exact=mark.exact and _stands(text[mark.start : mark.end], mark.place, texts)) for mark in marks)
+    return tuple(
+        mark if not mark.exact or _stands(text[mark.start : mark.end], mark.place, texts) else replace(mark, exact=False)
+        for mark in marks
+    )
 
 
 def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
@@ -87,9 +90,10 @@ def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
     return any(form in source if place.kind == "line" else form == source for form in _forms(text))
 
 
-def _forms(text: str) -> tuple[str, str]:
-    """As written, for a format that is Markdown itself or code; and without its marks."""
-    return fold(text), fold(readable(text))
+def _forms(text: str) -> Iterator[str]:
+    """As written, for a format that is Markdown itself, code, or words without marks, which most are; then without its marks."""
+    yield fold(text)
+    yield fold(readable(text))
 
 
 def misplaced(kind: Format | None, raws: Mapping[str, bytes], pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:

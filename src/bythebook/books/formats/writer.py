@@ -16,9 +16,9 @@ from bythebook.books.model import Reading, SourceMark, SourcePlace
 
 PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
 WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
-SIGNS = re.compile(
-    r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?])|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|(?<=\$)\$|\$(?=.*\$)|(?<=\$.)\$"
-)
+SIGNS = re.compile(r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?])|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|\$")
+ANY_SIGN = re.compile(r"[\\`<\[~{&$*_]")
+"""One of these stands in whatever is escaped: a look for them is quick, and most words have none."""
 LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:{3,}|/{3,}|!{3}|\?{3}|={3}|(?:[-*_]\s*){3,}$|~{3}|\+{3})")
 NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 SPACE = re.compile(r"[ \t\r\n\f\v]+")
@@ -32,7 +32,10 @@ LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 def escaped(text: str) -> str:
     """Words as Markdown that reads as these words, within a line."""
-    text = SIGNS.sub(lambda match: _unless_alone(text, match), text)
+    if not ANY_SIGN.search(text):
+        return text
+    alone = _signs_alone(text)
+    text = SIGNS.sub(lambda match: match[0] if match.start() in alone else f"\\{match[0]}", text)
     if text.count("*") + text.count("_") > 1:
         text = PAIRED.sub(lambda match: _unless_within(text, match), text)
     if end := HEADING_ID.search(text):
@@ -40,9 +43,11 @@ def escaped(text: str) -> str:
     return text
 
 
-def _unless_alone(text: str, match: re.Match[str]) -> str:
-    """A single tick opens no code."""
-    return match[0] if match[0] == "`" and text.count("`") == 1 else f"\\{match[0]}"
+def _signs_alone(text: str) -> set[int]:
+    """Where a sign stands that opens nothing: the only tick, and a dollar without another after it or close before it."""
+    tick, dollar = text.find("`"), text.rfind("$")
+    found = {tick} if text.count("`") == 1 else set()
+    return found if dollar < 0 or "$" in text[max(0, dollar - 2) : dollar] else found | {dollar}
 
 
 def _unless_within(text: str, match: re.Match[str]) -> str:

@@ -168,3 +168,12 @@ def test_markdown_wins_over_a_page_of_the_same_name_and_site_pages_are_left_out(
     ):
         write(folder, name, "x")
     assert [file.path for file in discover(folder)[0]] == ["a.md", "b.html", "c.md"]
+
+
+def test_tables_within_tables_are_read_once() -> None:
+    """A page laid out by tables has them in each other's cells."""
+    page = "<p>The elbow bends.</p>"
+    for level in range(6):
+        page = f"<table><tbody><tr><td>Level {level} bends.</td><td>{page}</td></tr></tbody></table>"
+    text = read_one("arms.html", f"<body>{page}</body>").text
+    assert [text.count(words) for words in ("The elbow bends.", "Level 0 bends.", "Level 5 bends.")] == [1, 1, 1]

@@ -7,7 +7,9 @@ books' sites; a page of another generator is read from its `main`, `article` or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -17,20 +19,23 @@ from bythebook.books.formats.lxml.mathml import to_tex
 from bythebook.books.formats.writer import SPACE, code_span, escaped, subscript, superscript
 
 Element = Any
-CONTAINERS = (
-    "//main[@id='quarto-document-content']",
-    "//*[contains(concat(' ', @class, ' '), ' theme-doc-markdown ')]",
-    "//article[contains(concat(' ', @class, ' '), ' md-content__inner ')]",
-    "//article[contains(concat(' ', @class, ' '), ' bd-article ')]",
-    "//*[@itemprop='articleBody']",
-    "//article[@role='main']",
-    "//*[@id='notebook-container']",
-    "//*[@id='content']//main",
-    "//*[@role='main']//*[@class='body']",
-    "//*[@role='main']",
-    "//main",
-    "//article",
-    "//body",
+HOLDERS = ("body", "main", "article", "section", "div", "td")
+"""Elements that may hold the author's text. All rules look at these alone: a rule that looks at every element of a long page
+costs as much as parsing it."""
+CONTAINERS: tuple[Callable[[Element], bool], ...] = (
+    lambda one: one.tag == "main" and one.get("id") == "quarto-document-content",
+    lambda one: "theme-doc-markdown" in one.get("class", "").split(),
+    lambda one: one.tag == "article" and "md-content__inner" in one.get("class", "").split(),
+    lambda one: one.tag == "article" and "bd-article" in one.get("class", "").split(),
+    lambda one: one.get("itemprop") == "articleBody",
+    lambda one: one.tag == "article" and one.get("role") == "main",
+    lambda one: one.get("id") == "notebook-container",
+    lambda one: one.tag == "main" and any(above.get("id") == "content" for above in one.iterancestors()),
+    lambda one: one.get("class") == "body" and any(above.get("role") == "main" for above in one.iterancestors()),
+    lambda one: one.get("role") == "main",
+    lambda one: one.tag == "main",
+    lambda one: one.tag == "article",
+    lambda one: one.tag == "body",
 )
 FURNITURE = frozenset({
     "headerlink", "linenos", "linenodiv", "copybtn", "o-tooltip--left", "anchor-link", "hash-link", "anchorjs-link",
@@ -49,6 +54,9 @@ DROPPED = frozenset({
 })  # fmt: skip
 NOTE_REFERENCES = frozenset({"footnote-ref", "footnote-reference", "footref", "noteref"})
 ROLES = frozenset({"navigation", "search", "contentinfo", "doc-backlink", "doc-noteref"})
+EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+TELLING = frozenset({"hidden", "aria-hidden", "role", EPUB_TYPE, "epub:type"})
+"""Attributes that may say that an element is no text of the page."""
 INLINE = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
     "ins", "kbd", "label", "mark", "math", "q", "ruby", "s", "samp", "script", "small", "span", "strike", "strong", "sub",
@@ -62,60 +70,102 @@ CODE = frozenset({"code", "kbd", "samp", "tt"})
 
 def main_element(root: Element) -> Element:
     """The element that holds what the author wrote."""
-    for path in CONTAINERS:
-        found = [one for one in root.xpath(path) if any(text.strip() for text in one.itertext())]
+    holders = list(root.iter(*HOLDERS))
+    for is_container in CONTAINERS:
+        found = [one for one in holders if is_container(one) and any(text.strip() for text in one.itertext())]
         if found:
-            return max(found, key=lambda one: len(words_of(one))) if path == "//article" else found[0]
+            # of several articles the longest: the others are teasers
+            return max(found, key=lambda one: len(words_of(one))) if found[0].tag == "article" else found[0]
     return root
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassNames:
+    """What the classes of an element say of it."""
+
+    furniture: bool
+    note_reference: bool
+    formula_with_tex: bool
+    formula: bool
+
+
+@lru_cache(maxsize=4096)
+def _class_names(value: str) -> ClassNames:
+    """A page has few sets of classes and many elements."""
+    names = value.split()
+    return ClassNames(
+        furniture=not FURNITURE.isdisjoint(names),
+        note_reference=not NOTE_REFERENCES.isdisjoint(names),
+        formula_with_tex=not {"katex", "katex-display", "MathJax"}.isdisjoint(names),
+        formula="math" in names,
+    )
+
+
+NO_CLASS = _class_names("")
+
+
+def _classes_of(element: Element) -> ClassNames:
+    value = element.get("class")
+    return _class_names(value) if value else NO_CLASS
+
+
 def is_furniture(element: Element) -> bool:
-    if not isinstance(element.tag, str) or element.tag in DROPPED:
+    tag = element.tag
+    if not isinstance(tag, str) or tag in DROPPED:
         return True
-    if element.tag == "script":
+    if tag == "script":
         return not element.get("type", "").startswith("math/tex")
-    if not element.attrib and element.tag != "sup":
-        return False
-    held = element.attrib
-    classes = held["class"].split() if "class" in held else []
-    if classes and not FURNITURE.isdisjoint(classes):
-        return True
-    hidden = "hidden" in held or held.get("aria-hidden") == "true"
-    return hidden or held.get("role") in ROLES or _is_note_reference(element, classes)
+    names = element.keys()
+    if names:
+        classes = _classes_of(element)
+        if classes.furniture or classes.note_reference:
+            return True
+        if not TELLING.isdisjoint(names) and _is_set_apart(element):
+            return True
+    return tag == "sup" and _is_note_number(element)
 
 
-def _is_note_reference(element: Element, classes: list[str]) -> bool:
-    """The raised number of a footnote, by the classes and types of pandoc, Sphinx and EPUB."""
-    kind = element.get("{http://www.idpf.org/2007/ops}type", "") or element.get("epub:type", "")
-    if kind == "noteref" or not NOTE_REFERENCES.isdisjoint(classes):
-        return True
-    around = [*element.iter("a"), *element.iterancestors("a")] if element.tag == "sup" else []
-    links = [one.get("href", "") for one in around]
-    return any("#" in link for link in links) and NUMBER_ALONE.fullmatch("".join(element.itertext()).strip()) is not None
+def _is_set_apart(element: Element) -> bool:
+    """Hidden, or with the role or type of something that is no text of the page."""
+    return (
+        element.get("hidden") is not None
+        or element.get("aria-hidden") == "true"
+        or element.get("role") in ROLES
+        or "noteref" in (element.get(EPUB_TYPE), element.get("epub:type"))
+    )
+
+
+def _is_note_number(element: Element) -> bool:
+    """The raised number that links to a footnote."""
+    around = [*element.iter("a"), *element.iterancestors("a")]
+    return (
+        any("#" in one.get("href", "") for one in around)
+        and NUMBER_ALONE.fullmatch("".join(element.itertext()).strip()) is not None
+    )
 
 
 def words_of(element: Element) -> str:
     """The text in an element, furniture left out: what a mark is held against."""
-    return "".join(_texts(element))
+    if not len(element):
+        return element.text or "" if isinstance(element.tag, str) else ""
+    parts: list[str] = []
+    _collect(element, parts)
+    return "".join(parts)
 
 
-def _texts(element: Element) -> Iterator[str]:
-    if element.text and isinstance(element.tag, str):
-        yield element.text
+def _collect(element: Element, parts: list[str]) -> None:
+    """Of a formula its TeX, once: it also stands there as MathML."""
+    if element.text:
+        parts.append(element.text)
     for child in element:
         if not is_furniture(child):
-            yield from _formula_or_texts(child)
+            formula = tex_of(child)
+            if formula is None:
+                _collect(child, parts)
+            else:
+                parts.append(formula)
         if child.tail:
-            yield child.tail
-
-
-def _formula_or_texts(element: Element) -> Iterator[str]:
-    """Of a formula its TeX, once: it also stands there as MathML."""
-    formula = tex_of(element)
-    if formula is None:
-        yield from _texts(element)
-    else:
-        yield formula
+            parts.append(child.tail)
 
 
 def tex_of(element: Element) -> str | None:
@@ -123,15 +173,18 @@ def tex_of(element: Element) -> str | None:
     if element.tag == "script":
         return str(element.text or "")
     if element.tag == "math":
-        notes = element.xpath(".//*[local-name()='annotation'][contains(@encoding, 'tex')]")
-        return str(notes[0].text or "") if notes else element.get("alttext") or to_tex(element)
-    classes = element.get("class", "").split()
-    if "katex" in classes or "MathJax" in classes or "katex-display" in classes:
-        notes = element.xpath(".//*[local-name()='annotation'][contains(@encoding, 'tex')]")
-        return str(notes[0].text or "") if notes else None
-    if "math" in classes and element.tag in ("span", "div") and not any(child.tag == "img" for child in element):
+        return _annotation(element) or element.get("alttext") or to_tex(element)
+    classes = _classes_of(element)
+    if classes.formula_with_tex:
+        return _annotation(element)
+    if classes.formula and element.tag in ("span", "div") and not any(child.tag == "img" for child in element):
         return re.sub(r"\\[()\[\]]", "", "".join(element.itertext())).strip().strip("$")
     return None
+
+
+def _annotation(element: Element) -> str | None:
+    notes = element.xpath(".//*[local-name()='annotation'][contains(@encoding, 'tex')]")
+    return str(notes[0].text or "") if notes else None
 
 
 def is_display(element: Element) -> bool:
@@ -150,7 +203,8 @@ def inline(element: Element) -> str:
     for child in element:
         if not is_furniture(child):
             parts.append(inline_piece(child))
-        parts.append(escaped(spaced(child.tail)))
+        if child.tail:
+            parts.append(escaped(spaced(child.tail)))
     return "".join(parts)
 
 
@@ -174,7 +228,7 @@ def inline_piece(child: Element) -> str:
 
 
 def spaced(text: str | None) -> str:
-    return SPACE.sub(" ", text or "")
+    return SPACE.sub(" ", text) if text else ""
 
 
 def parse_html(raw: bytes) -> Element:

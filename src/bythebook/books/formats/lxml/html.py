@@ -6,7 +6,7 @@ A place is a block of the page, counted from 1, with the nearest id before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,16 +118,18 @@ class PageWalker:
     def _is_inline(self, element: Element) -> bool:
         if tex_of(element) is not None:
             return not is_display(element)
-        return element.tag in INLINE and not any(not _inline_only(child) for child in element.iterdescendants())
+        return element.tag in INLINE and all(_inline_only(child) for child in element.iterdescendants())
 
     def _flush(self, run: list[Piece]) -> None:
+        elements = [piece for piece in run if not isinstance(piece, str)]
+        if not elements and not any(piece.strip() for piece in run):
+            return
         words = "".join(piece if isinstance(piece, str) else words_of_inline(piece) for piece in run)
         if not words.strip():
-            for piece in run:
-                if not isinstance(piece, str):
-                    self._pictures(piece)
+            for piece in elements:
+                self._pictures(piece)
             return
-        owner = next((piece for piece in run if not isinstance(piece, str)), None)
+        owner = elements[0] if elements else None
         text = "".join(escaped(spaced(piece)) if isinstance(piece, str) else inline_piece(piece) for piece in run)
         self.writer.paragraph(text, self._place(words, owner))
 
@@ -183,7 +185,7 @@ class PageWalker:
 
     def _table(self, element: Element) -> None:
         """A table for looks, and one whose cells hold lists or code, is read as what stands in it."""
-        rows = [row for row in element.iter("tr") if not is_furniture(row)]
+        rows = [row for row in _own_rows(element) if not is_furniture(row)]
         cells = [[cell for cell in row if cell.tag in ("td", "th") and not is_furniture(cell)] for row in rows]
         caption = element.find("caption")
         if caption is not None:
@@ -228,6 +230,15 @@ def _in_formula(element: Element) -> bool:
     return any(tex_of(one) is not None for one in element.iterancestors("math", "span"))
 
 
+def _own_rows(table: Element) -> Iterator[Element]:
+    """The rows of a table, without those of tables in its cells."""
+    for child in table:
+        if child.tag == "tr":
+            yield child
+        elif child.tag in ("thead", "tbody", "tfoot"):
+            yield from child.iterchildren("tr")
+
+
 def _heading_id(element: Element) -> str:
     """Its own, that of an anchor in it, that of the section it opens, or that of an empty anchor before it."""
     inner = next(
@@ -236,7 +247,7 @@ def _heading_id(element: Element) -> str:
     above, beside = element.getparent(), ""
     opens = above is not None and above.tag in ("section", "div")
     for one in element.itersiblings(preceding=True):
-        if (words_of(one) + (one.tail or "")).strip():
+        if one.tag in HEADINGS or (words_of(one) + (one.tail or "")).strip():
             opens = False
             break
         beside = beside or one.get("id") or one.get("name") or ""
