@@ -24,6 +24,14 @@ interface Book {
   modules: { module: string; title?: string; chapters: Chapter[] }[];
 }
 
+/** A book as the list of books has it. */
+interface BookEntry {
+  book_id: string;
+  title: string;
+  language: string;
+  lessons: number;
+}
+
 interface Citation {
   label: number;
   chunk_id: string;

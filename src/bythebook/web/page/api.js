@@ -44,10 +44,12 @@ export class Api {
 
   /** @param {string} method @param {string} path @param {object} [body] @param {Sending} options @returns {Promise<Response>} */
   async send(method, path, body, { signal, headers, keepalive } = {}) {
+    const { key: used } = this;
     const response = await this.reach(method, path, body, { signal, headers, keepalive });
     if (response.ok) return response;
     if ((response.status === 401 || response.status === 403) && this.askForKey) {
-      const key = await this.askForKey(await problem(response));
+      // Who has given another key since this was sent is not asked for one again.
+      const key = this.key === used ? await this.askForKey(await problem(response)) : this.key;
       if (key) {
         this.key = key;
         return this.send(method, path, body, { signal, headers, keepalive });

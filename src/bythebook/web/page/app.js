@@ -1,9 +1,9 @@
 // The frame: which view the address names, which book is open, the key, light and dark, and what happens when the server is away.
 
-import { Api } from "./api.js";
+import { Api, Problem } from "./api.js";
 import { lessonsOf } from "./chapters.js";
 import { lessonAt } from "./contents.js";
-import { element, icon } from "./dom.js";
+import { element, icon, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keepText, lastPlace } from "./reading.js";
 import { speak } from "./words.js";
@@ -19,7 +19,9 @@ const api = new Api("", {
   askForKey: oneAtATime(askForKey),
   onreach: reached,
 });
+/** Each book is asked for once, however many views want it. @type {Map<string, Promise<Book>>} */
 const books = new Map();
+/** @type {Promise<BookEntry[]> | null} */
 let listed = null;
 
 function oneAtATime(act) {
@@ -84,28 +86,51 @@ function reached(there) {
       : "The server does not answer just now. What is on this page stays readable; ask again when it is back.";
 }
 
-async function list() {
-  listed ??= (await api.get("/books")).books;
+function list() {
+  if (!listed) {
+    const asked = (listed = api.get("/books").then(({ books }) => books));
+    asked.catch(() => listed === asked && (listed = null));
+  }
   return listed;
 }
 
-async function openBook(wanted) {
+// The book with this id, or else the one that the reader had open.
+/** @param {string | null} [wanted] */
+async function fetchBook(wanted) {
   const known = await list();
   const id = known.find((book) => book.book_id === (wanted ?? localStorage.getItem(BOOK)))?.book_id ?? known[0]?.book_id;
   if (!id) return null;
-  keepText(BOOK, id);
-  if (!books.has(id)) books.set(id, await api.get(`/books/${id}`));
-  await speak(books.get(id).language);
-  drawChoice(known, id);
-  drawReading(books.get(id));
-  return books.get(id);
+  if (!books.has(id)) {
+    const asked = api.get(`/books/${id}`);
+    books.set(id, asked);
+    asked.catch(() => books.get(id) === asked && books.delete(id));
+  }
+  return /** @type {Promise<Book>} */ (books.get(id));
+}
+
+// `turn` is that of the view it is for: what comes after the reader has gone on changes nothing.
+/** @param {string | null | undefined} wanted @param {number} turn */
+async function openBook(wanted, turn) {
+  const book = await fetchBook(wanted);
+  if (turn !== showing) throw leaving();
+  if (!book) return null;
+  keepText(BOOK, book.book_id);
+  await speak(book.language);
+  const known = await list();
+  if (turn !== showing) throw leaving();
+  drawChoice(known, book.book_id);
+  drawReading(book);
+  return book;
 }
 
 // The book as it is now: it may have been ingested anew since the page was opened.
-function refresh(id) {
+/** @param {string} id */
+async function refresh(id) {
   listed = null;
   books.delete(id);
-  return openBook(id);
+  const book = await fetchBook(id);
+  if (book) drawReading(book);
+  return book;
 }
 
 // The way to the shelf bears the name of the book that is open.
@@ -154,6 +179,7 @@ function noBook() {
 
 const NAMES = { ask: "Ask", threads: "Threads", author: "Author", shelf: "Books" };
 let showing = 0;
+/** A question that is asked in the view at `address`, once that is there. @type {{question: string, address: string} | null} */
 let pending = null;
 
 // `#/books/ID/lessons/some/path.md?at=1-9` -> {parts: ["books", "ID", "lessons", "some", "path.md"], query}
@@ -190,8 +216,9 @@ async function show() {
   const { parts, query } = address();
   const current = mainView(parts);
   markView(current);
+  if (pending?.address !== location.hash) pending = null;
   try {
-    const made = await views(parts, query);
+    const made = await views(parts, query, turn);
     if (turn !== showing) return;
     if (!made) return noBook();
     if (main.firstElementChild !== made.element) {
@@ -199,7 +226,8 @@ async function show() {
       main.replaceChildren(made.element);
     }
     await made.open();
-    if (pending && made.element.ask) made.element.ask(pending);
+    if (turn !== showing) return;
+    if (pending && made.element.ask) made.element.ask(pending.question);
     pending = null;
     if (turn > 1 && current !== "read" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   } catch (problem) {
@@ -229,9 +257,10 @@ function failed(problem) {
 /**
  * @param {string[]} parts
  * @param {URLSearchParams} query
+ * @param {number} turn
  * @returns {Promise<{element: View, open: () => unknown} | null>}
  */
-async function views([view = "", id, kind, ...path], query) {
+async function views([view = "", id, kind, ...path], query, turn) {
   if (view === "threads" && !id) {
     const { ThreadList } = await import("./threads.js");
     const made = new ThreadList();
@@ -247,15 +276,15 @@ async function views([view = "", id, kind, ...path], query) {
     const made = new AuthorDesk();
     return { element: made, open: () => made.open(api, known, id || localStorage.getItem(BOOK)) };
   }
-  if (view === "books" && !id) return shelf();
+  if (view === "books" && !id) return shelf(turn);
   // Who comes for the first time chooses among the books; who has chosen comes back to the same one.
   if (!view && !pending && !localStorage.getItem(BOOK) && (await list()).length > 1) return leadOn("#/books");
   if (view === "books" && kind === "lessons" && !path.length) {
-    const book = await openBook(id);
+    const book = await openBook(id, turn);
     return book && leadOn(readingAddress(book) ?? `#/books/${encodeURIComponent(id)}`);
   }
   if (view === "books" && kind === "lessons") {
-    const [{ LessonPage }, book] = await Promise.all([import("./lesson-page.js"), openBook(id)]);
+    const [{ LessonPage }, book] = await Promise.all([import("./lesson-page.js"), openBook(id, turn)]);
     if (book?.book_id !== id) throw Object.assign(new Error(`There is no book '${id}' here.`), { status: 404 });
     const shown = main.firstElementChild;
     if (shown instanceof LessonPage && shown.book === book)
@@ -264,29 +293,31 @@ async function views([view = "", id, kind, ...path], query) {
     return { element: made, open: () => made.open({ api, book, refresh }, path.join("/"), query) };
   }
   if (view === "books" && kind === "quiz") {
-    const [{ BookQuiz }, book] = await Promise.all([import("./quiz.js"), openBook(id)]);
+    const [{ BookQuiz }, book] = await Promise.all([import("./quiz.js"), openBook(id, turn)]);
     const made = new BookQuiz();
     return book && { element: made, open: () => made.open({ api, book }, query) };
   }
-  if (view === "books" && kind) return elsewhere(id, kind, path[0]);
+  if (view === "books" && kind) return elsewhere(id, kind, path[0], turn);
   const thread = view === "threads" ? await api.get(`/threads/${id}?render=true`) : null;
-  const book = await openBook(thread?.book_id ?? (view === "books" ? id : null));
+  const book = await openBook(thread?.book_id ?? (view === "books" ? id : null), turn);
   if (!book) return null;
   const made = element("book-conversation");
   return { element: made, open: () => made.open({ api, book }, thread) };
 }
 
-async function shelf() {
+/** @param {number} turn */
+async function shelf(turn) {
   const [{ BookShelf }, known] = await Promise.all([import("./shelf.js"), list()]);
+  if (turn !== showing) throw leaving();
   if (!known.length) return null;
   drawChoice(known, null);
   const made = new BookShelf();
   return { element: made, open: () => made.open({ api, books: known, onanswer: goOn }) };
 }
 
-// A turn that one of several books has begun to answer goes on in that book.
+// A turn that one of several books has begun to answer goes on in that book, unless the reader has gone elsewhere.
 async function goOn(bookId, question, given) {
-  const book = await openBook(bookId);
+  const book = await openBook(bookId, showing);
   showing += 1;
   history.pushState(null, "", `#/books/${encodeURIComponent(bookId)}`);
   markView("ask");
@@ -297,8 +328,8 @@ async function goOn(bookId, question, given) {
 }
 
 // Other programs link to a lesson by the address that its site gives it, where the book has no site to link to.
-async function elsewhere(id, site, heading) {
-  const book = await openBook(id);
+async function elsewhere(id, site, heading, turn) {
+  const book = await openBook(id, turn);
   const lesson = book && lessonAt(book, site);
   if (!lesson)
     throw Object.assign(new Error("The book has no lesson at this address. It may have been renamed."), { status: 404 });
@@ -309,7 +340,12 @@ async function elsewhere(id, site, heading) {
 /** @returns {never} */
 function leadOn(address) {
   location.replace(address);
-  throw new DOMException("The address leads on.", "AbortError");
+  throw leaving();
+}
+
+// Another view is shown by now, or will be at once.
+function leaving() {
+  return new DOMException("The reader has gone on.", "AbortError");
 }
 
 function theme(wanted) {
@@ -324,7 +360,7 @@ function theme(wanted) {
 
 // A new thread with the question that was typed elsewhere.
 function askAnew(question) {
-  pending = question;
+  pending = { question, address: "#/" };
   if (location.hash === "#/") show();
   else location.hash = "#/";
 }
@@ -332,8 +368,9 @@ function askAnew(question) {
 document.addEventListener("keydown", async (event) => {
   if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
   event.preventDefault();
-  const { openPalette } = await import("./palette.js");
-  await openPalette({ api, books: await list(), book: await openBook(/** @type {View | null} */ (main.firstElementChild)?.book?.book_id), ask: askAnew });
+  const shown = /** @type {View | null} */ (main.firstElementChild);
+  const [{ openPalette }, known, book] = await Promise.all([import("./palette.js"), list(), fetchBook(shown?.book?.book_id)]);
+  await openPalette({ api, books: known, book, ask: askAnew });
 });
 document.addEventListener("keydown", (event) => {
   if (
@@ -351,12 +388,20 @@ document.addEventListener("keydown", (event) => {
 });
 main.addEventListener("ask-book", (event) => {
   const { detail } = /** @type {CustomEvent<{question: string, bookId: string}>} */ (event);
-  pending = detail.question;
-  location.hash = `#/books/${encodeURIComponent(detail.bookId)}`;
+  const address = `#/books/${encodeURIComponent(detail.bookId)}`;
+  pending = { question: detail.question, address };
+  if (location.hash === address) show();
+  else location.hash = address;
 });
 addEventListener("hashchange", show);
-addEventListener("offline", () => reached(false));
+addEventListener("offline", () => api.lose());
 addEventListener("online", () => reached(true));
+// What a reader wanted and nothing else answers for.
+addEventListener("unhandledrejection", (event) => {
+  if (!(event.reason instanceof Problem)) return;
+  event.preventDefault();
+  toast(event.reason.message);
+});
 document.querySelector(".wordmark").addEventListener("click", () => (location.hash === "#/" || !location.hash) && show());
 document.querySelector(".skip").addEventListener("click", (event) => (event.preventDefault(), main.focus()));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());

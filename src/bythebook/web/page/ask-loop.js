@@ -63,6 +63,7 @@ export class AskLoop {
       const events =
         begun ?? this.api.events("POST", "/chat/stream", this.body(turn.question, given), { signal: controller.signal });
       for await (const message of events) {
+        controller.signal.throwIfAborted(); // what came with the press of the button
         const ended = message.event === "answered" || message.event === "refused";
         if (ended) this.onthread(message.data.session_id);
         turn.take(message);
@@ -78,6 +79,7 @@ export class AskLoop {
   }
 
   failed(turn, problem) {
+    if (!turn.isConnected && this.composer.element.isConnected) return; // a new thread was begun: the question went with the old
     if (problem.name === "AbortError") problem = { message: "Stopped. Nothing of this question was kept." };
     const again = () => {
       turn.remove();

@@ -21,6 +21,7 @@ export class AuthorDesk extends HTMLElement {
         ),
       );
     const whole = await api.get(`/books/${book.book_id}`);
+    if (!this.isConnected) return;
     const others =
       books.length > 1 &&
       element(
@@ -89,7 +90,9 @@ export class AuthorDesk extends HTMLElement {
   }
 
   async drawJobs(book, room) {
+    const drawing = (this.drawing = Symbol("jobs"));
     const { jobs } = await this.api.get(`/jobs?book_id=${book.book_id}&limit=5`);
+    if (this.drawing !== drawing || !this.isConnected) return; // asked again meanwhile, or nobody looks
     const rows = jobs.map((job) => [job, jobRow(job, (one) => this.cancel(one))]);
     room.replaceChildren(
       rows.length

@@ -10,12 +10,15 @@ export function versionOf({ last_full_ingest: full, last_incremental_update: upd
 // `book()` is the book as it is shown; `changed()` is called when the server has another state of it, once for each.
 export function followChanges(api, book, changed) {
   let told = null;
+  let ended = false;
   const look = async () => {
     if (document.hidden) return;
+    const shown = versionOf(book());
     try {
       const { books } = await api.get("/books");
+      if (ended || shown !== versionOf(book())) return; // the reader has left, or has the new text already
       const now = books.find((one) => one.book_id === book().book_id);
-      if (!now || [told, versionOf(book())].includes(versionOf(now))) return;
+      if (!now || [told, shown].includes(versionOf(now))) return;
       told = versionOf(now);
       changed();
     } catch {
@@ -25,6 +28,7 @@ export function followChanges(api, book, changed) {
   const timer = setInterval(look, LOOK_EVERY_MS);
   document.addEventListener("visibilitychange", look);
   return () => {
+    ended = true;
     clearInterval(timer);
     document.removeEventListener("visibilitychange", look);
   };

@@ -29,6 +29,7 @@ export class BookConversation extends HTMLElement {
   open(room, thread, { onsource = null, placeholder = null, begun = false } = {}) {
     Object.assign(this, room, { onsource });
     this.threadId = thread?.thread_id ?? null;
+    this.address = location.hash;
     this.turns = element("div", { class: "turns" });
     this.makeComposer(placeholder);
     this.loop = new AskLoop({
@@ -83,7 +84,7 @@ export class BookConversation extends HTMLElement {
   followTurn() {
     const shown = [...this.turns.querySelectorAll("book-answer")];
     const read = shown.findLast((turn) => turn.getBoundingClientRect().top < innerHeight * 0.5);
-    if (read?.sources().length) this.panel.follow(read);
+    if (read?.sources().length && read !== this.panel.turn) this.panel.follow(read);
   }
 
   query(spans) {
@@ -214,7 +215,7 @@ export class BookConversation extends HTMLElement {
     turn.classList.add("latest");
     this.turns.append(turn);
     if (this.panel) {
-      turn.addEventListener("sentence", () => this.panel.show(turn));
+      turn.addEventListener("sentence", () => this.panel.follow(turn));
       if (!this.loop.running) {
         this.panel.show(turn);
         this.panel.sheet.close();
@@ -241,6 +242,7 @@ export class BookConversation extends HTMLElement {
   kept(threadId) {
     if (this.threadId) return;
     this.threadId = threadId;
+    if (!this.onsource && location.hash !== this.address) return; // the reader is on the way to another page
     if (!this.onsource) history.replaceState(history.state, "", `#/threads/${threadId}`);
     else
       this.turns.prepend(

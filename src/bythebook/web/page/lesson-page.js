@@ -20,7 +20,8 @@ export class LessonPage extends HTMLElement {
   /** @type {Book} */ book;
   /** @type {(bookId: string) => Promise<Book>} */ refresh;
   /** The lesson that is shown, and its path. */ lesson = null;
-  /** @type {string | undefined} */ shown;
+  /** @type {string | null} */ path = null;
+  /** The one that the address names: it may be on its way. @type {string | null} */ wanted = null;
 
   // `room` is {api, book, refresh}: `refresh()` reads the book anew.
   open(room, path, query) {
@@ -79,13 +80,13 @@ export class LessonPage extends HTMLElement {
     if (at < 0) throw Object.assign(new Error(`The book has no lesson ${path}. It may have been renamed.`), { status: 404 });
     const spans = query.getAll("at").filter((one) => /^\d{1,9}-\d{1,9}$/.test(one));
     const asked = new URLSearchParams([["book_id", this.book.book_id], ...spans.map((one) => ["quote", one])]);
-    const same = this.shown === path;
     const going = (this.going = Symbol(path));
-    this.path = path;
+    this.wanted = path;
     this.sheet.close();
     const lesson = await this.api.get(`/page/lessons/${lessons[at].parent_doc_id}?${asked}`);
     if (this.going !== going) return; // the reader has gone on
-    Object.assign(this, { lesson, shown: path });
+    const same = this.path === path;
+    Object.assign(this, { lesson, path });
     const article = lessonArticle(lesson, this.api, this.book.book_id, { level: 1 });
     article.append(this.practice(path), this.ways(lessons, at));
     this.column.replaceChildren(article);
@@ -107,11 +108,19 @@ export class LessonPage extends HTMLElement {
   }
 
   async showChange() {
-    this.book = this.tutor.book = await this.refresh(this.book.book_id);
-    const there = lessonsOf(this.book).some((lesson) => lesson.source_file === this.path);
-    if (there) await this.go(this.path, new URLSearchParams("continue"));
-    else toast("This lesson is no longer in the book. The contents show what is.");
-    this.choose(there ? this.chosen : "contents");
+    try {
+      const book = await this.refresh(this.book.book_id);
+      if (!this.isConnected) return;
+      this.book = this.tutor.book = book;
+      const there = lessonsOf(book).some((lesson) => lesson.source_file === this.wanted);
+      if (there) await this.go(this.wanted, new URLSearchParams("continue"));
+      else toast("This lesson is no longer in the book. The contents show what is.");
+      if (this.isConnected) this.choose(there ? this.chosen : "contents");
+    } catch (problem) {
+      if (!this.isConnected) return;
+      toast(problem.message);
+      this.tellChange();
+    }
   }
 
   show(article, query, { same }) {
@@ -212,7 +221,7 @@ export class LessonPage extends HTMLElement {
     // The tutor stays where it is: an element that is moved loses the focus.
     for (const other of [...this.side.children]) if (other !== this.tutor) other.remove();
     if (wanted === "notes") this.side.prepend(this.notes());
-    if (wanted === "contents") this.side.prepend(contents(this.book, this.api, { current: this.path }));
+    if (wanted === "contents") this.side.prepend(contents(this.book, this.api, { current: this.wanted }));
     this.side.scrollTop = 0;
     if (wanted === "contents") this.bringCurrentIntoView();
   }
@@ -222,7 +231,8 @@ export class LessonPage extends HTMLElement {
   }
 
   redrawNotes() {
-    this.gone = drawNotes(this.column.querySelector(".passage"), this.book.book_id, this.path);
+    const text = this.column.querySelector(".passage");
+    if (text) this.gone = drawNotes(text, this.book.book_id, this.path);
     if (this.chosen === "notes") this.choose("notes");
   }
 

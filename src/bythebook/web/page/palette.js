@@ -34,11 +34,12 @@ export async function openPalette({ api, books, book, ask }) {
   let shown = [];
   let at = 0;
 
-  const draw = () => {
+  // `chosen` is the place that the reader has gone to with the arrow keys.
+  const draw = (chosen = null) => {
     const words = input.value.trim();
     shown = found(places, words);
     if (words) shown.push({ kind: "Ask", title: words, go: () => ask(words) });
-    at = 0;
+    at = Math.max(0, shown.findIndex((place) => place.kind === chosen?.kind && place.title === chosen?.title));
     list.replaceChildren(...shown.map((place, number) => row(place, number)));
     point();
   };
@@ -76,7 +77,7 @@ export async function openPalette({ api, books, book, ask }) {
   try {
     const { threads } = await api.get("/threads?limit=50");
     places = placesOf(books, book, threads);
-    if (dialog.open) draw();
+    if (dialog.open) draw(at > 0 ? shown[at] : null);
   } catch {
     // Lessons and books can be found without them.
   }

@@ -11,6 +11,7 @@ export class SourcePanel extends HTMLElement {
   /** @type {import("./api.js").Api} */ api;
   /** @type {string} */ bookId;
   /** @type {(parentId: string, spans: Span[]) => Promise<any>} */ fetchLesson;
+  /** How often something was shown or closed: a lesson that comes after that comes too late. */ moves = 0;
 
   // `fetchPassage` and `fetchLesson` read from the book `bookId`.
   with({ api, bookId, fetchPassage, fetchLesson }) {
@@ -51,8 +52,9 @@ export class SourcePanel extends HTMLElement {
     ];
   }
 
-  // The sources of one turn, unless something else is open that the reader looks at.
+  // The sources of one turn.
   show(turn) {
+    this.moves += 1;
     this.heading.textContent = word("Sources");
     if (!this.list.isConnected) this.body.replaceChildren(this.list);
     if (this.list.turn !== turn) this.body.scrollTop = 0;
@@ -60,10 +62,11 @@ export class SourcePanel extends HTMLElement {
     this.turn = turn;
   }
 
-  // Another turn came into view: its sources, unless the reader is busy here.
+  // Another turn came into view, or more of one: its sources, unless the reader looks at something else here.
   follow(turn) {
-    if (turn === this.turn || this.sheet.isOpen || this.contains(document.activeElement)) return;
-    if (this.list.isConnected || !this.body.childElementCount) this.show(turn);
+    const busy = this.sheet.isOpen || this.contains(document.activeElement);
+    const open = this.list.isConnected ? busy && turn !== this.turn : this.body.childElementCount > 0;
+    if (!open) this.show(turn);
   }
 
   async open(turn, label, citation) {
@@ -76,7 +79,9 @@ export class SourcePanel extends HTMLElement {
   // At what is quoted of it, or at a heading.
   async showLesson(parentId, spans = [], heading = null) {
     this.returnTo ??= focused();
+    const move = ++this.moves;
     const lesson = await this.fetchLesson(parentId, spans);
+    if (move !== this.moves) return; // the reader looks at something else
     const back = this.turn?.sources().length > 0 && button("Back to the sources", () => this.backToSources(), { class: "quiet" });
     const whole = element("a", { class: "quiet", href: lessonAddress(this.bookId, lesson.source_file, spans) }, "Read it here");
     const article = lessonArticle(lesson, this.api, this.bookId);
@@ -118,6 +123,7 @@ export class SourcePanel extends HTMLElement {
   }
 
   view(title, shown) {
+    this.moves += 1;
     this.heading.textContent = title;
     this.body.replaceChildren(shown);
     this.body.scrollTop = 0;
@@ -130,6 +136,7 @@ export class SourcePanel extends HTMLElement {
   }
 
   closed() {
+    this.moves += 1;
     this.list.shut();
     if (this.turn) this.show(this.turn);
     else this.body.replaceChildren();

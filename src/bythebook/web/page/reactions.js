@@ -8,17 +8,26 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
   const room = element("span", { class: "reactions" });
   const draw = () => room.replaceChildren(...thumbs(), sharing());
 
-  const rate = async (right, reason = "") => {
-    const before = rating;
-    rating = rating?.right === right && !reason ? null : { right, reason };
+  // What was said last is what is kept: each waits for the one before it.
+  let sent = Promise.resolve();
+  const rate = (right, reason = "") => {
+    const said = (rating = rating?.right === right && !reason ? null : { right, reason });
     draw();
+    sent = sent.then(() => send(said));
+    return sent;
+  };
+
+  let kept = rating;
+  const send = async (said) => {
     try {
-      if (rating) await api.send("PUT", `${path}/rating`, rating);
+      if (said) await api.send("PUT", `${path}/rating`, said);
       else await api.send("DELETE", `${path}/rating`);
-      announce(rating ? "Thank you." : "Taken back.");
-      if (rating && !right && !reason) askWhy();
+      kept = said;
+      if (rating !== said) return; // the reader has said something else since
+      announce(said ? "Thank you." : "Taken back.");
+      if (said && !said.right && !said.reason) askWhy();
     } catch (problem) {
-      rating = before;
+      if (rating === said) rating = kept;
       draw();
       toast(problem.message);
     }

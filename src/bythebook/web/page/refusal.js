@@ -103,8 +103,9 @@ function searching(turn, answer, within, actions) {
   const shown = element("div", {});
   const run = button(`Search within ${within.label}`, async () => {
     run.disabled = true;
-    const results = await actions.onsearch(answer.question || turn.question, within.filters);
-    run.disabled = false;
+    const results = await actions
+      .onsearch(answer.question || turn.question, within.filters)
+      .finally(() => (run.disabled = false));
     shown.replaceChildren(
       results.length
         ? element(

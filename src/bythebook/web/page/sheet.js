@@ -5,6 +5,8 @@ import { element } from "./dom.js";
 
 export const NARROW = matchMedia("(max-width: 63.99rem)");
 let opened = null;
+/** Until the browser has gone back from a sheet that was closed. @type {Promise<Event> | null} */
+let closing = null;
 
 export class Sheet {
   constructor(panel, onclose = () => {}) {
@@ -24,20 +26,23 @@ export class Sheet {
     opened = this;
     this.panel.before(this.backdrop);
     document.body.classList.add("behind-sheet");
-    history.pushState({ sheet: true }, "");
+    const push = () => this.isOpen && history.pushState({ sheet: true }, "");
+    if (closing) closing.then(push);
+    else push();
   }
 
   // `back`: the browser has gone back already. Otherwise it goes back now, which takes a moment: whoever leads on waits for it.
   async close({ back = false } = {}) {
     this.panel.classList.remove("sheet-open");
-    if (!this.isOpen) return;
+    if (!this.isOpen) return void (await closing);
     opened = null;
     this.backdrop.remove();
     document.body.classList.remove("behind-sheet");
     this.onclose();
-    if (back || !history.state?.sheet) return;
+    if (back || closing || !history.state?.sheet) return;
+    closing = new Promise((gone) => addEventListener("popstate", gone, { once: true }));
     history.back();
-    await new Promise((gone) => addEventListener("popstate", gone, { once: true }));
+    await closing;
   }
 
   // The view is gone, and its sheet with it.
@@ -49,7 +54,11 @@ export class Sheet {
   }
 }
 
-addEventListener("popstate", () => opened?.close({ back: true }));
+// The one that ends a closing is no wish to close what was opened meanwhile.
+addEventListener("popstate", () => {
+  if (closing) closing = null;
+  else opened?.close({ back: true });
+});
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !opened || document.querySelector("dialog[open]")) return;
   event.preventDefault();

@@ -42,6 +42,7 @@ export class BookShelf extends HTMLElement {
       this.controller = null;
       await this.onanswer(opened.data.book_id, question, { events, controller });
     } catch (problem) {
+      controller.abort(); // nobody reads on
       if (!this.isConnected) return;
       this.composer.giveBack(question);
       const stopped = problem.name === "AbortError";

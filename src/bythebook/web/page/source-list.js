@@ -63,6 +63,7 @@ export class SourceList extends HTMLElement {
     const card = this.card(label);
     if (!card) return;
     if (!card.classList.contains("open")) await this.toggle(card);
+    if (!card.isConnected || !card.classList.contains("open")) return; // another was opened while this one came
     card.querySelector(".source-head").focus({ preventScroll: true });
     scrollWithin(this.scroller, quoteIn(card, citation) ?? card, "middle");
   }
@@ -130,12 +131,14 @@ export class SourceList extends HTMLElement {
     const more = button(
       side === "before" ? "What stands before" : "What comes after",
       async () => {
+        more.disabled = true; // or a second press brings it twice
         try {
           const read = await this.fetchPassage(id, []);
           text[side === "before" ? "prepend" : "append"](this.passage(read));
           more.replaceWith(this.chain(side, text, side === "before" ? read.prev_chunk_id : read.next_chunk_id));
         } catch (problem) {
           more.textContent = problem.message;
+          more.disabled = false;
         }
       },
       { class: "chain quiet" },

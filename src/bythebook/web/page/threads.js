@@ -35,7 +35,7 @@ export class ThreadList extends HTMLElement {
       "aria-label": "Search your threads",
       placeholder: "Search your threads",
       oninput: async () => {
-        while (this.next && box.value) await this.load(this.next);
+        while (this.next && box.value) await this.load();
         const words = box.value.trim().toLowerCase();
         for (const row of this.rows.querySelectorAll("li")) row.hidden = !row.textContent.toLowerCase().includes(words);
       },
@@ -49,13 +49,18 @@ export class ThreadList extends HTMLElement {
     this.leaving?.();
   }
 
-  async load(before) {
-    const page = await this.api.get(`/threads?limit=30${before ? `&before=${encodeURIComponent(before)}` : ""}`);
+  // The next ones. Who asks for them while they come waits for the same.
+  load() {
+    this.loading ??= this.fetch().finally(() => (this.loading = null));
+    return this.loading;
+  }
+
+  async fetch() {
+    const before = this.next ? `&before=${encodeURIComponent(this.next)}` : "";
+    const page = await this.api.get(`/threads?limit=30${before}`);
     this.next = page.next;
     this.rows.append(...page.threads.map((thread) => this.row(thread)));
-    this.more.replaceChildren(
-      ...(page.next ? [button("Show older threads", () => this.load(page.next), { class: "quiet" })] : []),
-    );
+    this.more.replaceChildren(...(page.next ? [button("Show older threads", () => this.load(), { class: "quiet" })] : []));
     this.empty();
   }
 

@@ -46,7 +46,7 @@ export class WidgetPanel extends HTMLElement {
         element(
           "span",
           {},
-          iconButton("New thread", "pencil", () => this.forget()),
+          iconButton("New thread", "pencil", () => (this.forget(), this.composer.focus())),
           iconButton("Close", "close", () => this.hide()),
         ),
       ),
@@ -83,10 +83,12 @@ export class WidgetPanel extends HTMLElement {
 
   // The thread of the page before. One that is gone leaves an empty panel.
   async resume() {
-    if (!this.threadId) return;
+    const { threadId } = this;
+    if (!threadId) return;
+    const overtaken = () => this.threadId !== threadId || this.turns.querySelector("book-answer"); // begun anew, or asked meanwhile
     try {
-      const thread = await this.api.get(`/threads/${this.threadId}?render=true`);
-      if (this.turns.querySelector("book-answer")) return; // asked meanwhile
+      const thread = await this.api.get(`/threads/${threadId}?render=true`);
+      if (overtaken()) return;
       for (const turn of thread.turns) {
         const shown = element("book-answer").begin(turn.answer.query, this.actions());
         shown.finish(turn.answer, turn.html);
@@ -95,15 +97,14 @@ export class WidgetPanel extends HTMLElement {
         this.addSources(shown);
       }
     } catch (problem) {
-      if (problem.status) this.forget();
+      if (problem.status === 404 && !overtaken()) this.forget();
     }
   }
 
   forget() {
+    this.turns.replaceChildren(greeting());
     this.loop.end();
     this.state.write({ threadId: (this.threadId = null) });
-    this.turns.replaceChildren(greeting());
-    this.composer.focus();
   }
 
   place(turn) {

@@ -97,8 +97,10 @@ class BookWidget extends HTMLElement {
   async open({ focus = true } = {}) {
     this.shadowRoot.querySelector(".away")?.remove();
     try {
-      this.panel ??= await this.build();
+      this.building ??= this.build(); // once, however it is opened meanwhile
+      this.panel = await this.building;
     } catch {
+      this.building = null;
       return this.away();
     }
     this.panel.show({ focus });
@@ -147,7 +149,9 @@ class BookWidget extends HTMLElement {
 function selectedText() {
   const selection = document.getSelection();
   if (!selection?.rangeCount || selection.isCollapsed) return "";
-  const ends = [selection.anchorNode, selection.focusNode].map((node) => (node instanceof Element ? node : node?.parentElement));
+  // Who selects a whole paragraph selects up to the first letter of what follows it, which may be a menu.
+  const { startContainer: first, endContainer, endOffset } = selection.getRangeAt(0);
+  const ends = [first, endOffset ? endContainer : first].map((node) => (node instanceof Element ? node : node.parentElement));
   if (ends.some((one) => !one || one.closest("nav, header, footer, form, input, textarea, bythebook-widget"))) return "";
   const lines = selection.toString().split("\n").map((line) => line.replace(/\s+/g, " ").trim());
   const text = lines.filter(Boolean).join("\n");

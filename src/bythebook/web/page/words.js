@@ -6,6 +6,7 @@ const RIGHT_TO_LEFT = new Set(["ur"]);
 let words = {};
 let patterns = [];
 let spoken = "en";
+let wantedLast = "en";
 
 export function language() {
   return spoken;
@@ -27,8 +28,13 @@ export function word(text) {
 
 export async function speak(wanted) {
   const code = (wanted ?? "en").toLowerCase().split(/[-_]/)[0];
+  wantedLast = code;
   if (code === spoken) return;
-  const found = await import(`./words-${encodeURIComponent(code)}.js`).catch(() => ({ default: {} })); // there is none: English
+  const found =
+    code === "en"
+      ? { default: {} }
+      : await import(`./words-${encodeURIComponent(code)}.js`).catch(() => ({ default: {} })); // there is none: English
+  if (code !== wantedLast) return; // a book in another language is open by now
   words = found.default;
   spoken = Object.keys(words).length ? code : "en";
   patterns = Object.entries(words)
