@@ -46,6 +46,8 @@ from bythebook.books.markdown import first_heading, heading_text, readable
         ("See {ref}`the guide<cm-ro>` and {doc}`setup` {cite:p}`knuth84`.", "See the guide and setup."),
         ("Use {doc}`/deploying/apache-httpd` or {ref}`first-steps`.", "Use apache httpd or first steps."),
         ("As :numref:`fig_lamp` shows :cite:`a,b`", "As the figure shows"),
+        (":citet:`Kingma.Ba.2014` proposed it.", "Kingma and Ba (2014) proposed it."),
+        ("So {cite:t}`Hinton.Deng.Yu.ea.2012,polyak1964some` say.", "So Hinton et al. (2012), Polyak (1964) say."),
         ("a {kbd}`never closed and {x} b:c", "a {kbd}`never closed and {x} b:c"),
         ("Version {{ site.version }} burns oil {% if a %}now{% endif %}", "Version … burns oil now"),
         ("{* ../../docs_src/a.py ln[1:3] hl[2] *}", ""),

@@ -35,6 +35,12 @@ def test_a_paragraph_runs_over_its_line_breaks() -> None:
     assert split("The arm\nmoves to\nits goal. It\r\nstops.") == ["The arm\nmoves to\nits goal.", "It\r\nstops."]
 
 
+def test_lines_of_prose_that_end_with_a_comma_are_no_lines_of_code() -> None:
+    prose = "Whenever the lamp meets a fog that was not seen before,\nit is lit by a second keeper,\nwho stays."
+    assert split(prose) == [prose]
+    assert split("pump(oil,\n  4),\nreturn lamp;") == ["pump(oil,", "4),", "return lamp;"]
+
+
 def test_lines_that_stand_for_themselves() -> None:
     text = "# Title\nText here\n- one\n- two\n  goes on\n1. first\n| a | b |\n| 1 | 2 |\n\nLast"
     assert split(text) == [

@@ -49,6 +49,23 @@ def test_headings_titles_and_pictures_are_known_and_say_nothing() -> None:
     ]
 
 
+def test_rows_without_their_head_are_items_of_their_cells() -> None:
+    """The head stands in another chunk, or blank lines cut the table."""
+    rows = "| Elbow | ≤&nbsp;150 ([its limit](limits.md)) | - |\n| Knee | 135 \\| 140 | |\n"
+    assert kinds(rows) == [("item", "Elbow (≤ 150 (its limit))"), ("item", "Knee (135 | 140)")]
+    assert quotes(rows)[1] == "| Knee | 135 \\| 140 | |"
+    tags = "<tr><th colspan=2>Joints</th></tr>\n\n  <tr><td>Elbow</td><td>bends in <b>one</b> plane</td></tr>\n"
+    assert kinds(tags) == [("heading", "Joints"), ("item", "Elbow (bends in one plane)")]
+    sizes = "|x| is how long x is, and |y| is how long y is, in metres.\nBoth are lengths.\n"
+    assert [kind for kind, _ in kinds(sizes)] == ["sentence", "sentence"]
+
+
+def test_a_picture_whose_address_is_long_is_no_sentence() -> None:
+    badge = f"[![](https://badges.example/v1?label=I%20want.%20It&logo={'a1.B' * 300})](https://lab.example/x.y)"
+    assert [kind for kind, _ in kinds(f"{badge} The lamp burns. It is lit.\n")][-2:] == ["sentence", "sentence"]
+    assert not any("badges.example" in words for _, words in kinds(f"{badge} The lamp burns. It is lit.\n"))
+
+
 def test_list_items_stand_without_their_marks() -> None:
     text = "Three things follow:\n\n1. **First.** Stop.\n2. Look around.\n   - a nested one\n- [ ] a task"
     assert kinds(text) == [
@@ -161,7 +178,8 @@ def test_marks_around_words_belong_to_no_statement(text: str) -> None:
         (r"\sqrt{n}", "√n"),
         (r"\mbox{IoU Threshold} = 0.5", "IoU Threshold = 0.5"),
         (r"\sigma^2 = \frac{2}{n_\textrm{in} + n_\textrm{out}}", "σ² = 2/(n_in + n_out)"),
-        (r"\hat{y}^{(i)} \in \mathcal{Y}", "ŷ^((i)) ∈ Y"),
+        (r"\hat{y}^{(i)} \in \mathcal{Y}", "ŷ^(i) ∈ Y"),
+        (r"s_{t-1} + g_t^2", "s_(t-1) + g_t²"),
         (r"\{1, 2\} \cup \{n_{k}\}", "{1, 2} ∪ {n_k}"),
         (r"\ell_2", "ℓ_2"),
         (r"\overbrace{x}", r"\overbrace{x}"),

@@ -20,6 +20,10 @@ ROLE_MARK = r"\{[A-Za-z][\w:+.-]*\}(?=`)|(?<![\w:]):[A-Za-z][\w+.-]*:(?=`)"
 """A role's name, where its text in backticks follows."""
 SILENT = re.compile(r"(?:cite.*|eqlabel|label|width|height|index|octicon|fa[bsr]?|material.*|bdg.*|tab|begin_tab|end_tab)\Z")
 """Roles whose text names a source, a place or a picture, and is not read."""
+TEXTUAL = frozenset({"citet", "cite:t", "cite:ts", "cite:ct", "cite:cts"})
+"""Roles that name a source as a part of the sentence, often as its subject: "Polyak (1964) proposed it"."""
+CITED = re.compile(r"(?P<names>[^\W\d_]+(?:[.\-_:+ ]*[^\W\d_]+)*?)[.\-_:+ ]*(?P<year>(?:1[5-9]|20)\d\d)(?!\d)")
+OTHERS = frozenset({"ea", "etal", "al", "others"})
 NUMBERED = frozenset({"numref", "eqref"})
 """Roles that a build shows as the number of a figure, table, section or equation, which is not known here."""
 LABEL_KINDS = {
@@ -308,6 +312,8 @@ def role_text(role: str, content: str) -> str:
     """What a role shows: `text <target>` shows the text."""
     if role in FORMULAS:
         return plain_formula(content)
+    if role.lower() in TEXTUAL:
+        return cited_words(content)
     if SILENT.match(role.lower()):
         return ""
     titled = TITLED.match(content)
@@ -318,6 +324,18 @@ def role_text(role: str, content: str) -> str:
         other = "the equation" if role.lower() == "eqref" else "\N{HORIZONTAL ELLIPSIS}"
         return LABEL_KINDS.get(label[1], other) if label else other
     return target_words(role, content)
+
+
+def cited_words(keys: str) -> str:
+    """Who and when, as the keys of a bibliography say it: "Kingma and Ba (2014)" for Kingma.Ba.2014; the others say nothing."""
+    said = []
+    for key in keys.split(","):
+        if found := CITED.match(key.strip()):
+            names = [name for name in re.split(r"[.\-_:+ ]+", found["names"]) if name]
+            known = [name[0].upper() + name[1:] for name in names if name.lower() not in OTHERS]
+            more = " et al." if len(known) > 2 or len(known) < len(names) else ""
+            said.append(f"{known[0] if more else ' and '.join(known)}{more} ({found['year']})" if known else "")
+    return ", ".join(filter(None, said))
 
 
 def target_words(role: str, target: str) -> str:
@@ -349,7 +367,7 @@ def plain_formula(formula: str) -> str:
         return formula
     text = COMMAND.sub(_sign, text)
     text = re.sub(rf"\^\s*(?:{GROUP}|(\w))", lambda match: raised(match[1] or match[2] or ""), text)
-    text = re.sub(rf"_\s*{GROUP}", r"_\1", text)
+    text = re.sub(rf"_\s*{GROUP}", lambda match: f"_({match[1]})" if re.search(r"\w\s*[-+]", match[1]) else f"_{match[1]}", text)
     if "{" in text:
         return formula
     return " ".join(text.replace("\ue000", "{").replace("\ue001", "}").split())
@@ -372,4 +390,4 @@ def raised(power: str) -> str:
 
 
 def _bracketed(part: str) -> str:
-    return part if re.fullmatch(r"\\?[\w.]+", part) else f"({part})"
+    return part if re.fullmatch(r"\\?[\w.]+|\([^()]*\)", part) else f"({part})"

@@ -43,8 +43,7 @@ MATHS = re.compile(r"[ \t]*\$\$")
 
 
 def readable(markdown: str) -> str:
-    """Returns `markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " |
-    "."""
+    """Returns `markdown` as plain text. Paragraphs keep their line breaks; tables become rows of cells joined by " | "."""
     parts: list[str] = []
     prose: list[str] = []
     for is_code, line in _lines(markdown):
@@ -223,7 +222,8 @@ OWN_LINE = re.compile(
     | ={3,}[ \t]*$ | -{3,}[ \t]*$ | \$\$ | <[/A-Za-z] | \{[%{/] )""",
     re.VERBOSE,
 )
-CODE_LINE = re.compile(r"[ \t]{4,}|\t|\$ |>>> |.*[;{}),][ \t]*$")
+CODE_LINE = re.compile(r"[ \t]{4,}|\t|\$ |>>> |(?!.*\b[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}\b).*[;{}),][ \t]*$")
+"""A line of prose may end with the same signs; three words in a row tell it from code."""
 ABBREVIATIONS = re.compile(
     r"""e\.?g|i\.?e|cf|vs|al|approx|resp|viz|ca|est|avg|incl|excl|mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|co|corp|dept|eds
     |jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|u\.k|u\.n|e\.u|ph\.d|m\.sc|b\.sc|a\.m|p\.m""",

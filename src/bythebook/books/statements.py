@@ -35,11 +35,14 @@ NAME_ONLY = re.compile(
 PICTURES = re.compile(r"[ \t]*(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+[ \t]*+)++$")
 """A line of a paragraph that holds nothing but pictures."""
 UNBROKEN = re.compile(
-    r"""(`+)(?:(?!\1).)+?\1 | \$[^$\n]{1,300}\$ | \*\*[^*\n]{1,200}\*\* | <[^<>]{1,400}> | !?\[[^\[\]]{1,1000}\]\([^()\n]{0,400}\)
-    | \{[^{}\n]{1,300}\}""",
+    r"""(`+)(?:(?!\1).)+?\1 | \$[^$\n]{1,300}\$ | \*\*[^*\n]{1,200}\*\* | <[^<>]{1,400}>
+    | !?\[[^\[\]]{0,1000}\]\([^()\n]{0,20000}\) | \{[^{}\n]{1,300}\}""",
     re.VERBOSE | re.DOTALL,
 )
 """Marks that open and close in one sentence: a full stop between them ends none."""
+BARE_ROW = re.compile(r"[ \t>]*(?:\|[^\n]*\||<tr\b[^\n]*</tr>)[ \t]*$")
+"""A row whose table's head stands in another chunk, or whose table is cut by blank lines."""
+BETWEEN_ROWS = re.compile(r"[\s|:-]+")
 LABEL = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).){1,80}[.!?:]\1|(\*\*|__|\*|_)(?:(?!\2).){1,80}\2[.:]")
 """An emphasised run-in heading: it is read with what it introduces."""
 
@@ -127,13 +130,39 @@ class _StatementCutter:
     def _paragraph(self, start: int, end: int, number: int, item: Block | None, block: Block) -> Iterator[Statement]:
         kind: StatementKind = "item" if item is not None and block.first == item.first else "sentence"
         for begin, close, title in self._runs(start, end):
-            if title or NAME_ONLY.fullmatch(self.page.source[begin:close].strip(" \t\r\n>")):
+            rows = [] if title else self._bare_rows(begin, close, number)
+            if rows:
+                yield from rows
+            elif title or NAME_ONLY.fullmatch(self.page.source[begin:close].strip(" \t\r\n>")):
                 yield from self._one(begin, close, "heading", number)
             elif kind == "item" and close - begin <= LONGEST_ITEM:
                 yield from self._one(begin, close, kind, number)
             else:
                 for first, last in _sentences(self.page.source[begin:close]):
                     yield from self._one(begin + first, begin + last, kind, number)
+
+    def _bare_rows(self, start: int, end: int, number: int) -> list[Statement]:
+        """Rows without a head, each as an item that says its cells; none where some line is no row."""
+        found = []
+        for line in self.page.source[start:end].splitlines(keepends=True):
+            if line.strip():
+                if not BARE_ROW.match(line):
+                    return []
+                bare = line[_skip(QUOTE_MARK, line, 0, len(line)) :].rstrip()
+                said = cells(bare) if bare.startswith("|") else _words(bare).split(" | ")
+                begin = start + line.index(bare)
+                words = "" if BETWEEN_ROWS.fullmatch(bare) else _row((), said)
+                found.append(
+                    Statement(
+                        start=begin,
+                        end=begin + len(bare),
+                        kind="item" if len(said) > 1 else "heading",
+                        readable=words,
+                        block=number,
+                    )
+                )
+            start += len(line)
+        return found
 
     def _runs(self, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
         """Stretches of lines: text, and between them lines that open, close or title a container (True)."""
