@@ -58,6 +58,11 @@ def test_a_caption_is_no_answer() -> None:
     assert texts("When does the gripper close?", text) == ["The gripper closes when the wheel turns."]
 
 
+def test_a_paragraph_that_begins_with_a_name_in_small_letters_stands_alone() -> None:
+    text = "CULTURE Before gripd\n\ngripd is a program that closes the hand."
+    assert texts("What is gripd?", text) == ["gripd is a program that closes the hand."]
+
+
 def test_a_definition_comes_first() -> None:
     text = "Bolts rust.\n\nA **gripper** is a hand of metal. Two fingers close around the thing and feel it. Wheels turn round."
     assert texts("What is a gripper?", text)[0] == "A gripper is a hand of metal."

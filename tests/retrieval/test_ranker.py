@@ -11,7 +11,7 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, AuthoredScale, RankedScale
 from bythebook.grounding.calibration import Probe, RankedSignals, Signals, fit
-from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, features, opens_with_definition, rank_statements, ranks
+from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, defines, features, rank_statements, ranks
 from bythebook.retrieval.sentence_reader import ranks_by
 
 
@@ -97,14 +97,22 @@ def test_the_authors_questions_and_the_ranking_decide_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "text", "defines"),
+    ("question", "text", "expected"),
     [
         ("What is a wick?", "A wick (a braid of cotton) is what lifts the oil.", True),
         ("what is the lamp oil", "Lamp oil means the oil of the rape plant.", True),
+        ("What are wicks?", "The wick, also called the snast, is a braid of cotton.", True),
+        ("What exactly is a wick in a lamp?", "In short, a wick is just a braid of cotton.", True),
+        ("Define wick.", "Wick: a braid that lifts the oil", True),
+        ("What do people mean by a wick?", "The braid of cotton is called a wick.", True),
+        ("What is a wick?", "The braid is called a wick holder.", False),
         ("What is a wick?", "A spare wick is a wick in a tin.", False),
+        ("What is a wick?", "A wick is not a candle.", False),
+        ("What is a wick?", "A wick is cut every day.", False),
         ("What is a wick?", "The wick smokes.", False),
         ("Why is the wick cut?", "The wick is cut.", False),
+        ("What is the length of a wick in the lamps of the east?", "The length of a wick is the height of its lamp.", False),
     ],
 )
-def test_a_definition_opens_with_what_is_asked_about(question: str, text: str, defines: bool) -> None:
-    assert opens_with_definition(question, text) is defines
+def test_a_definition_says_of_what_is_asked_about_what_it_is(question: str, text: str, expected: bool) -> None:
+    assert defines(question, text) is expected

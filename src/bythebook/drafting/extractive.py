@@ -194,12 +194,12 @@ def _before(found: Sequence[Statement], place: int) -> set[int]:
     """The sentences a sentence leans on."""
     group: set[int] = set()
     for _ in range(MOST_BEFORE):
-        if not _leans(found[place]):
-            break
         previous = place - 1
         while previous >= 0 and found[previous].kind in ("row", "table"):
             previous -= 1
         if previous < 0 or found[previous].kind in ("heading", "code") or _asks(found[previous]):
+            break
+        if not _leans(found[place], found[previous]):
             break
         group.add(previous)
         if found[previous].kind == "maths" and previous:
@@ -208,8 +208,10 @@ def _before(found: Sequence[Statement], place: int) -> set[int]:
     return group
 
 
-def _leans(one: Statement) -> bool:
-    return one.kind in ("sentence", "item") and (LEANS.match(one.readable) is not None or one.readable[:1].islower())
+def _leans(one: Statement, previous: Statement) -> bool:
+    """A small letter goes on with the paragraph or the formula before; a paragraph that begins with one begins with a name."""
+    goes_on = one.readable[:1].islower() and (previous.block == one.block or previous.kind == "maths")
+    return one.kind in ("sentence", "item") and (goes_on or LEANS.match(one.readable) is not None)
 
 
 def _asks(one: Statement) -> bool:

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,34 @@ INSTRUCTS = re.compile(
     re.IGNORECASE,
 )
 DEFINES = re.compile(r"\b(is|are|means|refers to|stands for|describes|denotes|is called|known as|defined as)\b", re.IGNORECASE)
-BRACKETED = re.compile(r"\([^)]*\)")
-ARTICLES = frozenset({"a", "an", "the", "in"})
+ASKS_MEANING = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?:^|[.!?]\s)\s*(?:what(?:['\u2019]?s| exactly is| is| are)|define)\s+(?:exactly )?(?:meant by )?(.+?)\s*[?.!]*$",
+        r"\bwhat (?:does|do) (?:\w+ ){0,3}?mean by\s+(.+?)\s*[?.!]*$",
+        r"\bwhat does\s+(.+?)\s+(?:mean|stand for|refer to|express)\b",
+        r"\bhow is\s+(.+?)\s+defined\b",
+        r"^(.{2,60}?),? what(?:['\u2019]?s| is) (?:it|that)\s*[?.!]*$",
+    )
+)
+WHERE = re.compile(r"\s+(?:in|on|for|when|with|during|within|at)\b.*$")
+LONGEST_NAME, SHORT_WORD = 8, 3
+ASIDE = re.compile(r"\([^)]*\)|\[[^\]]*\]|[\"\u201c\u201d\u2018`*<>]")
+LEADING = re.compile(
+    r"(?:in|on|at|for|with|within|simply put|here|basically|formally|technically|recall that|note that|so|thus)\b[^,]{0,60},\s*",
+    re.IGNORECASE,
+)
+APPOSED = re.compile(r",\s[^,]{1,80},$")
+SAYS_WHAT = re.compile(
+    r"\b(?:is|are)\s+(?:(?:just|simply|basically|essentially|really|also)\s+)?"
+    r"(?:an?|the|any|one|another|what|how|when|where|those|defined as|called|known as|short for)\b"
+    r"|\b(?:means?|refers? to|stands? for|denotes?|(?:occurs?|happens?) (?:when|if))\b",
+    re.IGNORECASE,
+)
+EXPLAINED = re.compile(r"[^:]{2,80}:\s*\S+(?:\s+\S+){3,}")
+CALLED = re.compile(r"\b(?:called|termed|known as|referred to as)\s+([^.,;:()]{2,80})", re.IGNORECASE)
+AFTER_NAME = frozenset({"and", "as", "because", "by", "for", "in", "of", "or", "that", "to", "when", "where", "which", "with"})
+ARTICLES = frozenset({"a", "an", "the", "its", "their", "your", "our", "so", "term", "word"})
 CODE = re.compile(r"`|\(\)|[A-Z]{2,}_[A-Z]|\w+\.\w+\(|--\w|/\w+/")
 PERSON = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+")
 
@@ -216,17 +242,40 @@ def _says(wanted: _Wanted, one: RankableStatement) -> list[float]:
     ]
 
 
-def opens_with_definition(question: str, text: str) -> bool:
-    """Whether "What is a node?" meets "A node is …", and not "A lifecycle node is …"."""
-    subject = SUBJECT.match(question[:300])
-    if not subject:
+def defines(question: str, text: str) -> bool:
+    """Whether "What is a node?" meets "A node is a …", "Node: …" or "… is called a node", and not "A lifecycle node is a …". The
+    reader was taught by longer questions and misses many of these."""
+    wanted = _defined(question)
+    if not wanted:
         return False
-    opening = DEFINES.split(text[:200], maxsplit=1)
-    named = WORD.findall(BRACKETED.sub(" ", opening[0]).lower())
-    wanted = WORD.findall(subject[1].lower())
-    return len(opening) > 1 and [word for word in named if word not in ARTICLES] == [
-        word for word in wanted if word not in ARTICLES
-    ]
+    said = ASIDE.sub(" ", text[:READ_CHARACTERS])
+    for opening in dict.fromkeys((said, LEADING.sub("", said, count=1))):
+        verb = SAYS_WHAT.search(opening[:200])
+        named = opening[: verb.start()] if verb else opening.partition(":")[0] if EXPLAINED.match(opening) else ""
+        if named and not wanted.isdisjoint((_name(named), _name(APPOSED.sub("", named.rstrip())))):
+            return True
+    return any(_is_called(_name(each[1]), name) for each in CALLED.finditer(said) for name in wanted)
+
+
+def _is_called(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    return words[: len(name)] == name and (len(words) == len(name) or words[len(name)] in AFTER_NAME)
+
+
+@lru_cache(maxsize=64)
+def _defined(question: str) -> frozenset[tuple[str, ...]]:
+    """What a question asks the meaning of, with and without a few words that say where; nothing where it asks otherwise."""
+    found = next(filter(None, (one.search(question[-300:]) for one in ASKS_MEANING)), None)
+    whole = _name(found[1]) if found else ()
+    part = _name(WHERE.sub("", found[1], count=1)) if found else ()
+    names = {one for one in (whole, part) if one and len(one) + 3 >= len(whole)}
+    return frozenset(names - {(word,) for word in ("it", "that", "this", "they")}) if len(whole) <= LONGEST_NAME else frozenset()
+
+
+def _name(text: str) -> tuple[str, ...]:
+    words = (word for word in WORD.findall(text.lower()) if word not in ARTICLES)
+    return tuple(
+        word[:-1] if len(word) > SHORT_WORD and word.endswith("s") and not word.endswith("ss") else word for word in words
+    )
 
 
 def _words(text: str) -> list[str]:
