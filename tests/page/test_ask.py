@@ -146,7 +146,7 @@ def test_stopping_keeps_nothing(page: Page) -> None:
     page.get_by_label("Your question").fill(NODE)
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("Stopped. Nothing of this question was kept.")).to_be_visible()
+    expect(page.get_by_text("Stopped. This question was not stored.")).to_be_visible()
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
     assert "#/threads" not in page.url
 

@@ -21,14 +21,14 @@ def test_a_job_is_watched_to_its_end_or_failure_and_warnings_stand_with_their_le
     expect(page.locator(".warnings details[open] li").first).to_contain_text("hardware_tier")
     lesson = hostile_book / "03-gears.md"
     lesson.write_text("# Gears\n\nThe wombat gear turns the drum once a minute.\n", "utf-8")
-    page.get_by_role("button", name="Bring in changes").click()
+    page.get_by_role("button", name="Ingest changes").click()
     job = page.locator(".job").first
     expect(job).to_have_class(re.compile("completed"))
     expect(job).to_contain_text("1 lesson")
     settings = hostile_book / "book.toml"
     kept = settings.read_text("utf-8")
     settings.write_text("title = ", "utf-8")
-    page.get_by_role("button", name="Bring in changes").click()
+    page.get_by_role("button", name="Ingest changes").click()
     expect(job).to_have_class(re.compile("failed"))
     expect(job).to_contain_text("book.toml")
     settings.write_text(kept, "utf-8")

@@ -48,7 +48,7 @@ def test_what_a_reader_sees_when_it_fails(page: Page) -> None:
     page.route("**/chat/stream", answering(503, {"detail": "The server is ending. Ask again in a moment."}))
     expect(failed(page, "Two?")).to_contain_text("The server is ending.")
     page.route("**/chat/stream", lambda route: route.fulfill(content_type="text/event-stream", body=BROKEN))
-    expect(failed(page, "Three?")).to_contain_text("The connection broke before the answer was whole.")
+    expect(failed(page, "Three?")).to_contain_text("The connection was lost before the answer was complete.")
     page.route("**/chat/stream", lambda route: route.fulfill(content_type="text/event-stream", body=ERROR))
     expect(failed(page, "Four?")).to_contain_text("The model did not answer.")
     page.unroute_all()

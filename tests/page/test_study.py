@@ -172,7 +172,7 @@ def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..
     other.reload()
     expect(other.get_by_text("its owner has revoked it")).to_be_visible()
     page.goto(f"/#/author/{BOOK}")
-    expect(page.locator(".desk", has_text="What readers found wrong")).to_contain_text("It does not say how.")
+    expect(page.locator(".desk", has_text="What readers rated wrong")).to_contain_text("It does not say how.")
 
 
 def test_a_lesson_that_comes_after_the_reader_has_left_is_not_shown(open_page: Callable[..., Page]) -> None:
@@ -245,7 +245,7 @@ def test_a_quiz_repeats_what_was_not_known_and_is_saved_for_anki(open_page: Call
     page.goto(f"/#/books/{BOOK}/quiz?module=ros2&chapter=99")
     expect(page.get_by_text("The book has no such chapter.")).to_be_visible()
     page.goto(f"/#/books/{BOOK_ID}/quiz?lesson=02-right-to-left.md")
-    expect(page.get_by_text("There is nothing to ask here")).to_be_visible()
+    expect(page.get_by_text("There are no questions for these lessons")).to_be_visible()
 
 
 def test_folders_are_chapters_where_none_is_numbered_and_snippets_have_no_marks(page: Page) -> None:
@@ -273,7 +273,7 @@ def test_what_is_known_waits_longer_each_time_and_a_full_browser_is_said(page: P
     page.evaluate(f"location.hash = '#/books/{BOOK}/quiz?lesson={LESSON.partition('lessons/')[2]}'")
     page.get_by_role("button", name="Show the answer").click()
     page.get_by_role("button", name="I knew it").click()
-    expect(page.locator(".toast")).to_contain_text("This browser keeps nothing more")
+    expect(page.locator(".toast")).to_contain_text("This browser’s storage is full")
 
 
 def test_the_palette_goes_to_a_lesson_a_thread_a_book_or_asks(page: Page) -> None:
@@ -415,7 +415,7 @@ def test_a_question_asked_while_an_answer_comes_waits_in_line(page: Page) -> Non
     page.keyboard.press("Enter")
     box.fill("And this one?")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Asked when the answer before it is there.")).to_have_count(2)
+    expect(page.get_by_text("Waiting for the answer before it.")).to_have_count(2)
     page.get_by_role("button", name="Do not ask").last.click()
     held[0].continue_()
     expect(ended(page, NODE).locator(".answer")).to_contain_text("named participant")

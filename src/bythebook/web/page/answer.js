@@ -44,7 +44,7 @@ export class BookAnswer extends HTMLElement {
   }
 
   wait(cancel) {
-    this.status.replaceChildren("Asked when the answer before it is there.", cancel);
+    this.status.replaceChildren("Waiting for the answer before it.", cancel);
   }
 
   search() {

@@ -114,7 +114,7 @@ export class Api {
       this.lose();
     }
     if (!ended)
-      throw new Problem(0, { code: "unreachable", detail: "The connection broke before the answer was whole. Ask again." });
+      throw new Problem(0, { code: "unreachable", detail: "The connection was lost before the answer was complete. Ask again." });
   }
 }
 

@@ -169,7 +169,7 @@ function noBook() {
       element(
         "p",
         {},
-        "A book is a folder of Markdown lessons. Bring one in on the machine that runs this server, and reload this page:",
+        "A book is a folder of lessons. Ingest one on the machine that runs this server, and reload this page:",
       ),
       element("pre", { tabindex: "0" }, element("code", {}, "bythebook ingest path/to/your/book")),
       element("p", { class: "hint" }, "No book at hand? ", element("code", {}, "bythebook demo"), " brings in the sample book."),

@@ -80,7 +80,7 @@ export class AskLoop {
 
   failed(turn, problem) {
     if (!turn.isConnected && this.composer.element.isConnected) return; // a new thread was begun: the question went with the old
-    if (problem.name === "AbortError") problem = { message: "Stopped. Nothing of this question was kept." };
+    if (problem.name === "AbortError") problem = { message: "Stopped. This question was not stored." };
     const again = () => {
       turn.remove();
       this.composer.takeBack(turn.question);

@@ -17,7 +17,7 @@ export class AuthorDesk extends HTMLElement {
           "div",
           { class: "empty small" },
           element("h1", {}, "No book yet"),
-          element("p", {}, "Bring one in on the command line: ", element("code", {}, "bythebook ingest path/to/your/book")),
+          element("p", {}, "Ingest one on the command line: ", element("code", {}, "bythebook ingest path/to/your/book")),
         ),
       );
     const whole = await api.get(`/books/${book.book_id}`);
@@ -77,7 +77,7 @@ export class AuthorDesk extends HTMLElement {
   }
 
   jobs(book) {
-    return this.section("Bringing the book in", "Each run is a job. Readers keep asking meanwhile.", async (room, made) => {
+    return this.section("Ingesting the book", "Each run is a job. Readers keep asking meanwhile.", async (room, made) => {
       made.querySelector(".desk-head").append(
         element(
           "div",
@@ -101,7 +101,7 @@ export class AuthorDesk extends HTMLElement {
             { class: "jobs" },
             rows.map(([, row]) => row),
           )
-        : element("p", { class: "hint" }, "No job yet. Edit a lesson, then bring in the changes."),
+        : element("p", { class: "hint" }, "No job yet. Edit a lesson, then ingest the changes."),
     );
     this.watching?.abort();
     this.watching = new AbortController();
@@ -150,7 +150,7 @@ export class AuthorDesk extends HTMLElement {
       room.replaceChildren(
         troubled.length
           ? element("ul", { class: "warnings" }, troubled.map(warnedLesson))
-          : element("p", { class: "hint" }, "Nothing. Every lesson was read as it was meant."),
+          : element("p", { class: "hint" }, "No warnings."),
       ),
     );
   }
@@ -163,7 +163,7 @@ export class AuthorDesk extends HTMLElement {
         const { gaps } = await this.api.get(`/books/${book.book_id}/gaps`);
         if (!gaps.length)
           return room.replaceChildren(
-            element("p", { class: "hint" }, "Every question so far was answered, or lay beyond a reader’s filters."),
+            element("p", { class: "hint" }, "Every question so far was answered, or was outside a reader’s filters."),
           );
         made
           .querySelector(".desk-head")
@@ -184,7 +184,7 @@ export class AuthorDesk extends HTMLElement {
   }
 
   wrong(book) {
-    return this.section("What readers found wrong", "Thumbs down, with what they said.", async (room, made) => {
+    return this.section("What readers rated wrong", "Thumbs down, with what they said.", async (room, made) => {
       const { answers } = await this.api.get(`/books/${book.book_id}/wrong`);
       if (!answers.length) return room.replaceChildren(element("p", { class: "hint" }, "Nothing so far."));
       const save = async () =>

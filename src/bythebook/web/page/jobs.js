@@ -3,8 +3,8 @@
 import { ago, button, element, plural } from "./dom.js";
 
 export const MODES = {
-  incremental: ["Bring in changes", "Only lessons that are new, changed or gone."],
-  full: ["Read everything again", "Every lesson anew; text that is the same is not embedded again."],
+  incremental: ["Ingest changes", "Only lessons that are new, changed or gone."],
+  full: ["Read everything again", "Every lesson; unchanged text is not embedded again."],
 };
 
 export function jobRow(job, cancel) {

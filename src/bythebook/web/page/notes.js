@@ -18,7 +18,7 @@ export function readNotes(bookId) {
 export function addNote(bookId, { text, source_file: file, nth = 0 }, words = "") {
   const note = { id: crypto.randomUUID?.() ?? String(Math.random()), file, text, nth, words, at: new Date().toISOString() };
   const kept = keep(NAME + bookId, [...readNotes(bookId), note]);
-  if (!kept) toast("This browser keeps nothing more: the note was not saved. Save your notes as Markdown and delete some.");
+  if (!kept) toast("This browser’s storage is full: the note was not saved. Save your notes as Markdown and delete some.");
   return kept ? note : null;
 }
 
@@ -162,7 +162,7 @@ function editor(book, note) {
     value: note.words,
     dir: "auto",
     onchange: () =>
-      change(book.book_id, note.id, box.value.trim()) || toast("This browser keeps nothing more: the note was not saved."),
+      change(book.book_id, note.id, box.value.trim()) || toast("This browser’s storage is full: the note was not saved."),
   });
   return box;
 }

@@ -96,7 +96,7 @@ export class BookQuiz extends HTMLElement {
 
   mark(card, known) {
     const kept = keepCard(this.book.book_id, rated(card, known, Date.now()));
-    if (!kept && !this.told) toast("This browser keeps nothing more: what you know is forgotten when you leave this page.");
+    if (!kept && !this.told) toast("This browser’s storage is full: your results are lost when you leave this page.");
     this.told ||= !kept;
     this.count[known ? "known" : "again"] += 1;
     if (!known) this.cards.push(card); // until it is known
@@ -107,7 +107,7 @@ export class BookQuiz extends HTMLElement {
     const back = this.files.length === 1 ? lessonAddress(this.book.book_id, this.files[0]) : `#/books/${this.book.book_id}`;
     const told = this.all.length
       ? `Done: ${plural(this.all.length, "question")}, ${this.count.again} of them asked again. They come back when it is time.`
-      : "There is nothing to ask here: these lessons define and count nothing that could be asked for, and their author wrote no questions.";
+      : "There are no questions for these lessons: their author wrote none, and the text has no definitions, counts or tables to ask about.";
     this.room.replaceChildren(
       element("p", { class: "quiz-end", tabindex: "-1" }, told),
       element("p", {}, element("a", { class: "button", href: back }, "Back to the book")),

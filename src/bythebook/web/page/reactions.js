@@ -71,7 +71,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       draw();
       const address = new URL(link, location.href).href;
       await copyText(address);
-      toast("Link copied. Who may read this book can open it; only this answer is shown.");
+      toast("Link copied. Anyone who may read this book can open it; it shows only this answer.");
     } catch (problem) {
       toast(problem.message);
     }
@@ -82,7 +82,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       await api.send("DELETE", `${path}/share`);
       shared = false;
       draw();
-      toast("The link opens nothing any more.");
+      toast("The link no longer works.");
     } catch (problem) {
       toast(problem.message);
     }

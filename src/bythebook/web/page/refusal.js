@@ -15,7 +15,7 @@ const SENTENCES = {
   nothing_found: "The whole book was searched, and nothing in it comes near your question.",
   off_topic: "The whole book was searched. Your question is about something else.",
   not_in_book: "The book is near this subject, but no passage answers your question.",
-  outside_filters: "What your filters leave of the book does not answer it. The rest does.",
+  outside_filters: "The lessons inside your filters do not answer it. Others do.",
   unsupported: "Passages were found, but none of them says enough to answer this.",
 };
 

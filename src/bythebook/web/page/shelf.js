@@ -47,7 +47,7 @@ export class BookShelf extends HTMLElement {
       this.composer.giveBack(question);
       const stopped = problem.name === "AbortError";
       this.status.replaceChildren(
-        element("span", { class: "failure" }, stopped ? "Stopped. Nothing was kept." : problem.message),
+        element("span", { class: "failure" }, stopped ? "Stopped. Nothing was stored." : problem.message),
       );
     } finally {
       this.composer.setBusy(false);

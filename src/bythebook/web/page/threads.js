@@ -73,7 +73,7 @@ export class ThreadList extends HTMLElement {
         element(
           "p",
           {},
-          "No threads yet. Each question you ask begins one, and what you ask next in it may lean on what was said: “and why?”, “tell me more”.",
+          "No threads yet. Each question you ask begins one, and your next question in it may refer to what was said: “and why?”, “tell me more”.",
         ),
         element("p", {}, element("a", { href: "#/" }, "Ask the first question")),
       ),
