@@ -54,9 +54,10 @@ async def ask_all(answerer: Answerer, book_id: str, cases: Sequence[Case], manne
     try:
         while asked:
             done, asked = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
-            asked |= {asyncio.create_task(_ask(answerer, book_id, case, manner)) for case in islice(waiting, len(done))}
             for task in done:
                 yield task.result()
+            # After that, so that the time of a question asked alone is not that of judging the one before.
+            asked |= {asyncio.create_task(_ask(answerer, book_id, case, manner)) for case in islice(waiting, len(done))}
     finally:
         for task in asked:
             task.cancel()

@@ -55,7 +55,7 @@ FORMATS = (
     Format(name="docx", version=3, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=1, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
-    Format(name="rst", version=3, suffixes=(".rst", TEXT), module="docutils.rst"),
+    Format(name="rst", version=4, suffixes=(".rst", TEXT), module="docutils.rst"),
     Format(name="pdf", version=4, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if suffix != TEXT))

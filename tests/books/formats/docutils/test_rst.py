@@ -111,6 +111,12 @@ def test_a_reference_without_words_of_its_own_says_those_of_its_target() -> None
     assert mark.exact
 
 
+def test_what_djangos_documents_call_a_console_is_code() -> None:
+    assert (
+        "```\n$ python manage.py check\n```" in read_one("a.txt", "Run it:\n\n.. console::\n\n   $ python manage.py check\n").text
+    )
+
+
 def test_the_library_is_left_as_it_was() -> None:
     before = directives.directive, roles.role
     read("a.rst", SOURCE)

@@ -34,7 +34,7 @@ SETTINGS = {
     "syntax_highlight": "none",
 }
 CODE = frozenset({
-    "code", "code-block", "sourcecode", "highlight", "parsed-literal", "doctest", "testcode", "prompt", "ipython",
+    "code", "code-block", "sourcecode", "highlight", "parsed-literal", "doctest", "testcode", "prompt", "ipython", "console",
     "jupyter-execute",
 })  # fmt: skip
 VERSIONS = frozenset({"versionadded", "versionchanged", "versionremoved", "deprecated", "rst-class"})
