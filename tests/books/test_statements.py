@@ -60,6 +60,13 @@ def test_rows_without_their_head_are_items_of_their_cells() -> None:
     assert [kind for kind, _ in kinds(sizes)] == ["sentence", "sentence"]
 
 
+@pytest.mark.parametrize("mark", ['--8<-- "gone.py"', "{!> ../gone.py !}", "{{#include gone.rs:2:5}}"])
+def test_code_that_was_to_be_included_and_is_not_there_is_nothing_to_quote(mark: str) -> None:
+    assert kinds(f"So it bends:\n\n```python\n{mark}\n```\n") == [("sentence", "So it bends:")]
+    assert kinds(f"```python\n{mark}\nbend(90)\n```\n") == [("code", f"{mark}\nbend(90)")]
+    assert kinds(f"- Joints:\n\n    - Elbows:\n\n        {mark}\n") == [("item", "Joints:"), ("item", "Elbows:")]
+
+
 def test_a_picture_whose_address_is_long_is_no_sentence() -> None:
     badge = f"[![](https://badges.example/v1?label=I%20want.%20It&logo={'a1.B' * 300})](https://lab.example/x.y)"
     assert [kind for kind, _ in kinds(f"{badge} The lamp burns. It is lit.\n")][-2:] == ["sentence", "sentence"]

@@ -61,11 +61,13 @@ PATH = re.compile(r"[\w.:/~@-]+\.\w{1,5}|[\w.-]*/[\w./-]*|https?://\S+|\d+(?: \d
 BLOCK = re.compile(r"[ \t]*/{3,}[ \t]*(?:$|[A-Za-z][\w-]*[ \t]*(?:\|[ \t]*(.*))?$)")
 """MkDocs' `/// note | Title` and the `///` that ends it."""
 NO_TEXT = re.compile(
-    r"[ \t]*(?:\([\w.:-]+\)=|-+8<-+.*|<<<[ \t].*|\[TOC\]|\[\[_?toc_?\]\]|\+{3}|-->|:(?:eqlabel|label|width|height):`[^`]*`"
-    r"|:(?:align|alt|class|figclass|height|name|scale|target|width):[ \t].*)[ \t]*$",
+    r"[ \t]*(?:\([\w.:-]+\)=|-+8<-+.*|\{!.*!\}|<<<[ \t].*|\[TOC\]|\[\[_?toc_?\]\]|\+{3}|-->"
+    r"|:(?:eqlabel|label|width|height):`[^`]*`|:(?:align|alt|class|figclass|height|name|scale|target|width):[ \t].*)[ \t]*$",
     re.IGNORECASE,
 )
 """Lines that name a place, take in a file, or stand for a list of headings."""
+INCLUDE = re.compile(r"\s*(?:-+8<-+.*|\{!.*!\}|\{\{ *#(?:include|rustdoc_include|playground|playpen) .*\}\})\s*")
+"""A line of code that takes in a file, which was not there when the lesson was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -164,17 +164,18 @@ def _python_object(lines: Sequence[IncludedLine], name: str) -> list[IncludedLin
     for at, line in enumerate(lines):
         if match := opening.match(line.text):
             end = at + 1
-            while end < len(lines) and (not lines[end].text.strip() or len(_margin(lines[end].text)) > len(match[1])):
+            while end < len(lines) and (not lines[end].text.strip() or len(margin(lines[end].text)) > len(match[1])):
                 end += 1
             return list(lines[at:end])
     return []
 
 
 def _dedented(lines: Sequence[IncludedLine], given: str) -> list[IncludedLine]:
-    margins = [len(_margin(line.text)) for line in lines if line.text.strip()]
+    margins = [len(margin(line.text)) for line in lines if line.text.strip()]
     cut = _number(given) or min(margins, default=0)
-    return [line.part(line.text[min(cut, len(_margin(line.text))) :]) for line in lines]
+    return [line.part(line.text[min(cut, len(margin(line.text))) :]) for line in lines]
 
 
-def _margin(text: str) -> str:
+def margin(text: str) -> str:
+    """The blanks that a line begins with."""
     return text[: len(text) - len(text.lstrip(" \t"))]

@@ -18,6 +18,7 @@ from bythebook.books.included_lines import (
     by_options,
     by_ranges,
     lines_of,
+    margin,
     without_anchors,
 )
 
@@ -138,7 +139,7 @@ class _Expander:
         if match is None or match[3].startswith("<"):  # docutils' own files hold names of characters
             return None
         end = at + 1
-        while end < len(given) and OPTION.match(given[end].text.rstrip()) and len(_indent(given[end].text)) > len(match[1]):
+        while end < len(given) and OPTION.match(given[end].text.rstrip()) and len(margin(given[end].text)) > len(match[1]):
             end += 1
         options = _options(given[at + 1 : end])
         taken = self._take(line, stack, match[3], lambda found: by_options(found, options))
@@ -283,10 +284,6 @@ def _options(lines: Sequence[IncludedLine]) -> dict[str, str]:
 def _language(target: str, options: Mapping[str, str]) -> str:
     ending = target.rpartition("/")[2].rpartition(".")[2].lower() if "." in target else ""
     return options.get("language") or options.get("code") or LANGUAGES.get(ending, ending)
-
-
-def _indent(text: str) -> str:
-    return text[: len(text) - len(text.lstrip(" \t"))]
 
 
 def _indented(lines: Sequence[IncludedLine], indent: str) -> list[IncludedLine]:

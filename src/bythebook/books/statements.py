@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Literal
 
-from bythebook.books.blocks import BLOCK, NO_TEXT, OPTION, Block, Page, read_page
+from bythebook.books.blocks import BLOCK, INCLUDE, NO_TEXT, OPTION, Block, Page, read_page
 from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable, sentences
 
@@ -123,7 +123,8 @@ class _StatementCutter:
         raw = self.page.source[start:end]
         begin, close = start + len(raw) - len(raw.lstrip(" \t>\r\n")), start + len(raw.rstrip())
         shown = readable(raw)
-        if shown and begin < close:
+        missing = all(INCLUDE.fullmatch(line) for line in shown.splitlines() if line.strip())
+        if not missing and begin < close:
             kind: StatementKind = "code" if fenced else "maths"
             yield Statement(start=begin, end=close, kind=kind, readable=shown, block=number)
 
