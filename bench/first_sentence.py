@@ -33,14 +33,17 @@ TARGET = 1.3
 EVERY = 7
 """Every so many drafts, from both books."""
 JUDGES = "You check whether sentences are supported"
-PROSE, COPIED, OWN = "prose, words compared", "opens with the book's sentence", "opens in its own words, judged"
+PROSE, COPIED = "prose, words compared", "opens with the book's sentence"
+OWN, QUOTED = "opens in its own words, judged", "has no opening; quote, own words, judged"
+DECIDING_WORDS = 6
+"""As many as a judge is asked for at most."""
 
 Draft = dict[str, Any]
 
 
 def first_sentence(_: Workshop) -> Table:
     rows = [row for row in drafted() if row["sentences"]][::EVERY]
-    waits: dict[str, list[float]] = {PROSE: [], COPIED: [], OWN: []}
+    waits: dict[str, list[float]] = {PROSE: [], COPIED: [], OWN: [], QUOTED: []}
     with _serving() as server:
         for row in rows:
             server.draft = row
@@ -53,7 +56,8 @@ def first_sentence(_: Workshop) -> Table:
         note="Until the first sentence is decided. A stand-in for a model on the loopback begins to write after "
         f"{FIRST_TOKEN_SECONDS:g} s and writes {TOKENS_PER_SECOND:g} tokens a second, drafts and verdicts alike. The drafts are "
         "a strong model's, which was not asked to open with a sentence of the book; for that path the sentence that its first "
-        "quote stands in is put before them. The search before a draft is not in it.",
+        "quote stands in is put before them. Own words that stand in the place of the opening come without a quote; the "
+        "program looks for the nearest words. The search before a draft is not in it.",
     )
 
 
@@ -154,27 +158,26 @@ def _said(row: Draft, body: dict[str, Any]) -> str:
     if "response_format" not in body:
         return "\n".join(f"{one['text']} {''.join(f'[{label}]' for label in one['labels'])}" for one in row["sentences"])
     sentences = [{"label": one["labels"][0], "quote": one["basis"], "text": one["text"]} for one in row["sentences"]]
-    if body["model"] == COPIED:
-        sentences.insert(0, _opening(row))
-    return json.dumps({"sentences": sentences, "search": ""}, ensure_ascii=False)
+    openings = {COPIED: _copied(row), OWN: sentences[0]["text"], QUOTED: ""}
+    rest = sentences[1:] if body["model"] == OWN else sentences
+    return json.dumps({"opening": openings[body["model"]], "sentences": rest, "search": ""}, ensure_ascii=False)
 
 
-def _opening(row: Draft) -> Draft:
+def _copied(row: Draft) -> str:
     """The sentence of the book in which the first quote of a draft begins."""
     first = row["sentences"][0]
-    sources = {source: one.label for one in evidence_of(row) for source in (read_source(chunk, "en") for chunk in one.passages)}
-    found = next(iter(find_quote(first["basis"], list(sources))), None)
+    sources = [read_source(chunk, "en") for one in evidence_of(row) for chunk in one.passages]
+    found = next(iter(find_quote(first["basis"], sources)), None)
     said = next((one for one in found.source.statements if one.end > found.start), None) if found else None
     if found is None or said is None:
-        return {"label": first["labels"][0], "quote": first["basis"], "text": first["text"]}
-    text = folded(readable(found.source.chunk.text[said.start : said.end]))
-    return {"label": sources[found.source], "quote": "", "text": text}
+        return str(first["text"])
+    return folded(readable(found.source.chunk.text[said.start : said.end]))
 
 
 def _verdicts(shown: dict[str, Any]) -> str:
     """ "Yes" to each, with the first words of its passage as those that decide."""
     verdicts = [
-        {"n": one["n"], "words": " ".join(shown["passages"][one["passages"][0]].split()[:8]), "supported": True}
+        {"n": one["n"], "words": " ".join(shown["passages"][one["passages"][0]].split()[:DECIDING_WORDS]), "supported": True}
         for one in shown["sentences"]
     ]
     return json.dumps({"verdicts": verdicts}, ensure_ascii=False)

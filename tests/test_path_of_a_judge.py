@@ -30,6 +30,7 @@ WORSE = {
     "label": 1,
     "text": "Braids are a plaything of bored children.",
 }
+WRONG = {"quote": TRIMMED, "label": 1, "text": "- The keeper trims the wick every nine hours."}
 
 
 def answer(*sentences: Json) -> Says:
@@ -71,18 +72,14 @@ async def telling(folder: Path, question: str = WICK) -> AsyncIterator[AsyncIter
 
 
 def test_a_sentence_of_the_book_is_shown_while_the_model_still_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model copies it without its full stop, begins another one and never ends it."""
+    """The model copies it with emphasis and without its full stop, begins another one and never ends it."""
     copy_data(published(), folder)
-    opening = {
-        "label": 1,
-        "quote": "",
-        "text": "When the weight reaches the floor the beam stands still, and ships take the light for another one",
-    }
+    opening = "When the **weight** reaches the floor the beam stands still, and ships take the light for another one"
     with running(ChatServer(key="", model="small")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_MODEL", "small")
         server.turns.append(
-            Says(text=json.dumps({"sentences": [opening]})[:-2] + ', {"label": 1, "quote": "A falling', stalls=True)
+            Says(text=f'{{"opening": {json.dumps(opening)}, "sentences": [{{"label": 1, "quote": "A fall', stalls=True)
         )
 
         async def story() -> Sentence:
@@ -92,7 +89,29 @@ def test_a_sentence_of_the_book_is_shown_while_the_model_still_writes(folder: Pa
                         return event
             raise AssertionError("no sentence was shown")
 
-        assert asyncio.run(story()).text == opening["text"]
+        shown = asyncio.run(story())
+        assert shown.text == opening.replace("**", "") + "."
+        assert shown.citations[0].source_file.endswith("03-clockwork.md")
+
+
+@pytest.mark.parametrize(
+    ("follows", "shown"),
+    [
+        ((), []),
+        ((COPIED,), [TRIMMED]),
+        (({**COPIED, "text": f"- {TRIMMED}"},), ["Oil climbs like this:", f"- {TRIMMED}"]),
+        ((WRONG, {**COPIED, "text": f"- {TRIMMED}"}), ["Oil climbs like this:", f"- {TRIMMED}"]),
+    ],
+)
+def test_a_sentence_that_announces_something_is_shown_with_it_or_not_at_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, follows: tuple[Json, ...], shown: list[str]
+) -> None:
+    turns = [answer({**LIFTS, "text": "Oil climbs like this:"}, *follows), verdicts(True)]
+    given, _, _ = turn(folder, monkeypatch, turns)
+    assert [sentence.text for sentence in given.sentences] == shown
+    if not shown:
+        assert [one.reason for one in given.dropped] == ["announces what does not follow"]
+        assert given.reason == "unsupported"
 
 
 def test_a_sentence_in_words_of_its_own_is_judged_and_shows_what_it_rests_on(

@@ -218,6 +218,8 @@ def test_a_copied_sentence_may_lose_what_says_nothing(said: str, same: bool) -> 
 PUMP = """\
 The pump can be stopped from the panel, and you might want to close the valve first. The motor is not able to start while the
 door is open. Its sensor reports the pressure of the outlet once per second, so that a leak is noticed early.
+
+Declare `ValveGuard` as the guard of the outlet path in your plan. To enforce it, use `ValveGuardStrict` instead of `ValveGuard`.
 """
 
 
@@ -230,6 +232,10 @@ door is open. Its sensor reports the pressure of the outlet once per second, so 
         ),
         ("No: with the door open, the motor cannot start.", "The motor is not able to start while the\ndoor is open."),
         ("A leak is noticed early, because the sensor reports the pressure.", "so that a leak is noticed early"),
+        (
+            "Use `ValveGuardStrict` instead of `ValveGuard` as the guard of the outlet path in your plan.",
+            "To enforce it, use `ValveGuardStrict` instead of `ValveGuard`.",
+        ),
     ],
 )
 def test_other_words_for_the_same_pass_without_a_judge(text: str, basis: str) -> None:

@@ -2,7 +2,7 @@
 
 A batch goes to the judge as soon as none is under way, so that the first sentence waits for nobody. When the draft has ended,
 what is left goes out at once: an answer waits for one more round trip at most. A sentence is released at the judge's "yes" to
-it, while the verdicts on the others are still being written.
+it, while the verdicts on the others are still being written. One that announces something ("The states are:") waits for that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, SystemPrompt, ToolCall, Usage
-from bythebook.grounding.citations import Checker, Doubtful
+from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
 from bythebook.grounding.judgement import Judge, Opinion, Settled, approved, assertions_of, settle
 
 
@@ -42,6 +42,11 @@ class DraftCheck:
         self._queue: deque[_Queued] = deque()
         self._unasked: list[_Queued] = []
         self._asking: set[asyncio.Task[None]] = set()
+        self._ended = False
+
+    def end(self) -> None:
+        """Nothing more is drafted."""
+        self._ended = True
 
     def add(self, draft: DraftSentence) -> None:
         one = _Queued(draft)
@@ -58,8 +63,20 @@ class DraftCheck:
 
     def ready(self) -> Iterator[SettledSentence]:
         """The sentences that are decided and have none before them that is not."""
-        while self._queue and (settled := self._queue[0].settled):
+        while self._queue and (settled := self._settled()):
             yield SettledSentence(draft=self._queue.popleft().draft, settled=settled)
+
+    def _settled(self) -> Settled | None:
+        """What becomes of the first sentence in the queue. One that announces what does not follow is removed."""
+        first, *others = self._queue
+        if not first.settled or not _announces(first.settled.outcome):
+            return first.settled
+        for one in others:
+            if not one.settled:
+                return None
+            if isinstance(one.settled.outcome, Supported):
+                return first.settled if one.settled.outcome.kind != "sentence" else _withdrawn(first.settled)
+        return _withdrawn(first.settled) if self._ended and not self.busy else None
 
     def ask(self, wake: Callable[[BaseException | None], None], *, last: bool = False) -> None:
         """Sends what waits to the judge, unless it is busy and more may come. `wake` is called when it has answered, or with
@@ -100,6 +117,15 @@ class DraftCheck:
         await asyncio.gather(*self._asking, return_exceptions=True)
 
 
+def _announces(outcome: Supported | Unsupported) -> bool:
+    return isinstance(outcome, Supported) and outcome.kind == "sentence" and outcome.text.rstrip("*_ ").endswith((":", "\uff1a"))
+
+
+def _withdrawn(settled: Settled) -> Settled:
+    outcome = Unsupported(text=settled.outcome.text, reason="announces what does not follow")
+    return Settled(outcome=outcome, by="program")
+
+
 async def checked_draft(
     events: AsyncIterator[DraftEvent], check: DraftCheck
 ) -> AsyncGenerator[DraftEvent | SettledSentence, None]:
@@ -115,13 +141,17 @@ async def checked_draft(
             if isinstance(error, BaseException):
                 raise error
             ended = ended or isinstance(item, _End)
-            if isinstance(item, DraftSentence):
+            if isinstance(item, _End):
+                check.end()
+            elif isinstance(item, DraftSentence):
                 check.add(item)
             elif isinstance(item, ToolCall | Usage | SystemPrompt | NotInPassages):
                 yield item
             check.ask(inbox.put_nowait, last=ended)
             for one in check.ready():
                 yield one
+        for one in check.ready():
+            yield one
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)

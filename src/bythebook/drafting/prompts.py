@@ -94,15 +94,16 @@ SENTENCE OF RESULT 2 [2].
 YOUR SENTENCE [2].
 - Where a sentence rests on two results, quote both, each on its line, and write both labels: [1][3]. This takes the place of \
 inline citations and of a list of sources."""
-JSON_FORM = f"""\
-{OPENING}
-- Reply with one JSON object: {{"sentences": [{{"label": 2, "quote": "", "text": "SENTENCE OF RESULT 2"}}, \
-{{"label": 2, "quote": "WORDS OF RESULT 2", "text": "YOUR SENTENCE"}}], "search": ""}}
-- The "label" is the number of the result that a sentence rests on. The "quote" is empty where "text" is copied; otherwise it \
-has the words of that result that say so, character for character. This takes the place of inline \
-citations and of a list of sources."""
+JSON_FORM = """\
+- Reply with one JSON object: {"opening": "SENTENCE OF A RESULT", "sentences": [{"label": 2, "quote": "WORDS OF RESULT 2", \
+"text": "YOUR SENTENCE"}], "search": ""}
+- The "opening" is the one sentence of the results that answers the question best, copied word for word: a reader sees it at \
+once. It is "" if no sentence answers by itself.
+- Then, in "sentences", add in your own words what that leaves open, and no more. The "label" is the number of the result that a \
+sentence rests on; the "quote" has the words of it that say so, one sentence at most, copied character for character. This takes \
+the place of inline citations and of a list of sources."""
 NOTHING_IN_LINES = "reply with this one line and nothing else: {none}"
-NOTHING_IN_JSON = 'reply with "sentences": [] and in "search" other words that may find it, if you have any'
+NOTHING_IN_JSON = 'reply with "opening": "", "sentences": [] and in "search" other words that may find it, if you have any'
 SEARCH_AGAIN = "call {tool} once more with other words; if they still do not, "
 
 QUIZ_RULES = """\

@@ -20,7 +20,7 @@ from bythebook.grounding.form import asks, unsafe
 from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.quotes import FoundQuote, find_quote
+from bythebook.grounding.quotes import FoundQuote, find_quote, letters_of
 from bythebook.grounding.support import CheckedSource, Window, best_windows, read_source, same_words
 from bythebook.retrieval.evidence import Evidence
 
@@ -167,7 +167,7 @@ class Checker:
         if reason:
             return Unsupported(text=text, reason=reason)
         if same:
-            return Supported(text=text, kind=sentence.kind, citations=(same,))
+            return Supported(text=_as_in_book(text, sentence.kind, same), kind=sentence.kind, citations=(same,))
         if not claim.content:
             return self._bare(text, sentence, claim, every, found, rests)
         windows, share = best_windows(claim, every, most=max(2, len(cited)))
@@ -282,6 +282,14 @@ def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
     chunk, start, end = quoted
     same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
     return next((one.readable for one in same), "")
+
+
+def _as_in_book(text: str, kind: str, same: Citation) -> str:
+    """A copied sentence as the book's own sentences are shown: as it reads, and with the full stop that the copy may lack."""
+    if kind != "sentence":
+        return text
+    whole = folded(readable(same.quote))
+    return whole if letters_of(whole) == letters_of(text) else folded(readable(text))
 
 
 def shown_to_judge(evidence: Evidence, language: str) -> str:

@@ -64,7 +64,7 @@ def objection(
     that it rests on, where it names any."""
     return (
         _opening_name(claim, sources)
-        or _swapped_name(claim, sources)
+        or _swapped_name(claim, sources, rests)
         or _too_little(claim, sources, windows, share, rests)
         or _denies(claim, windows)
         or _affirms(claim, rests)
@@ -91,11 +91,14 @@ def _ordinary(claim: ReadText) -> bool:
     return not (others and VERB.fullmatch(others[0].strip(",;:")))
 
 
-def _swapped_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """A name that the book uses, but of something else."""
+def _swapped_name(claim: ReadText, sources: Sequence[CheckedSource], rests: Sequence[ReadText]) -> str | None:
+    """A name that the book uses, but of something else. One in the words that the sentence rests on is nobody else's."""
     words = frozenset(claim.content)
+    quoted = frozenset[str]().union(*(reading.stems for reading in rests))
     for name in sorted(claim.identifiers | claim.names):
         parts = frozenset(stem(part, sources[0].language) for part in re.findall(r"\w+", name))
+        if parts <= quoted:
+            continue
         rest = words - parts
         rival = [
             s for s in placed(sources) if not parts <= s[0].reading.stems and (s[0].reading.names or s[0].reading.identifiers)

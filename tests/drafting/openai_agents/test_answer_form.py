@@ -19,6 +19,7 @@ JSON = json.dumps(
         "sentences": [{"quote": quote, "label": label, "text": text} for text, quote, label in SENTENCES],
     }
 )
+OPENED = json.dumps({"opening": 'A "node" \\ is {one} [thing].', **json.loads(JSON)})
 LINES = "".join(f"> {quote}\n{text} [{label}]\n\n" for text, quote, label in SENTENCES)
 READ = [(f"{text} [{label}]", quote) for text, quote, label in SENTENCES]
 
@@ -46,10 +47,20 @@ def test_a_sentence_of_json_comes_as_soon_as_it_is_complete() -> None:
     assert [sentence for sentence, _, _ in lines.feed(unwrapper.feed(JSON[:half]))] == [READ[0][0]]
 
 
+@given(piece=st.integers(1, 400))
+def test_an_opening_comes_first_and_by_itself_however_it_is_cut(piece: int) -> None:
+    assert read(OPENED, piece)[0] == [('A "node" \\ is {one} [thing].', ""), *READ]
+
+
+def test_an_opening_comes_as_soon_as_its_string_has_ended() -> None:
+    unwrapper, lines = Unwrapper(), QuotedText()
+    assert [said for said, _, _ in lines.feed(unwrapper.feed('{ "opening" : "A node is a process."'))] == ["A node is a process."]
+
+
 def test_an_answer_that_is_none_says_so_and_may_ask_for_a_search() -> None:
     found, said = read('{"answered": false, "search": "timer period", "sentences": []}')
     assert (found, said.declined, said.call) == ([], True, '{"query": "timer period"}')
-    found, said = read('{"answered": false, "search": "", "sentences": []}')
+    found, said = read('{"opening": "", "sentences": [], "search": ""}')
     assert (found, said.declined, said.call) == ([], True, None)
 
 
@@ -58,6 +69,9 @@ def test_an_answer_that_is_none_says_so_and_may_ask_for_a_search() -> None:
     [
         '{"answered": true, "sentences": [{"quote": "a", "label": 1, "text": "One."}',
         '{"sentences": [1, null, {"text": 3}, {"text": ""}]}',
+        '{"opening": 3, "sentences": [{"quote": "a", "label": 1, "text": "One."}]}',
+        '{"opening": "\\\\ud800", "sentences": [{"quote": "a", "label": 1, "text": "One."}]}',
+        '{"opening": "One',
     ],
 )
 def test_json_that_is_cut_or_wrong_gives_what_is_whole_in_it(broken: str) -> None:

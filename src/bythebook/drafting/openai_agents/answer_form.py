@@ -18,9 +18,13 @@ LONGEST = 40_000
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["sentences", "search"],
+    "required": ["opening", "sentences", "search"],
     "properties": {
-        # First, so that a reader waits for nothing else.
+        # First, so that a reader waits for nothing else: what is copied needs no quote and no judge.
+        "opening": {
+            "type": "string",
+            "description": "The one sentence of the results that answers best, copied word for word; empty where none does",
+        },
         "sentences": {
             "type": "array",
             "items": {
@@ -29,14 +33,16 @@ ANSWER_SCHEMA: dict[str, Any] = {
                 "required": ["label", "quote", "text"],
                 "properties": {
                     "label": {"type": "integer", "description": "The label of the result that the sentence rests on"},
-                    "quote": {"type": "string", "description": "Words of that result; empty where the text is copied from it"},
-                    "text": {"type": "string", "description": "One sentence, copied or saying no more than the quote"},
+                    "quote": {"type": "string", "description": "Words of that result, copied, that say what the text says"},
+                    "text": {"type": "string", "description": "One sentence that says no more than the quote"},
                 },
             },
         },
         "search": {"type": "string", "description": "Other words to search the book for, where there is no sentence; else empty"},
     },
 }
+OPENING = re.compile(r'\s*\{\s*"opening"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
+LONGEST_OPENING = 6000
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -90,19 +96,34 @@ class ObjectStream:
 
 
 class StructuredAnswer:
-    """An answer as it streams: each sentence comes as soon as its object is complete."""
+    """An answer as it streams: its opening comes as soon as its string is complete, each sentence as soon as its object is."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
         self._objects = ObjectStream()
+        self._head: str | None = ""
+        """The beginning, until its first string has ended; None from then on."""
         self.gave = False
 
     def feed(self, text: str) -> str:
         """The sentences that are complete now, as lines."""
         self._text.append(text)
-        said = "".join(as_lines(found) for found in self._objects.feed(text))
+        said = self._opening(text) + "".join(as_lines(found) for found in self._objects.feed(text))
         self.gave = self.gave or bool(said)
         return said
+
+    def _opening(self, text: str) -> str:
+        if self._head is None:
+            return ""
+        self._head += text
+        found = OPENING.match(self._head) if '"' in text else None
+        if found or len(self._head) > LONGEST_OPENING or not "opening".startswith(self._first_key[:7]):
+            self._head = None
+        return as_lines({"text": _loaded(found[1])}) if found else ""
+
+    @property
+    def _first_key(self) -> str:
+        return (self._head or "").lstrip().removeprefix("{").lstrip().removeprefix('"')
 
     @property
     def declined(self) -> bool:
