@@ -48,6 +48,13 @@ def test_a_table_stands_in_columns_and_its_quote_is_not_printed_twice() -> None:
     assert out.count("Argand") == 1
 
 
+def test_the_places_of_one_table_stand_on_one_line() -> None:
+    row = replace(citation(), quote="| Arc | carbon |", where="line 5")
+    head = replace(citation(), quote="| Lamp | Burns |", where="line 3")
+    told = printed(replace(answer(), sentences=(Sentence(text=TABLE, kind="table", citations=(head, row)),)))
+    assert [line.strip() for line in told.splitlines() if "above" in line] == ["the table above  line 3, line 5"]
+
+
 def test_code_is_printed_as_it_is_typed() -> None:
     out = printed(made((CODE, "code", CODE)))
     (command,) = [line.strip() for line in out.splitlines() if "sudo" in line]

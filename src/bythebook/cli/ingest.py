@@ -281,7 +281,8 @@ def print_report(report: IngestReport) -> None:
     removed = f"{report.chunks_deleted:,} {verb}removed"
     table.add_row(f"{report.chunks_created:,}", f"{plural(report.chunks_created, 'chunk')} {verb}added, {removed}")
     embedded = f"{plural(report.chunks_embedded, 'text')} {verb}embedded"
-    table.add_row(f"{report.chunks_embedded:,}", f"{embedded} [dim](the rest came from the cache)[/]")
+    cached = " [dim](the rest came from the cache)[/]" if report.chunks_embedded < report.chunks_created else ""
+    table.add_row(f"{report.chunks_embedded:,}", f"{embedded}{cached}")
     if report.words_read:
         share = f"{100 * report.words_exact / report.words_read:.1f} %"
         table.add_row(share, f"of {report.words_read:,} words found again in the files, character for character")

@@ -33,13 +33,15 @@ def run(
         return
     from rich.markup import escape
 
-    from bythebook.cli.output.console import Console
+    from bythebook.cli.output.console import Console, counted
     from bythebook.cli.output.passage import course
 
     console = Console(highlight=False)
     first = chunks[0]
     console.print(f"\n[bold]{escape(first.page_title)}[/]")
     console.print(course(first))
-    console.print(f"[dim]{escape(first.source_file)} · {len(chunks)} chunks · {first.source_url.partition('#')[0]}[/]\n")
+    console.print(
+        f"[dim]{escape(first.source_file)} · {counted(len(chunks), 'chunk')} · {first.source_url.partition('#')[0]}[/]\n"
+    )
     for chunk in chunks:
         console.print(chunk.text + "\n", markup=False)

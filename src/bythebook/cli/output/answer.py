@@ -81,8 +81,11 @@ def _by_section(answer: Answer) -> list[dict[tuple[str, str], Citation]]:
 def _print_source(console: Console, quotes: dict[tuple[str, str], Citation]) -> None:
     first = next(iter(quotes.values()))
     console.print(_listed(f"[{first.label}]", _title(first), "bold cyan"))
+    places: dict[str, list[str]] = {}
     for words, where in quotes:
-        console.print(_indented(_quoted(console, words, where), QUOTE_INDENT))
+        places.setdefault(words, []).append(where)
+    for words, found in places.items():
+        console.print(_indented(_quoted(console, words, ", ".join(found)), QUOTE_INDENT))
     _print_link(console, first.source_url, QUOTE_INDENT)
     console.print()
 
