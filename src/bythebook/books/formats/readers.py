@@ -52,11 +52,11 @@ FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
     Format(name="html", version=5, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=3, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
-    Format(name="docx", version=3, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
-    Format(name="pptx", version=1, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
+    Format(name="docx", version=4, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
+    Format(name="pptx", version=2, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=4, suffixes=(".rst", TEXT), module="docutils.rst"),
-    Format(name="pdf", version=4, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
+    Format(name="pdf", version=5, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if suffix != TEXT))
 

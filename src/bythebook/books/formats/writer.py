@@ -70,7 +70,7 @@ def superscript(text: str) -> str:
 
 
 def subscript(text: str) -> str:
-    return text.translate(LOWERED) if re.fullmatch(r"[0-9+-]{1,6}", text) else text
+    return text.translate(LOWERED) if re.fullmatch(r"[0-9+-]{1,6}", text) else escaped(text)
 
 
 def inline_text(runs: Iterable[Run]) -> str:

@@ -122,3 +122,54 @@ def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> Non
     with pytest.raises(InvalidBook) as said:
         read("a.docx", raw)
     assert says in str(said.value)
+
+
+def maths(formula: str) -> str:
+    return f'<m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">{formula}</m:oMath>'
+
+
+def of(tag: str, **parts: str) -> str:
+    return f"<m:{tag}>{''.join(f'<m:{name}>{letters(part)}</m:{name}>' for name, part in parts.items())}</m:{tag}>"
+
+
+def letters(text: str) -> str:
+    return text if text.startswith("<") else f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+@pytest.mark.parametrize(
+    ("formula", "tex"),
+    [
+        (of("sSup", e=of("d", e="a+b"), sup="2"), "(a+b)^{2}"),
+        ('<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val=""/></m:dPr><m:e><m:r><m:t>0</m:t></m:r></m:e></m:d>', "[0"),
+        (
+            '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr>' + of("nary", sub="i", sup="n", e="x")[len("<m:nary>") :],
+            "∑_{i}^{n} x",
+        ),
+        (
+            f"<m:m><m:mr>{of('e', e='1')}{of('e', e='0')}</m:mr><m:mr>{of('e', e='0')}{of('e', e='1')}</m:mr></m:m>",
+            "1 & 0 \\\\ 0 & 1",
+        ),
+        (of("func", fName="cos", e="θ"), "cos θ"),
+        (of("rad", deg="3", e="x"), "\\sqrt[3]{x}"),
+        (of("sSubSup", e="x", sub="1", sup="2"), "x_{1}^{2}"),
+    ],
+)
+def test_a_formula_keeps_its_brackets_signs_and_rows(formula: str, tex: str) -> None:
+    reading = read_one("a.docx", docx(paragraph("It is ", maths(formula), " here.")))
+    assert placed(reading) == [(f"It is ${tex}$ here.", "paragraph 1")]
+
+
+def test_a_text_box_is_read_once_and_the_paragraphs_after_it_keep_their_places() -> None:
+    box = paragraph("Mind the gear.")
+    shown = f"<mc:Choice><w:drawing><w:txbxContent>{box}</w:txbxContent></w:drawing></mc:Choice>"
+    old = f"<mc:Fallback><w:pict><w:txbxContent>{box}</w:txbxContent></w:pict></mc:Fallback>"
+    drawn = f'<w:r xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:AlternateContent>{shown}{old}</mc:AlternateContent></w:r>'
+    reading = read_one(
+        "a.docx", docx(paragraph("An arm bends.", drawn), paragraph("The end."), f"<w:tbl>{row('a', 'b')}</w:tbl>")
+    )
+    assert placed(reading) == [
+        ("An arm bends.", "paragraph 1"),
+        ("Mind the gear.", "paragraph 2"),
+        ("The end.", "paragraph 3"),
+        ("| a | b |", "paragraph 4"),
+    ]

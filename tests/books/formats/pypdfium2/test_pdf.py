@@ -7,6 +7,7 @@ from itertools import chain
 
 import pytest
 
+from bythebook.books.markdown import readable
 from bythebook.errors import InvalidBook
 from tests.support.made_pdf import MadePdf, Word, column
 from tests.support.readings import placed, read, read_one
@@ -73,6 +74,14 @@ def test_exponents_stay_and_marks_of_footnotes_go() -> None:
     text = read_one("a.pdf", MadePdf([[*line, *rest, *note]]).write()).text
     assert "The range is 2³¹ and a Fenwick tree is a structure that keeps sums" in text
     assert "\n\nThe binary indexed tree was proposed by Fenwick.\n" in text
+
+
+def test_what_is_raised_and_no_number_stays_raised() -> None:
+    words = [Word("It is pitched down by 30", 72, 700), Word("o", 168, 704, 6), Word("at most.", 182, 700)]
+    reading = read_one("a.pdf", MadePdf([[*words, *column("An elbow bends.", top=660)]]).write())
+    assert reading.text.startswith("It is pitched down by 30<sup>o</sup> at most.")
+    assert readable(reading.text).startswith("It is pitched down by 30^o at most.")
+    assert all(mark.exact for mark in reading.marks)
 
 
 def test_an_address_that_a_line_broke_is_one_again() -> None:

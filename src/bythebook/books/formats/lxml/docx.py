@@ -1,7 +1,7 @@
 """Word files: paragraphs by their styles, one lesson for each heading of the first level where there are several.
 
-A place is a paragraph, counted from 1 as they follow each other in the file. What was deleted with changes tracked is gone,
-what was inserted is there.
+A place is a paragraph, counted from 1 as they follow each other in the file, those of text boxes too. What was deleted with
+changes tracked is gone, what was inserted is there. Footnotes, comments, headers and footers are not read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bythebook.books.formats.archive import open_archive
-from bythebook.books.formats.lxml.xml import parse_xml
+from bythebook.books.formats.lxml.officemath import formula
+from bythebook.books.formats.lxml.xml import parse_xml, value
 from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
@@ -23,6 +24,9 @@ HEADING = re.compile(r"heading ?(\d)", re.IGNORECASE)
 CODE = re.compile(r"code|source|verbatim|preformatted|listing|program", re.IGNORECASE)
 MONOSPACED = re.compile(r"mono|courier|consol|menlo|inconsolata", re.IGNORECASE)
 DELETED = frozenset({"del", "moveFrom", "instrText", "delText", "footnoteReference", "endnoteReference", "commentReference"})
+FORMULAS = frozenset({"oMath", "oMathPara"})
+APART = frozenset({"pPr", "txbxContent", "Fallback"})
+"""What hangs on a paragraph and is none of its words."""
 NOTE_NUMBER = re.compile(r"\[?\d{1,3}\]?")
 SLUG = re.compile(r"[^\w]+")
 
@@ -37,6 +41,7 @@ class ParagraphStyle:
 def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     body, styles, ordered = _open(raw)
     writer = _DocumentWriter(path, styles, ordered)
+    writer.numbers = {one: at for at, one in enumerate(_paragraphs(body), start=1)}
     writer.body(body)
     writer.flush_code()
     parts = [part for part in writer.parts if part.out.marks]
@@ -53,13 +58,13 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
     body, _, _ = _open(raw)
-    paragraphs = list(body.iter("p"))
+    paragraphs = _paragraphs(body)
     texts = [_words(one) for one in paragraphs]
     places = {one: at for at, one in enumerate(paragraphs)}
     in_rows = [""] * len(paragraphs)
     for row in body.iter("tr"):
-        inside = list(row.iter("p"))
-        if inside:
+        inside = _paragraphs(row)
+        if inside and inside[0] in places:
             in_rows[places[inside[0]]] = "|".join(_words(one) for one in inside)
     return lambda place: in_rows[place.number - 1] if place.label == ROW else texts[place.number - 1]
 
@@ -89,13 +94,6 @@ def _open(raw: bytes) -> tuple[Element, dict[str, ParagraphStyle], set[tuple[str
     if body is None:
         raise InvalidBook("its text is damaged; open it in Word and save it again")
     return body, _styles(archive.read("word/styles.xml")), _ordered(archive.read("word/numbering.xml"))
-
-
-def value(element: Element | None, name: str = "val") -> str:
-    """An attribute by its plain name."""
-    if element is None:
-        return ""
-    return next((str(held) for key, held in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
 def _styles(raw: bytes | None) -> dict[str, ParagraphStyle]:
@@ -134,8 +132,22 @@ def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
     return {(number, level) for number, abstract in used for one, level in counting if one == abstract}
 
 
-def _words(paragraph: Element) -> str:
-    return "".join(text.text or "" for text in paragraph.iter("t") if not any(map(_is_unread, text.iterancestors())))
+def _paragraphs(element: Element) -> list[Element]:
+    """A text box is there in two forms, of which the second is for old programs."""
+    return [one for one in element.iter("p") if next(one.iterancestors("Fallback"), None) is None]
+
+
+def _words(element: Element) -> str:
+    """The words of a paragraph, without those of text boxes that hang on it; of a formula its TeX."""
+    parts: list[str] = []
+    for child in element:
+        if child.tag == "t":
+            parts.append(child.text or "")
+        elif child.tag in FORMULAS:
+            parts.append(formula(child))
+        elif child.tag not in APART and not _is_unread(child):
+            parts.append(_words(child))
+    return "".join(parts)
 
 
 def _is_unread(element: Element) -> bool:
@@ -160,7 +172,7 @@ class _DocumentWriter:
     def __init__(self, path: str, styles: dict[str, ParagraphStyle], ordered: set[tuple[str, str]]) -> None:
         self.path, self.styles, self.ordered = path, styles, ordered
         self.parts = [_DocumentPart()]
-        self.number = 0
+        self.numbers: dict[Element, int] = {}
         self.counts: dict[tuple[str, int], int] = defaultdict(int)
         self.code: list[tuple[str, SourcePlace]] = []
 
@@ -172,14 +184,17 @@ class _DocumentWriter:
         for child in element:
             if child.tag == "p":
                 self._paragraph(child)
+                for box in child.iter("txbxContent"):
+                    # a box within a box is written with the paragraph it hangs on
+                    if next(box.iterancestors("p")) is child and next(box.iterancestors("Fallback"), None) is None:
+                        self.body(box)
             elif child.tag == "tbl":
                 self._table(child)
-            elif child.tag not in DELETED and child.tag not in ("sectPr", "tblPr", "tblGrid"):
+            elif child.tag not in DELETED and child.tag not in ("sectPr", "tblPr", "tblGrid", "Fallback"):
                 self.body(child)
 
     def _paragraph(self, element: Element) -> None:
-        self.number += 1
-        place = SourcePlace(file=self.path, kind="paragraph", number=self.number)
+        place = SourcePlace(file=self.path, kind="paragraph", number=self.numbers[element])
         style = self.styles.get(value(element.find("pPr/pStyle")), ParagraphStyle(name="", level=None, code=False))
         if not _words(element).strip() and not (style.code and self.code):
             return
@@ -236,9 +251,11 @@ class _DocumentWriter:
             return
         made = []
         for row in cells:
-            place = SourcePlace(file=self.path, kind="paragraph", number=self.number + 1, label=ROW)
-            self.number += sum(1 for cell in row for _ in cell.iter("p"))
-            made.append(([" ".join(inline(one) for one in cell.iter("p")) for cell in row], place))
+            inside = [_paragraphs(cell) for cell in row]
+            first = next((self.numbers[one] for cell in inside for one in cell), 0)
+            if first:
+                place = SourcePlace(file=self.path, kind="paragraph", number=first, label=ROW)
+                made.append(([" ".join(map(inline, cell)) for cell in inside], place))
         self.out.table(made)
 
 
@@ -251,9 +268,9 @@ def _runs(element: Element) -> Iterator[Run]:
         if child.tag == "r":
             if not _is_unread(child):
                 yield _kind(child), "".join(_run_text(child, line_break=" "))
-        elif child.tag in ("oMath", "oMathPara"):
+        elif child.tag in FORMULAS:
             yield "markdown", f"${formula(child)}$"
-        elif child.tag not in DELETED and child.tag != "pPr":
+        elif child.tag not in DELETED and child.tag not in APART:
             yield from _runs(child)
 
 
@@ -285,20 +302,3 @@ def _is_code(paragraph: Element) -> bool:
 def _code_text(paragraph: Element) -> str:
     runs = [run for run in paragraph.iter("r") if not any(one.tag in DELETED for one in run.iterancestors())]
     return "".join(text for run in runs for text in _run_text(run, line_break="\n"))
-
-
-def formula(element: Element) -> str:
-    """Word's formulas as TeX: powers, indices, fractions and roots; of others their characters."""
-    parts = {name: "".join(formula(one) for one in element if one.tag == name) for name in ("e", "sup", "sub", "num", "den")}
-    match element.tag:
-        case "sSup":
-            return f"{parts['e']}^{{{parts['sup']}}}"
-        case "sSub":
-            return f"{parts['e']}_{{{parts['sub']}}}"
-        case "f":
-            return rf"\frac{{{parts['num']}}}{{{parts['den']}}}"
-        case "rad":
-            return rf"\sqrt{{{parts['e']}}}"
-        case "t":
-            return element.text or ""
-    return "".join(formula(child) for child in element)

@@ -13,8 +13,9 @@ from itertools import groupby
 from typing import Any
 
 from bythebook.books.formats.archive import Archive, open_archive
-from bythebook.books.formats.lxml.docx import MONOSPACED, ROW, formula, value
-from bythebook.books.formats.lxml.xml import parse_xml
+from bythebook.books.formats.lxml.docx import MONOSPACED, ROW
+from bythebook.books.formats.lxml.officemath import formula
+from bythebook.books.formats.lxml.xml import parse_xml, value
 from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
 from bythebook.books.model import NOTES, Reading, SourcePlace
 from bythebook.errors import InvalidBook

@@ -31,3 +31,10 @@ def parse_xml(raw: bytes, *, plain_names: bool = True) -> Any:
             if isinstance(element.tag, str) and "}" in element.tag:
                 element.tag = element.tag.rpartition("}")[2]
     return root
+
+
+def value(element: Any | None, name: str = "val") -> str:
+    """An attribute by its plain name."""
+    if element is None:
+        return ""
+    return next((str(held) for key, held in element.attrib.items() if key.rpartition("}")[2] == name), "")

@@ -13,7 +13,7 @@ from statistics import median
 
 from bythebook.books.formats.pypdfium2.document import Document, OutlineEntry, PdfChar, PdfLine
 from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
-from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, escaped, subscript, superscript
+from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, Run, inline_text
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
@@ -188,7 +188,7 @@ class _LessonWriter:
                 found[-1] = (found[-1][0].rstrip(), *found[-1][1:])
                 said = "".join(text for text, _, _ in found[-6:])
                 found.append((self._between(lines[number - 1], line, said), None, False))
-            found += [(escaped(SPACE.sub(" ", text)), self._place(line, first, last), True) for text, first, last in runs(line)]
+            found += [(text, self._place(line, first, last), True) for text, first, last in runs(line)]
         return found
 
     def _between(self, before: PdfLine, after: PdfLine, said: str) -> str:
@@ -232,24 +232,25 @@ def _after(chars: Sequence[PdfChar], dropped: int) -> list[PdfChar]:
 
 
 def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
-    """Stretches of a line with their first and last character. Exponents are raised; the marks of footnotes go."""
-    text, first, last = "", -1, -1
+    """Stretches of a line in Markdown, with their first and last character. Exponents are raised; the marks of footnotes go."""
+    made, first, last = list[Run](), -1, -1
     chars = line.chars
     at = 0
     while at < len(chars):
         end, shift = _shifted(line, at)
         said = "".join(char.text for char in chars[at:end])
-        if shift and NOTE.fullmatch(said.strip()) and _is_note_mark(text, chars[end : end + 1]) and shift > 0:
-            if text.strip():
-                yield text, first, last
-            text, first = "", -1
+        before = "".join(text for _, text in made)
+        if shift > 0 and NOTE.fullmatch(said.strip()) and _is_note_mark(before, chars[end : end + 1]):
+            if before.strip():
+                yield inline_text(made), first, last
+            made, first = [], -1
         else:
-            text += superscript(said.strip()) if shift > 0 else subscript(said) if shift < 0 else said
+            made.append(("superscript", said.strip()) if shift > 0 else ("subscript" if shift else "words", SPACE.sub(" ", said)))
             first = chars[at].index if first < 0 else first
             last = chars[end - 1].index
         at = end
-    if text.strip():
-        yield text, first, last
+    if any(text.strip() for _, text in made):
+        yield inline_text(made), first, last
 
 
 def _shifted(line: PdfLine, at: int) -> tuple[int, int]:
