@@ -12,6 +12,10 @@ ESM_LINE = re.compile(
 )
 NO_TAG = -1
 NEVER_ENDS = -2
+DEEPEST_BRACES = 50
+LONGEST_TAG = 100_000
+"""Nothing that an author writes is deeper or longer. Where every line begins a tag and all end at the same place, each is looked
+through as far as this and no further."""
 _STOP = re.compile(r"""["'`{}<>]""")
 
 
@@ -23,6 +27,7 @@ def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int:  
     opening = TAG_START.match(text, start, limit)
     if not opening:
         return NO_TAG
+    limit = min(limit, start + LONGEST_TAG)
     if opening[0].endswith(">"):
         return opening.end()
     at, depth = opening.end(), 0
@@ -30,7 +35,7 @@ def tag_end(text: str, start: int, limit: int, *, braces: bool = True) -> int:  
         at, mark = match.end(), match[0]
         if mark == "{":
             depth += 1
-            if depth > 1 and not braces:
+            if depth > (DEEPEST_BRACES if braces else 1):
                 return NO_TAG
         elif mark == "}":
             depth -= 1

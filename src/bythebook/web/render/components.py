@@ -30,7 +30,7 @@ FURNITURE = re.compile(
     r"|</?>"
 )
 HANDLER = re.compile(r"\bon\w+\s*=|javascript:", re.IGNORECASE)
-COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.DOTALL)
+COMMENTS = {"<!--": "-->", "{/*": "*/}"}
 
 
 def read_components(parser: MarkdownIt) -> None:
@@ -56,8 +56,8 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
         after, label = line + 1, (match[2] or match[3] or match[1]).strip()
     elif match := SLASHES.match(first):
         after, label = line + 1, (match[2] or match[1] or "").strip()
-    elif first.startswith(("<!--", "{/*")) and (comment := COMMENT.match(state.src, start, state.eMarks[end_line - 1])):
-        after = _line_after(state, line, end_line, comment.end())
+    elif mark := next((mark for mark in COMMENTS if first.startswith(mark)), ""):
+        after = _after_comment(state, line, end_line, mark)
     elif FURNITURE.match(first):
         stop = _tag_end(state, start, state.eMarks[end_line - 1])
         if stop > 0 and not HANDLER.search(state.src, start, stop):
@@ -80,6 +80,20 @@ def _tag_end(state: StateBlock | StateInline, start: int, limit: int) -> int:
     if stop == NEVER_ENDS:
         state.env["tag_never_ends"] = True
     return stop
+
+
+def _after_comment(state: StateBlock, line: int, end_line: int, mark: str) -> int:
+    """The line after a comment; `line` itself where it never ends or has words behind it. So have those that begin inside it, and
+    it is not looked for again for each."""
+    start, limit, close = state.bMarks[line] + state.tShift[line], state.eMarks[end_line - 1], COMMENTS[mark]
+    shown: dict[tuple[str, str], int] = state.env.setdefault("shown_comments", {})
+    if start < shown.get((mark, state.src), 0):
+        return line
+    found = state.src.find(close, start + len(mark), limit)
+    after = line if found < 0 else _line_after(state, line, end_line, found + len(close))
+    if after == line:
+        shown[mark, state.src] = limit if found < 0 else found
+    return after
 
 
 def _line_after(state: StateBlock, line: int, end_line: int, offset: int) -> int:

@@ -11,9 +11,11 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.footnote import footnote_plugin
 from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
@@ -33,6 +35,7 @@ TOP_HEADING = 4
 LONGEST_HIGHLIGHTED = 20_000
 SAFE_ADDRESSES = ("https://", "http://", "mailto:")
 BLOCKS = frozenset({"code", "table", "maths"})
+FORMULA_BLOCK = math_block_dollar(allow_labels=False, allow_blank_lines=True)
 
 
 def render_passage(
@@ -64,6 +67,7 @@ def render_sentence(sentence: Sentence) -> str:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=SafeRenderer).enable(["table", "strikethrough"])
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False)
+    parser.block.ruler.at("math_block", _math_block)
     parser.use(read_components)
     parser.use(read_directives)
     parser.use(admon_plugin, render=admonition)
@@ -73,6 +77,18 @@ def _parser() -> MarkdownIt:
     for name in ("math_inline", "math_block"):  # the plugin's own rules stand in the way of the renderer's
         parser.add_render_rule(name, getattr(SafeRenderer, name))
     return parser
+
+
+def _math_block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
+    """A formula between `$$`. After one that never ends no other one does, and its end is not looked for again for each."""
+    text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+    endless: dict[str, int] = state.env.setdefault("endless_formulas", {})
+    if not text.startswith("$$") or line < endless.get(state.src, 0):
+        return False
+    found = FORMULA_BLOCK(state, line, end_line, silent)
+    if not found and "$$" not in text[2:] and not state.is_code_block(line):
+        endless[state.src] = end_line
+    return found
 
 
 class SafeRenderer(RendererHTML):
