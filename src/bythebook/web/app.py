@@ -7,15 +7,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
 from bythebook import __version__
-from bythebook.errors import BookError
 from bythebook.settings import Settings
 from bythebook.web import problems
 from bythebook.web.access import READER_HEADER, Doorkeeper
@@ -94,10 +91,7 @@ def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=headers, expose_headers=EXPOSED
         )
-    app.add_exception_handler(BookError, problems.on_book_error)
-    app.add_exception_handler(HTTPException, problems.on_http_error)
-    app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
-    app.add_exception_handler(Exception, problems.on_failure)
+    problems.answer_errors(app)
     for routes in (
         chat,
         completions,

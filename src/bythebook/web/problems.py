@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
@@ -211,12 +212,39 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
     return respond(problem(422, "invalid_input", first, request_id(request), errors), path=request.url.path)
 
 
-async def on_failure(request: Request, _: Exception) -> Response:
-    return respond(failure(request_id(request)), path=request.url.path)
+async def on_shortage(request: Request, error: Exception) -> Response:
+    """What the machine has too little of is no fault of the program: memory, threads, file descriptors."""
+    if not is_shortage(error):
+        raise error
+    log.warning("failed", code="overloaded", reason=f"{type(error).__name__}: {error}")
+    return respond(failure(request_id(request), error), {"Retry-After": str(RETRY_SECONDS)}, path=request.url.path)
 
 
-def failure(request_id: str) -> Problem:
-    """A fault of the program. Its log has the rest."""
+def is_shortage(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+
+
+async def on_failure(request: Request, error: Exception) -> Response:
+    return respond(failure(request_id(request), error), path=request.url.path)
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Every error of this application is answered here."""
+    app.add_exception_handler(BookError, on_book_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_invalid_request)
+    for kind in (MemoryError, OSError, RuntimeError):
+        app.add_exception_handler(kind, on_shortage)
+    app.add_exception_handler(Exception, on_failure)
+
+
+def failure(request_id: str, error: Exception) -> Problem:
+    """A fault of the program, whose log has the rest; or the machine's, which is over in a moment."""
+    if is_shortage(error):
+        detail = "The server is short of memory, threads or file descriptors. Try again in a moment."
+        return problem(503, "overloaded", detail, request_id)
     detail = "The server met an error of its own. Try again; if it stays, report it with this request_id."
     return problem(500, "internal", detail, request_id)
 

@@ -135,8 +135,8 @@ class EventStream(EventSourceResponse):
         except asyncio.CancelledError:  # by the server, which waits no longer
             await telling.fail(describe(ShuttingDown("The server is shutting down. Ask again in a moment."), request_id(request)))
             raise
-        except Exception:
-            await telling.fail(failure(request_id(request)))
+        except Exception as error:
+            await telling.fail(failure(request_id(request), error))
             raise
 
 
