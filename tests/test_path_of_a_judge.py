@@ -114,6 +114,31 @@ def test_a_sentence_that_announces_something_is_shown_with_it_or_not_at_all(
         assert given.reason == "unsupported"
 
 
+def test_a_model_that_copies_the_whole_passage_gives_four_sentences_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a small model was seen to answer: everything it was shown, quoted and said."""
+    passage = (
+        "A wick is a braid of cotton that lifts oil to the flame. The keeper trims the wick every four hours. "
+        "A wick that is cut\nunevenly smokes and blackens the glass. "
+        "Scissors with a tray catch the charred crumbs before they fall into the burner."
+    )
+    copied = {"label": 1, "quote": passage, "text": passage}
+    given, _, _ = turn(
+        folder, monkeypatch, [answer(copied, {**copied, "text": "The reservoir holds nine litres of rapeseed oil."})]
+    )
+    assert len(given.sentences) == 4
+    assert given.sentences[2].text == "A wick that is cut unevenly smokes and blackens the glass."
+    assert [one.reason for one in given.dropped] == ["goes on copying the passage"]
+
+
+def test_a_near_miss_is_not_answered_by_a_copy_of_something_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question names what no passage speaks of, and the program alone would have refused it."""
+    given, _, _ = turn(folder, monkeypatch, [answer(COPIED)], question="Does Vaurigard trim the lens of a boat?")
+    assert given.refused
+    assert given.reason == "not_in_book"
+    assert [one.reason for one in given.dropped] == ["is from a passage that does not speak of vaurigard"]
+    assert given.nearest
+
+
 def test_a_sentence_in_words_of_its_own_is_judged_and_shows_what_it_rests_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

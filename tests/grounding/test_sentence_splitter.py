@@ -172,3 +172,11 @@ def test_milliseconds_end_a_sentence() -> None:
 def test_a_piece_tells_its_kind() -> None:
     kinds = [kind_of(piece) for piece in PIECES]
     assert kinds == ["sentence"] * 6 + ["item"] * 3 + ["code", "table", "maths"] + ["sentence"] * 3
+
+
+@given(piece=st.integers(1, 60))
+def test_an_image_is_not_cut_behind_its_first_mark(piece: int) -> None:
+    text = "See it. ![Three boxes](../img/graph.svg) Stop![1] It runs."
+    splitter = SentenceSplitter()
+    found = [one for at in range(0, len(text), piece) for one in splitter.feed(text[at : at + piece])] + splitter.flush()
+    assert [one.strip() for one in found] == ["See it.", "![Three boxes](../img/graph.svg) Stop![1]", "It runs."]

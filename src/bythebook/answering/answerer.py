@@ -29,6 +29,7 @@ from bythebook.answering.answer import (
     joined,
 )
 from bythebook.answering.assessment import BookAssessment
+from bythebook.answering.copies import without_idle_copies
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.answering.look import Assessor, Look, confidence, relevances
 from bythebook.answering.question import Question, about
@@ -154,8 +155,9 @@ class Answerer:
                         yield event
         except TimeoutError as error:
             raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
-        if not turn.sentences and turn.declined:
-            detail = "the model finds no answer in the passages"
+        if not turn.sentences and (turn.declined or turn.lacks):
+            lacks = f"the passages do not speak of what was asked about ({turn.lacks})"
+            detail = "the model finds no answer in the passages" if turn.declined else lacks
             yield Refused(answer=refusal(turn, "not_in_book", detail, model=self._drafter.model), trace=trace(turn))
             return
         if not turn.sentences:
@@ -163,7 +165,7 @@ class Answerer:
             yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
             return
         if self._model_decides:
-            judged = self._judge is not None and not any(one.note for one in turn.drafted)
+            judged = any(one.by == "judge" for one in turn.drafted) and not any(one.note for one in turn.drafted)
             kept, removed = len(turn.sentences), len(turn.dropped)
             turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
@@ -247,7 +249,9 @@ class Answerer:
             best_is_beyond=best_is_beyond,
         )
         if self._model_decides and question.gate and question.score_scale != "cosine":
+            refused = isinstance(verdict, Unanswerable)
             verdict = left_to_model(verdict, score_threshold=question.score_threshold, shown=len(turn.shown))
+            turn.doubted = refused and isinstance(verdict, Answerable)
         turn.gate = gate(turn, verdict, subject=calibration.subject if calibration else None, beyond=beyond)
         return verdict
 
@@ -291,7 +295,7 @@ class Answerer:
                     case NotInPassages():
                         turn.declined = True
                     case SettledSentence():
-                        if sentence := _released(turn, event):
+                        if sentence := _released(turn, without_idle_copies(turn, event) if self._model_decides else event):
                             yield sentence
         turn.tokens += check.tokens
 

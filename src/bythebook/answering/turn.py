@@ -96,6 +96,12 @@ class Turn:
     """As the model was sent it."""
     declined: bool = False
     """Whether the drafter said that the passages do not answer."""
+    doubted: bool = False
+    """Whether the program alone would have refused, and left it to the model."""
+    lacks: str = ""
+    """What was asked about, where a passage that the model only copied does not speak of it."""
+    copied: int = 0
+    """Sentences of the book that a model copied, so far."""
     full: bool = False
     """Whether the next sentence was too long for the answer."""
     dropped: list[Dropped] = field(default_factory=list)

@@ -191,6 +191,8 @@ class _Scan:
         closers = CLOSERS.match(self.text, at)
         end = closers.end() if closers else at
         self._reach(end)
+        if mark == "!" and self._opens_image(start, at):
+            return None
         dense = mark[0] not in ".!?\u2026"
         if not dense and end < len(self.text) and not self.text[end].isspace() and self.text[end] not in "[\u3010":
             return None
@@ -200,6 +202,13 @@ class _Scan:
         if marked > end or dense or end == len(self.text):
             return marked
         return end if self._begins(end, mark) else None
+
+    def _opens_image(self, start: int, at: int) -> bool:
+        """Whether the mark stands before what an image is called: "![A node](node.svg)", not "Stop![1]"."""
+        if (start and not self.text[start - 1].isspace()) or self.text[at : at + 1] != "[":
+            return False
+        self._reach(min(at + 4, len(self.text)))
+        return not re.match(r"\[\d{1,2}\]", self.text[at : at + 4])
 
     def _begins(self, end: int, mark: str) -> bool:
         """Whether what follows the stop may open a sentence."""

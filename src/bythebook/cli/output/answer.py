@@ -27,6 +27,7 @@ QUOTE_INDENT = 6
 def print_sentence(console: Console, sentence: Sentence, *, first: bool, inline: bool = False) -> None:
     """Prints one checked sentence, with its markers or with document A's citations."""
     from bythebook.answering.answer import inline_citations
+    from bythebook.grounding.facts import ENUMERATOR
 
     markers = Text("" if inline else "".join(f" [{label}]" for label in sentence.labels), style="bold cyan")
     if sentence.kind in BLOCKS:
@@ -35,7 +36,9 @@ def print_sentence(console: Console, sentence: Sentence, *, first: bool, inline:
         print_block(console, sentence.text)
         console.print(_indented(Text(markers.plain.strip(), style="bold cyan"), 4))
     elif sentence.kind == "item":
-        console.print(_listed("•", Text(sentence.text).append_text(markers)))
+        marked = ENUMERATOR.match(sentence.text)  # a model writes its own
+        number = marked[0].strip() if marked and marked[0].strip()[0].isdigit() else "•"
+        console.print(_listed(number, Text(sentence.text[marked.end() if marked else 0 :]).append_text(markers)))
     else:
         console.print(_indented(Text(sentence.text).append_text(markers)))
     if inline:  # on lines of their own: an address that is broken in two cannot be followed
