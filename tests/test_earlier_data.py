@@ -3,7 +3,7 @@
 `earlier_data` holds what the commit before the folders were rearranged wrote: a data folder with a book about a lighthouse, a
 thread with an answer and a refusal, a thread with a model's answer, a job, a key and a fit; and the same rows as JSON. The other
 archives hold what the last commit of each schema and chunker wrote of the same book, where it could: a thread, a job and a key, a
-rating and a shared link. The cache of embeddings is left out.
+rating, a shared link and the questions worth asking. The cache of embeddings is left out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ EARLIER = Path(__file__).parent / "earlier_data"
 TURNS = ("answered", "refused", "model")
 ANSWERED = "11111111-1111-4111-8111-111111111111"
 BY_A_MODEL = "22222222-2222-4222-8222-222222222222"
-SHARED = {"0007": "F1asxa818Q_yhG5X1HbOulZfYj6iw4Jp", "0008": "jmyyH5olr7KMMtnOrBH-B1h3aOkWbyOD"}
+SHARED = {
+    "0007": "F1asxa818Q_yhG5X1HbOulZfYj6iw4Jp",
+    "0008": "jmyyH5olr7KMMtnOrBH-B1h3aOkWbyOD",
+    "0009": "CtzlDZD0HtRkN7lhnq8uJaPREYQCU9oY",
+}
 """The links to a turn that were given out then."""
 
 
@@ -150,6 +154,7 @@ def unpacked(name: str, folder: Path) -> Path:
         ("0006", (1, 1, 1)),
         ("0007", (1, 1, 1)),
         ("0008", (1, 1, 1)),
+        ("0009", (1, 1, 1)),
     ],
 )
 def test_the_data_of_every_schema_opens_by_itself(folder: Path, name: str, holds: tuple[int, int, int]) -> None:
@@ -178,6 +183,8 @@ def test_the_data_of_every_schema_opens_by_itself(folder: Path, name: str, holds
     asyncio.run(story())
     with closing(sqlite3.connect(data / "bythebook.db")) as database:
         assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(SCHEMA,)]
+        (found,) = database.execute("SELECT count(*) FROM worth_asking").fetchone()
+        assert found == (12 if name >= "0009" else 0)
 
 
 def test_every_schema_has_data_that_it_wrote() -> None:

@@ -228,6 +228,7 @@ class Settings:
     public_books: tuple[str, ...] = _setting((), _books)
     keep_threads_days: int | None = _setting(None, _number(int, 1, 36_500))
     log_questions: bool = _setting(False, _yes_or_no)
+    prepare_questions: bool = _setting(True, _yes_or_no)
     otlp_endpoint: str | None = _setting(None, _ADDRESS, variable="OTEL_EXPORTER_OTLP_ENDPOINT", secret=True)
 
     source_roots: tuple[Path, ...] = _setting((), _folders)

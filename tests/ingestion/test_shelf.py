@@ -10,9 +10,20 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from bythebook.database.tables import cited, embeddings, ingestion_records, jobs, messages, reservations, threads, turns
+from bythebook.database.tables import (
+    cited,
+    embeddings,
+    ingestion_records,
+    jobs,
+    messages,
+    reservations,
+    threads,
+    turns,
+    worth_asking,
+)
 from bythebook.embedding.batches import EmbeddingCache
 from bythebook.errors import InvalidInput, NotFound
+from bythebook.evaluation.question_store import QuestionStore
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.shelf import Shelf
 from bythebook.jobs.store import Jobs
@@ -38,6 +49,7 @@ def tell(folder: Path, story: Callable[[Library, Shelf], Awaitable[None]]) -> No
             for book_id in ("one", "two"):
                 await Keys(library.database).create("a reader", book_id=book_id)
             await fit(library, "one")
+            await QuestionStore(library.database).keep("one", "glossary.md", "digest", ())
             cache = EmbeddingCache(library.database)
             await story(library, Shelf(index=library.index, records=library.records, cache=cache, database=library.database))
 
@@ -67,7 +79,7 @@ def test_a_removed_book_leaves_nothing_and_takes_nothing_with_it(folder: Path) -
         assert (held.lessons, held.chunks, held.threads, held.jobs, held.keys) == (7, 17, 1, 1, 1)
         bound, other_key = await Keys(library.database).list()
         assert (bound.revoked_at is not None, other_key.revoked_at) == (True, None)
-        for table in (threads, jobs, turns, cited, ingestion_records, reservations):
+        for table in (threads, jobs, turns, cited, ingestion_records, reservations, worth_asking):
             assert await count(library, table, book_id="one") == 0, table.name
         assert await count(library, messages) > 0
         assert await count(library, embeddings) == 0  # the other book says the same words; they are in the index
@@ -91,7 +103,8 @@ def test_a_renamed_book_is_what_an_ingestion_under_that_id_gives(folder: Path) -
         other = await library.snapshot_of("two")
         await shelf.rename("one", "first")
         assert await library.problems("first") == ()
-        for table in (threads, jobs, turns, cited, ingestion_records, reservations):
+        assert await QuestionStore(library.database).read("first", "glossary.md", "digest") == ()
+        for table in (threads, jobs, turns, cited, ingestion_records, reservations, worth_asking):
             assert await count(library, table, book_id="one") == 0, table.name
         (manifest,) = (await library.index.collections()).values()
         assert (sorted(manifest.books), list(manifest.calibration)) == (["first", "two"], ["first"])

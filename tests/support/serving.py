@@ -62,7 +62,9 @@ class Told:
 
 @contextmanager
 def running(data_dir: Path, *, loopback: bool = True, **given: Any) -> Iterator[Service]:
-    """`loopback` False: as if it could be reached from elsewhere, so that a key is needed whatever there is."""
+    """`loopback` False: as if it could be reached from elsewhere, so that a key is needed whatever there is. Questions are
+    prepared where a test asks for it, because that takes a core."""
+    given.setdefault("prepare_questions", False)
     started: Future[Service] = Future()
     stop = threading.Event()
 

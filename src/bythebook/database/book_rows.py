@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from bythebook.database.tables import books, cited, ingestion_records, jobs, keys, reservations, threads, turns
+from bythebook.database.tables import books, cited, ingestion_records, jobs, keys, reservations, threads, turns, worth_asking
 
-OWN_TABLES = (threads, jobs, ingestion_records, reservations, books)
+OWN_TABLES = (threads, jobs, ingestion_records, reservations, worth_asking, books)
 """What goes with the book. Messages, turns and citations go with their threads; a key that was for this book alone is revoked."""
 
 
@@ -31,7 +31,7 @@ def delete_rows(connection: Connection, book_id: str) -> None:
 
 def rename_rows(connection: Connection, old: str, new: str, ids: Mapping[str, str]) -> None:
     """`ids`: of chunks and lessons, which depend on the book's id. Stored answers name them too."""
-    for table in (threads, jobs, keys, books):
+    for table in (threads, jobs, keys, worth_asking, books):
         connection.execute(update(table).where(table.c.book_id == old).values(book_id=new))
     for row in connection.execute(select(cited).where(cited.c.book_id == old)).all():
         this = [cited.c[name] == getattr(row, name) for name in ("thread_id", "turn", "label", "chunk_id")]

@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModu
 
 from bythebook.errors import InvalidSettings, StorageFailure, Unavailable, missing_extra
 
-SCHEMA = "0008"
+SCHEMA = "0009"
 """The newest migration. Kept here so that an up-to-date database is opened without importing Alembic."""
 
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}

@@ -212,6 +212,17 @@ shares = Table(
     ForeignKeyConstraint(["thread_id", "turn"], ["turns.thread_id", "turns.number"], ondelete="CASCADE"),
 )
 
+# Questions that the book answers, found for each lesson and, under an empty path, for the whole book. `found_in` is a digest of
+# what they were found in.
+worth_asking = Table(
+    "worth_asking",
+    metadata,
+    Column("book_id", String(100), primary_key=True),
+    Column("source_file", String(1000), primary_key=True),
+    Column("found_in", String(64), nullable=False),
+    Column("questions", JSON, nullable=False),
+)
+
 # API keys. Only the hash of the secret is here.
 keys = Table(
     "keys",

@@ -6,11 +6,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
@@ -19,6 +19,7 @@ from bythebook.errors import BookError
 from bythebook.evaluation.files import read_cases
 from bythebook.evaluation.model_quiz import CheckedCard, ModelQuiz, by_lesson
 from bythebook.evaluation.question_drafts import draft_from
+from bythebook.evaluation.question_store import WHOLE_BOOK, QuestionStore, StudyQuestion
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import QUESTIONS_FILE
@@ -32,35 +33,25 @@ TRIES = 2
 SAMPLED_LESSONS = 12
 """Drafts for a whole book come from so many of its lessons, spread over it."""
 MOST_KEPT = 500
+STORED = 4
+"""Questions for a lesson, and for the book: as many as the page shows."""
+DRAFTED_BY = 1
+"""Raise it when other questions are drafted, or tried by other rules: what is stored is then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
 """What for, book, when it was ingested, lessons, how many."""
-_Questions = tuple["StudyQuestion", ...]
+_Questions = tuple[StudyQuestion, ...]
 Spend = Callable[[int], Awaitable[None]]
 """Told how many tokens of the model a quiz took."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudyQuestion:
-    """`quote` is the book's sentence that answers it, as it is written in `source_file`; `answer` says the same in a model's
-    words, where those are others."""
-
-    id: str
-    question: str
-    source_file: str
-    page_title: str
-    quote: str
-    by: Literal["author", "model", "draft"]
-    answer: str = ""
-    table_head: str = ""
-    """The head of the table that the quote is a row of."""
-
-
 class StudyQuestions:
     """Kept in memory until the book is brought in again: whether the book answers a question is looked up once, however many
-    readers ask for it meanwhile, and one question at a time, behind what readers ask. The model drafts a quiz once, too."""
+    readers ask for it meanwhile, and one question at a time, behind what readers ask. The model drafts a quiz once, too. What
+    is worth asking of a lesson is stored, until the lesson changes."""
 
-    def __init__(self, index: VectorIndex, answerer: Answerer, model_quiz: ModelQuiz | None = None) -> None:
+    def __init__(self, index: VectorIndex, answerer: Answerer, store: QuestionStore, model_quiz: ModelQuiz | None = None) -> None:
+        self._store = store
         self._index = index
         self._answerer = answerer
         self._model_quiz = model_quiz
@@ -100,8 +91,26 @@ class StudyQuestions:
         if task.cancelled() or task.exception():
             self._made.pop(key, None)
 
+    async def prepare(self, state: IngestionState) -> None:
+        """Finds what is worth asking of the book and of each lesson that has changed, so that no reader waits for it."""
+        files = sorted(await self._index.source_files(state.collection_name, state.book_id))
+        await self.worth_asking(state, (), STORED)
+        for file in files:
+            await self.worth_asking(state, (file,), STORED)
+        await self._store.forget_others(state.book_id, files)
+
     async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
-        return await self._answered(state, await self.to_learn(state, files, count * TRIES), count)
+        chunks = await self._chunks(state, files)
+        written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
+        if count > STORED or len(files) > 1 or not chunks:
+            return await self._answered(state, await _all(written, chunks, count * TRIES), count)
+        lesson, found_in = files[0] if files else WHOLE_BOOK, _digest(state, chunks, written)
+        found = await self._store.read(state.book_id, lesson, found_in)
+        if found is None:
+            found = await self._answered(state, await _all(written, chunks, STORED * TRIES), STORED)
+            with suppress(BookError):  # a library that cannot be written can be read all the same
+                await self._store.keep(state.book_id, lesson, found_in, found)
+        return found[:count]
 
     async def _by_model(
         self, model: ModelQuiz, state: IngestionState, files: Sequence[str], count: int, spend: Spend | None
@@ -119,9 +128,7 @@ class StudyQuestions:
     async def to_learn(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
         """Questions with the sentence that answers them, of these lessons or of all; the author's before drafts."""
         chunks = await self._chunks(state, files)
-        written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
-        drafted = await asyncio.to_thread(_drafted, chunks, count) if len(written) < count else []
-        return _distinct([*written, *drafted])[:count]
+        return await _all(await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks)), chunks, count)
 
     async def _chunks(self, state: IngestionState, files: Sequence[str]) -> list[Chunk]:
         if not files:
@@ -144,6 +151,17 @@ class StudyQuestions:
             if len(kept) == count:
                 break
         return tuple(kept)
+
+
+async def _all(written: Sequence[StudyQuestion], chunks: Sequence[Chunk], count: int) -> _Questions:
+    drafted = await asyncio.to_thread(_drafted, chunks, count) if len(written) < count else []
+    return _distinct([*written, *drafted])[:count]
+
+
+def _digest(state: IngestionState, chunks: Sequence[Chunk], written: Sequence[StudyQuestion]) -> str:
+    """The same for the same words in the same collection: one that is made anew may have another embedder, and other answers."""
+    said = [chunk.content_hash for chunk in chunks] + [f"{one.question}\n{one.quote}" for one in written]
+    return sha256("\0".join([str(DRAFTED_BY), state.collection_name, *said]))
 
 
 def _distinct(questions: Sequence[StudyQuestion]) -> _Questions:

@@ -42,7 +42,7 @@ from bythebook.web.routes import (
     webhooks,
 )
 from bythebook.web.state import State
-from bythebook.web.worker import BackgroundWorker, Retention
+from bythebook.web.worker import BackgroundWorker, QuestionPreparation, Retention
 from bythebook.wiring.author import Resources
 
 EXPOSED = ["X-Request-ID", READER_HEADER, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"]
@@ -149,6 +149,7 @@ async def _opened(
         await stack.enter_async_context(Retention(resources).running())
         if works:
             await stack.enter_async_context(worker.running())
+            await stack.enter_async_context(QuestionPreparation(resources).running())
         yield
 
 

@@ -1,10 +1,12 @@
-"""What a service does beside answering: jobs, and removing threads whose time is over; and what its log and health say of it."""
+"""What a service does beside answering: jobs, finding questions worth asking, and removing threads whose time is over; and what
+its log and health say of it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bythebook.database.audit import ACTOR
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from bythebook.jobs.progress import JobEvent
 
 EXPIRY_EVERY_SECONDS = 3600.0
+LOOK_EVERY_SECONDS = 1.0
 
 
 class BackgroundWorker:
@@ -84,6 +87,38 @@ class Retention:
             except BookError as error:  # a database that is away for a while
                 log.warning("threads could not be expired", reason=str(error))
             await asyncio.sleep(EXPIRY_EVERY_SECONDS)
+
+
+class QuestionPreparation:
+    """Finds the questions worth asking of each book after it was ingested, while no reader's question is looked up, so that no
+    reader waits for them. What stands there already, of lessons that have not changed, costs a look."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._prepared: dict[str, datetime] = {}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        if not self._resources.settings.prepare_questions:
+            yield
+            return
+        task = asyncio.create_task(self._prepare(), name="questions")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _prepare(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            try:
+                for state in await self._resources.records.books():
+                    if self._prepared.get(state.book_id) != state.last_ingested:
+                        await self._resources.study_questions.prepare(state)
+                        self._prepared[state.book_id] = state.last_ingested
+            except BookError as error:  # a book that is made anew meanwhile, or a database that is away: looked at again
+                log.info("questions could not be prepared", reason=str(error))
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:

@@ -80,11 +80,12 @@ class Resources(Library):
     @cached_property
     def study_questions(self) -> StudyQuestions:
         from bythebook.evaluation.model_quiz import ModelQuiz
+        from bythebook.evaluation.question_store import QuestionStore
         from bythebook.evaluation.study_questions import StudyQuestions
 
         write, judge = self._writers.write_quiz, self._writers.judge
         quiz = ModelQuiz(write, judge, evidence_tokens=self.settings.evidence_tokens) if write else None
-        return StudyQuestions(self.index, self.answerer, quiz)
+        return StudyQuestions(self.index, self.answerer, QuestionStore(self.database), quiz)
 
     @cached_property
     def review(self) -> Review:

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 
-from bythebook.evaluation.study_questions import Spend, StudyQuestion
+from bythebook.evaluation.question_store import StudyQuestion
+from bythebook.evaluation.study_questions import Spend
 from bythebook.web.access import Principal, Reader, take_turn
 from bythebook.web.problems import ERRORS, TooManyRequests
 from bythebook.web.requests import BookId, Readable
