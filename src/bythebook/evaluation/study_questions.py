@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -35,6 +36,7 @@ SAMPLED_LESSONS = 12
 MOST_KEPT = 500
 STORED = 4
 """Questions for a lesson, and for the book: as many as the page shows."""
+REST_TIMES = 2
 DRAFTED_BY = 1
 """Raise it when other questions are drafted, or tried by other rules: what is stored is then found again."""
 
@@ -92,11 +94,13 @@ class StudyQuestions:
             self._made.pop(key, None)
 
     async def prepare(self, state: IngestionState) -> None:
-        """Finds what is worth asking of the book and of each lesson that has changed, so that no reader waits for it."""
+        """Finds what is worth asking of the book and of each lesson that has changed, so that no reader waits for it. It rests
+        longer than it works: the machine is there for others."""
         files = sorted(await self._index.source_files(state.collection_name, state.book_id))
-        await self.worth_asking(state, (), STORED)
-        for file in files:
-            await self.worth_asking(state, (file,), STORED)
+        for lesson in ((), *((file,) for file in files)):
+            began = time.perf_counter()
+            await self.worth_asking(state, lesson, STORED)
+            await asyncio.sleep(REST_TIMES * (time.perf_counter() - began))
         await self._store.forget_others(state.book_id, files)
 
     async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bythebook.jobs.progress import JobEvent
 
 EXPIRY_EVERY_SECONDS = 3600.0
-LOOK_EVERY_SECONDS = 1.0
+LOOK_EVERY_SECONDS = 5.0
+AFTER_ERROR_SECONDS = 60.0
 
 
 class BackgroundWorker:
@@ -117,8 +118,9 @@ class QuestionPreparation:
                     if self._prepared.get(state.book_id) != state.last_ingested:
                         await self._resources.study_questions.prepare(state)
                         self._prepared[state.book_id] = state.last_ingested
-            except BookError as error:  # a book that is made anew meanwhile, or a database that is away: looked at again
+            except Exception as error:  # noqa: BLE001  a book rebuilt meanwhile, a database that is away, a bug of ours: no end
                 log.info("questions could not be prepared", reason=str(error))
+                await asyncio.sleep(AFTER_ERROR_SECONDS)
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:
