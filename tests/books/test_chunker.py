@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from bythebook.books.chunker import CAP, TARGET, Piece, cut, embedded_text
+from bythebook.books.chunker import CAP, SMALL, TARGET, Piece, cut, embedded_text, size
 from bythebook.books.lesson import read_claim, read_lesson
 from bythebook.books.model import Book, Chunk
-from bythebook.books.units import SMALL, size
 
 
 def texts(source: str, *, mdx: bool = False) -> list[str]:

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bythebook.books.chunker import CAP, cut, embedded_text
+from bythebook.books.chunker import CAP, SMALL, cut, embedded_text, size
 from bythebook.books.frontmatter import read_frontmatter
 from bythebook.books.lesson import decode, read_claim, read_lesson
 from bythebook.books.markdown import readable, sentences
 from bythebook.books.model import SITE_STYLES, Book, Lesson
-from bythebook.books.units import SMALL, size
 
 REAL_BOOKS = Path(__file__).parents[3] / "shared" / "data" / "books"
 WORDS = [

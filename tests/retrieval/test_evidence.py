@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bythebook.books.chunker import size
 from bythebook.books.model import Chunk
-from bythebook.books.units import size
 from bythebook.index.vectors import Filters
 from bythebook.retrieval.evidence import MOST_PASSAGES, Evidence, gather
 from tests.support.library import Library, open_library

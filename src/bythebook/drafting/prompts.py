@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bythebook.books.units import size
+from bythebook.books.chunker import size
 from bythebook.drafting.completion import QuizRequest
 from bythebook.drafting.draft import DraftRequest, Exchange
 from bythebook.errors import InvalidSettings

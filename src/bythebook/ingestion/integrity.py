@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bythebook.books.chunker import CAP
+from bythebook.books.chunker import CAP, size
 from bythebook.books.discovery import SourceFile
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Chunk, chunk_id, parent_id, sha256, where
-from bythebook.books.units import size
 from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bythebook.books.chunker import size
 from bythebook.books.model import Chunk
-from bythebook.books.units import size
 
 Hit = tuple[Chunk, float, float]
 """A chunk that was found, its cosine and its relevance."""
