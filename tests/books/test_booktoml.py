@@ -125,7 +125,7 @@ def test_no_folder_and_no_file(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_book(tmp_path / "none")
     (tmp_path / "a.zip").write_text("x")
-    with pytest.raises(InvalidBook, match="is no lesson"):
+    with pytest.raises(InvalidBook, match="is not a lesson"):
         read_book(tmp_path / "a.zip")
 
 

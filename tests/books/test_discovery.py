@@ -98,7 +98,7 @@ def test_no_book(tmp_path: Path) -> None:
     with pytest.raises(InvalidBook, match="holds no lesson"):
         discover(tmp_path)
     write(tmp_path, "a.zip")
-    with pytest.raises(InvalidBook, match="is no lesson"):
+    with pytest.raises(InvalidBook, match="is not a lesson"):
         discover(tmp_path / "a.zip")
 
 

@@ -164,7 +164,7 @@ def test_an_address_that_is_none(address: str) -> None:
 
 @pytest.mark.parametrize("key", ["sk-1\n", " sk-1", "sk-\u2013"])
 def test_a_key_that_cannot_be_sent(key: str) -> None:
-    with pytest.raises(InvalidSettings, match=r"^The key in OPENAI_API_KEY has spaces or signs") as caught:
+    with pytest.raises(InvalidSettings, match=r"^The key in OPENAI_API_KEY has spaces or characters") as caught:
         EmbeddingServer("http://127.0.0.1", key=key, key_variable="OPENAI_API_KEY")
     assert "sk-" not in str(caught.value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_a_book_made_anew_is_fitted_as_one_that_comes(folder: Path) -> None:
         async with open_library(folder / data, make_embedder()) as library:
             light = Lighthouse(library=library)
             await light.publisher.run(book, IngestionRequest(mode="recreate", calibrate=True))
-            fits.append(await light.calibration())
+            fits.append(rounded(asdict(await light.calibration())))
 
     texts = [text for text in LESSONS.values() if not text.startswith("---")]
     write(book, "book.toml", 'book_id = "light"\n')
@@ -89,6 +90,13 @@ def test_a_book_made_anew_is_fitted_as_one_that_comes(folder: Path) -> None:
         write(book, "lesson.md", "\n".join(half))
         asyncio.run(fitted(data))
     assert fits[1] == fits[2] != fits[0]
+
+
+def rounded(value: Any) -> Any:
+    """Embedded beside other texts, a text differs in the eighth place."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def questions(count: int, answerable: bool) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.support.long_thread import lengthen
 from tests.support.page import ACTION, NODE, ask
@@ -19,12 +19,16 @@ def test_a_thread_is_found_named_saved_and_deleted(page: Page, service: Service)
     page.get_by_role("link", name="Threads").click()
     row = page.locator(".threads li", has=page.locator(f'a[href="#/threads/{thread}"]'))
     expect(row).to_contain_text(ACTION)
+    renaming: list[Route] = []
+    page.route(f"**/threads/{thread}", lambda route: renaming.append(route))
     row.get_by_role("button", name=re.compile("^Rename")).click()
     page.get_by_label("Title of the thread").fill("Actions, briefly")
     page.keyboard.press("Enter")
     expect(row.locator("a")).to_have_text("Actions, briefly")
     with page.expect_download() as saved:
         row.get_by_role("button", name=re.compile("^Save")).click()
+        renaming[0].continue_()
+    page.unroute(f"**/threads/{thread}")
     text = Path(saved.value.path()).read_text("utf-8")
     assert "# Actions, briefly" in text
     assert "[1]" in text

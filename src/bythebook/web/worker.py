@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bythebook.jobs.progress import JobEvent
 
 EXPIRY_EVERY_SECONDS = 3600.0
-LOOK_EVERY_SECONDS = 5.0
+LOOK_EVERY_SECONDS = 2.0
 AFTER_ERROR_SECONDS = 60.0
 
 

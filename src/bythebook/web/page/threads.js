@@ -127,7 +127,8 @@ export class ThreadList extends HTMLElement {
       const before = link.textContent;
       link.textContent = title;
       try {
-        await this.api.send("PATCH", `/threads/${thread.thread_id}`, { title });
+        thread.renaming = this.api.send("PATCH", `/threads/${thread.thread_id}`, { title });
+        await thread.renaming;
       } catch (problem) {
         link.textContent = before;
         toast(problem.message);
@@ -143,7 +144,9 @@ export class ThreadList extends HTMLElement {
     input.select();
   }
 
+  // Under the title that the row shows, which the server may not have yet.
   async save(thread) {
+    await Promise.allSettled([thread.renaming]);
     const response = await this.api.send("GET", `/threads/${thread.thread_id}/export`);
     download(await response.blob(), `thread-${thread.thread_id.slice(0, 8)}.md`);
   }
