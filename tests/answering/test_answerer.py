@@ -24,6 +24,7 @@ from bythebook.answering.question import MAX_QUESTION, Question, check_question
 from bythebook.books.statements import statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, NotInPassages, Quote, ToolCall, Usage
 from bythebook.errors import InvalidInput, NotFound, Unavailable
+from bythebook.index.state import IngestionRequest
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import Scope
 from bythebook.texts import texts
@@ -43,6 +44,7 @@ from tests.support.lighthouse import (
     make_embedder,
     tell,
 )
+from tests.support.small_book import write
 
 BRAID = "A wick is a braid of cotton that lifts oil to the flame."
 CRUMBS = "Scissors with a tray catch the charred crumbs before they fall into the burner."
@@ -542,5 +544,20 @@ def test_as_many_passages_as_were_asked_for_reach_the_drafter(folder: Path) -> N
         assert answer.retrieval_count == 9
         few = await light.ask(WICK, Scripted(TRIMMED), limit=9, evidence_tokens=150)
         assert few.retrieval_count < 9
+
+    tell(folder, story)
+
+
+def test_the_books_own_sentence_before_a_missing_piece_of_code_is_told(folder: Path) -> None:
+    """What a sentence with a colon leads to may not be there; what it says by itself is."""
+    told = "The keeper oils the hinges of the gallery every spring, as this shows:"
+
+    async def story(light: Lighthouse) -> None:
+        book = folder / "hinges"
+        write(book, "book.toml", 'book_id = "hinges"\n')
+        write(book, "hinges.md", f"# Hinges\n\n{told}\n\n{{* ../missing.py *}}\n\nSalt eats iron.\n")
+        await light.publisher.run(book, IngestionRequest(calibrate=False))
+        answer = await light.ask("When does the keeper oil the hinges of the gallery?", book_id="hinges")
+        assert answer.sentences[0].text == told
 
     tell(folder, story)

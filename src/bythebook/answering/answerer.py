@@ -257,7 +257,8 @@ class Answerer:
 
     async def _drafted(self, turn: Turn, calibration: Scale | None) -> AsyncIterator[Sentence | FoundAgain]:
         evidence = turn.evidence = self._evidence(turn.shown)
-        check = DraftCheck(Checker(evidence, turn.state.language, turn.standalone), self._judge)
+        checker = Checker(evidence, turn.state.language, turn.standalone)
+        check = DraftCheck(checker, self._judge, whole=not self._model_decides)
 
         async def search_again(query: str, top_k: int, threshold: float) -> tuple[Evidence, ...]:
             wanted = replace(turn.question.scope, limit=top_k).search(_searchable(query))

@@ -35,8 +35,10 @@ class _Queued:
 class DraftCheck:
     """The check of one draft. Without a judge the words rule decides, and every sentence is decided at once."""
 
-    def __init__(self, checker: Checker, judge: Judge | None) -> None:
+    def __init__(self, checker: Checker, judge: Judge | None, *, whole: bool = False) -> None:
+        """`whole`: the drafter puts in whatever a sentence needs, and one that ends with a colon says something by itself."""
         self.checker = checker
+        self._whole = whole
         self.tokens = 0
         self._judge = judge
         self._queue: deque[_Queued] = deque()
@@ -69,7 +71,7 @@ class DraftCheck:
     def _settled(self) -> Settled | None:
         """What becomes of the first sentence in the queue. One that announces what does not follow is removed."""
         first, *others = self._queue
-        if not first.settled or not _announces(first.settled.outcome):
+        if self._whole or not first.settled or not _announces(first.settled.outcome):
             return first.settled
         for one in others:
             if not one.settled:
