@@ -127,6 +127,14 @@ export class WidgetPanel extends HTMLElement {
     });
     turn.append(list);
     list.show(turn);
+    if (turn.wanted) list.open(...turn.wanted);
+  }
+
+  // A mark may be pressed while the answer still comes, and its sources with it.
+  openSource(turn, ...wanted) {
+    const list = turn.querySelector("source-list");
+    if (list) list.open(...wanted);
+    else turn.wanted = wanted;
   }
 
   query(spans) {
@@ -157,7 +165,7 @@ export class WidgetPanel extends HTMLElement {
 
   actions() {
     return {
-      onsource: (turn, label, citation) => turn.querySelector("source-list")?.open(label, citation),
+      onsource: (turn, label, citation) => this.openSource(turn, label, citation),
       onwiden: (profile, text) => ((this.here.checked = false), this.loop.ask(text)),
       widenLabel: "Ask the whole book",
     };
