@@ -40,7 +40,7 @@ def test_ctrl_c_stops_with_a_word_and_leaves_a_consistent_index(trial: Trial) ->
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=SECONDS)
     assert process.returncode in (0, 130)  # 0: it was done before the signal came
-    assert "Traceback" not in err
+    assert "Traceback" not in err, err
     assert process.returncode == 0 or err.strip() == "bythebook: stopped."
     trial.run_again(data_dir)
 
