@@ -20,7 +20,7 @@ from bench.workshop import Workshop
 from bythebook.database.engine import Database, database_url
 from bythebook.database.tables import jobs as job_rows
 from bythebook.embedding.granite import GraniteEmbedder
-from bythebook.index.state import IngestionRequest
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.jobs.model import Folder, Order
 from bythebook.jobs.store import Jobs, new_row
 

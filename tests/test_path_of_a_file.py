@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bythebook.index.state import NO_CONSENT, Consent, IngestionRequest
 from bythebook.ingestion.progress import IngestReport
+from bythebook.ingestion.request import NO_CONSENT, Consent, IngestionRequest
 from bythebook.retrieval.context import read_context
 from bythebook.retrieval.query import SearchQuery
 from bythebook.settings import read_settings

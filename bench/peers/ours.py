@@ -10,8 +10,8 @@ from bench.peers.trial import RESULTS, Passage
 from bythebook.answering.answer import Answered
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
-from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.retrieval.query import Scope
 from bythebook.settings import read_settings
 from bythebook.wiring.author import Resources, open_resources

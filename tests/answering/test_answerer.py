@@ -24,7 +24,7 @@ from bythebook.answering.question import MAX_QUESTION, Question, check_question
 from bythebook.books.statements import statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Exchange, NotInPassages, Quote, ToolCall, Usage
 from bythebook.errors import InvalidInput, NotFound, Unavailable
-from bythebook.index.state import IngestionRequest
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import Scope
 from bythebook.texts import texts

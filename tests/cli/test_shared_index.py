@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from bythebook.embedding.embedder import Vectors
-from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import IngestReport
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.jobs.progress import JobEvent
 from bythebook.operations.author import publish
 from bythebook.operations.reader import list_states, read_state

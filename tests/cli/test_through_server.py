@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from bythebook.embedding.embedder import Vectors
-from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.progress import Planned
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.operations.author import publish
 from bythebook.operations.runner import SERVER_FILE, announced, open_runner
 from bythebook.settings import read_settings

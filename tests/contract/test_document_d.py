@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
+from typing import get_args
 
 import httpx
 import pytest
@@ -21,7 +22,7 @@ from bythebook.books.model import Chunk
 from bythebook.index.payload import INDEXES, to_payload
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk
-from bythebook.ingestion.progress import MODES
+from bythebook.ingestion.request import Mode
 from bythebook.jobs.model import STATUSES, Folder, Job, Order
 from bythebook.jobs.store import Jobs
 from bythebook.retrieval.query import SearchQuery, SearchResponse, SearchResult
@@ -181,7 +182,7 @@ def test_values_have_ds_fields(value: type, names: str) -> None:
 
 
 def test_ds_modes_and_statuses() -> None:
-    assert MODES == ("incremental", "full", "recreate")
+    assert get_args(Mode) == ("incremental", "full", "recreate")
     assert STATUSES == ("queued", "running", "completed", "failed")
 
 

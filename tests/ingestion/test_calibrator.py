@@ -10,8 +10,8 @@ from typing import Any
 
 from bythebook.grounding.calibration import METHOD
 from bythebook.index.manifest import Manifest
-from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.calibrator import FOREIGN, BookQuestion, for_fitting, read_questions
+from bythebook.ingestion.request import IngestionRequest
 from tests.support.library import open_library
 from tests.support.lighthouse import LESSONS, Lighthouse, make_embedder, open_lighthouse, tell
 from tests.support.small_book import lesson, write

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from bythebook.ingestion.progress import Mode
+from bythebook.ingestion.request import Mode
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.library import Library, fast_folder, forget_book, open_library
 from tests.support.small_book import BOOK_TOML, CHAPTER_PAGE, lesson, write, write_small_book

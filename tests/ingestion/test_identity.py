@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.errors import InvalidInput, NeedsConsent
-from bythebook.index.state import Consent
-from bythebook.ingestion.progress import Mode
+from bythebook.ingestion.request import Consent, Mode
 from tests.support.library import Library, open_library
 from tests.support.small_book import write, write_small_book
 

@@ -18,12 +18,12 @@ from bythebook.books.booktoml import read_book
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.batches import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
-from bythebook.index.state import Consent, IngestionRequest
 from bythebook.index.vectors import Filters
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.parser import Parser
 from bythebook.ingestion.plan import KEPT_CHARACTERS, make_plan
-from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Mode, Planned, Tally
+from bythebook.ingestion.progress import Advanced, IngestionEvent, IngestReport, Planned, Tally
+from bythebook.ingestion.request import Consent, IngestionRequest, Mode
 from tests.support.fakes.mortal import Killed, Steps, mortal
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import copy_data, open_library, with_embedder

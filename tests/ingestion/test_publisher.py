@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bythebook.grounding.calibration import Calibration
-from bythebook.index.state import IngestionRequest
-from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent, IngestReport, Mode
+from bythebook.ingestion.progress import CalibrationBegun, IngestionEvent, IngestReport
+from bythebook.ingestion.request import IngestionRequest, Mode
 from tests.support.library import heard, open_library
 from tests.support.lighthouse import LAMP, WICK, Lighthouse, make_embedder, tell, write_lighthouse
 from tests.support.small_book import write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.ingestion.progress import IngestReport, StaleCitation
-from bythebook.jobs.runner import mark_stale
+from bythebook.jobs.stale_answers import mark_stale
 from bythebook.jobs.store import Jobs
 from bythebook.threads.model import StoredTurn
 from bythebook.threads.review import Review

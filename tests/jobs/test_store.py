@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from bythebook.books.model import Failure
 from bythebook.database.engine import Database
 from bythebook.database.tables import jobs as table
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.ingestion.plan import Failure
-from bythebook.ingestion.progress import IngestReport, Mode
+from bythebook.ingestion.progress import IngestReport
+from bythebook.ingestion.request import Mode
 from bythebook.jobs.model import Folder, Job, Order, Progress, Repository
 from bythebook.jobs.store import ATTEMPTS_MAX, LEASE, Jobs, new_row
 from tests.jobs.conftest import Tell, open_jobs

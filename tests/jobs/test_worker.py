@@ -18,7 +18,8 @@ from bythebook.database.tables import embeddings
 from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.errors import BookError
-from bythebook.ingestion.progress import IngestReport, Mode
+from bythebook.ingestion.progress import IngestReport
+from bythebook.ingestion.request import Mode
 from bythebook.jobs.model import Job
 from bythebook.jobs.progress import JobEvent
 from bythebook.jobs.store import Jobs

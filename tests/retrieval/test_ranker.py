@@ -11,8 +11,7 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, AuthoredScale, RankedScale
 from bythebook.grounding.calibration import Probe, RankedSignals, Signals, fit
-from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, defines, features, rank_statements, ranks
-from bythebook.retrieval.sentence_reader import ranks_by
+from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, defines, features, rank_statements, ranks, ranks_by
 
 
 def statement(text: str, **given: Any) -> RankableStatement:

@@ -10,8 +10,8 @@ from pathlib import Path
 from bythebook.database.engine import Database, database_url
 from bythebook.embedding.embedder import Embedder
 from bythebook.index.qdrant_server.index import ServerIndex
-from bythebook.ingestion.progress import Mode
 from bythebook.ingestion.records import Records
+from bythebook.ingestion.request import Mode
 from bythebook.jobs.model import Folder, Job, Order
 from bythebook.jobs.progress import JobEvent
 from bythebook.jobs.runner import JobRunner, new_owner, this_host

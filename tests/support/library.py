@@ -23,13 +23,13 @@ from bythebook.embedding.batches import EmbeddingCache
 from bythebook.embedding.embedder import Embedder
 from bythebook.index.payload import to_payload
 from bythebook.index.qdrant_edge.index import EdgeIndex
-from bythebook.index.state import NO_CONSENT, Consent, IngestionRequest
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.integrity import BrokenInvariant, inspect_book
-from bythebook.ingestion.progress import IngestionEvent, IngestReport, Mode
+from bythebook.ingestion.progress import IngestionEvent, IngestReport
 from bythebook.ingestion.readings import FileReader, ReadingStore
 from bythebook.ingestion.records import Records
+from bythebook.ingestion.request import NO_CONSENT, Consent, IngestionRequest, Mode
 from bythebook.retrieval.query import SearchQuery, SearchResponse
 from bythebook.retrieval.search import Search
 from tests.support.fakes.small_embedder import SmallEmbedder

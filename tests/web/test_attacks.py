@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from bythebook.index.state import IngestionRequest
+from bythebook.ingestion.request import IngestionRequest
 from tests.support.serving import BOOK, Service, ask, events, problem, running
 
 NODE = "What is a node?"

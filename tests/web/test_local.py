@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bythebook.index.state import IngestionRequest
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.operations.client import DONE
 from bythebook.operations.host import BROKEN_OFF, OTHER_VERSION
 from bythebook.operations.runner import ServerAddress, announced, proof, read_address

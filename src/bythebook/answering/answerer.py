@@ -50,9 +50,9 @@ from bythebook.index.manifest import Manifest
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.evidence import Evidence, gather, merge
 from bythebook.retrieval.query import MIN_TEXT, SearchQuery
+from bythebook.retrieval.ranker import ranks_by
 from bythebook.retrieval.ranker import weights as ranker_weights
 from bythebook.retrieval.search import RankedChunk, Search
-from bythebook.retrieval.sentence_reader import ranks_by
 from bythebook.texts import texts
 
 EMBED_SECONDS = 30.0

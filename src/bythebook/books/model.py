@@ -207,6 +207,14 @@ class BookWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A lesson that could not be read. What the index held of it before is still there."""
+
+    source_file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
     """What its author says of it, or the configuration of its site; else the defaults. `content`: the folder of its lessons
     where that is not the book's own; `within`: where the book lies below that folder; `pages`: the pattern of its addresses,

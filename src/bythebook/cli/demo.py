@@ -47,7 +47,7 @@ def run(
         from bythebook.cli.ask import show
         from bythebook.cli.ingest import ingest, print_report
         from bythebook.errors import Mismatch
-        from bythebook.index.state import Consent, IngestionRequest
+        from bythebook.ingestion.request import Consent, IngestionRequest
         from bythebook.operations.reader import OpenBook
 
         moved = Consent(replace=True, remove=True)  # with every new place that the program is installed at

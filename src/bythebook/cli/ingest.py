@@ -17,8 +17,8 @@ from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources
 
 if TYPE_CHECKING:
     from bythebook.cli.output.console import Console
-    from bythebook.index.state import Consent, IngestionRequest
     from bythebook.ingestion.progress import IngestReport
+    from bythebook.ingestion.request import Consent, IngestionRequest
     from bythebook.jobs.model import Repository
     from bythebook.operations.runner import OperationRunner
     from bythebook.wiring.author import Resources
@@ -86,7 +86,7 @@ def run(
     """Ingest a book, or update the index after the book was edited."""
     from bythebook.books.model import BookOptions
     from bythebook.errors import InvalidInput
-    from bythebook.index.state import Consent, IngestionRequest
+    from bythebook.ingestion.request import Consent, IngestionRequest
     from bythebook.jobs.sources import repository_at
 
     website = "://" in folder and _is_site(folder)

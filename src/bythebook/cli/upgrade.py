@@ -37,7 +37,7 @@ def run(data_dir: DataDir = None) -> None:
 def _index_again(book: OutdatedBook, data_dir: Path | None) -> bool:
     """Whether it could be done."""
     from bythebook.cli.ingest import ingest
-    from bythebook.index.state import IngestionRequest
+    from bythebook.ingestion.request import IngestionRequest
 
     if not book.remakable:
         typer.echo(f"✗ {book.book_id}: {printable(book.reason)}")

@@ -19,8 +19,8 @@ from bythebook.cli.ingest import stale_answers
 
 if TYPE_CHECKING:
     from bythebook.embedding.embedder import Embedder
-    from bythebook.index.state import Consent
     from bythebook.ingestion.progress import IngestReport
+    from bythebook.ingestion.request import Consent
     from bythebook.operations.runner import OperationRunner
     from bythebook.settings import Settings
     from bythebook.wiring.author import Resources
@@ -104,8 +104,8 @@ async def _ingest(
     settings: Settings, embedder: Embedder, folder: Path, book: str | None, consent: Consent
 ) -> IngestReport | None:
     """The report, where relevance must be fitted again."""
-    from bythebook.index.state import IngestionRequest
     from bythebook.ingestion.progress import IngestReport
+    from bythebook.ingestion.request import IngestionRequest
     from bythebook.operations.author import publish
 
     async with _opened(settings, embedder) as resources:

@@ -1,48 +1,18 @@
-"""What the index holds of a book and of a lesson: document D's IngestionState and IngestionRecord, as values. Also what an order
-for an ingestion and its outcome are made of: whoever only tells of them need not import what reads a book."""
+"""What the index holds of a book and of a lesson: document D's IngestionState and IngestionRecord, as values."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from bythebook.books.model import NO_OPTIONS, BookOptions, BookWarning, Place
 
-Mode = Literal["incremental", "full", "recreate"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 RecordStatus = Literal["ingested", "interrupted"]
 INDEX_NAME = re.compile(r"(?:^|(?<=/))(?:_?index|readme)(?=\.\w+\Z)", re.IGNORECASE)
 """A folder's own page comes before the others in it."""
 NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
-    """What whoever orders an ingestion has said yes to: that another source takes the place of the book's own, and that more than
-    a third of its lessons go."""
-
-    replace: bool = False
-    remove: bool = False
-
-
-NO_CONSENT = Consent()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestionRequest:
-    """What is asked of an ingestion. `book_id`: None where the book itself says what it is called."""
-
-    book_id: str | None = None
-    mode: Mode = "incremental"
-    dry_run: bool = False
-    calibrate: bool = True
-    consent: Consent = NO_CONSENT
-    options: BookOptions = NO_OPTIONS
-
-
-DEFAULT_REQUEST = IngestionRequest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +65,6 @@ class IngestionState:
     @property
     def last_ingested(self) -> datetime:
         return max(time for time in (self.last_full_ingest, self.last_incremental_update, NEVER) if time)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A lesson that could not be read. What the index held of it before is still there."""
-
-    source_file: str
-    reason: str
 
 
 def record_to_plain(record: IngestionRecord) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.query import MAX_TEXT, MIN_TEXT, Scope
-from bythebook.retrieval.sentence_reader import ranks_by
+from bythebook.retrieval.ranker import ranks_by
 
 if TYPE_CHECKING:
     from bythebook.answering.look import Assessor

@@ -26,13 +26,14 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook, StorageFailure
 from bythebook.index.lexical import document_terms
-from bythebook.index.state import DEFAULT_REQUEST, IngestionRecord, IngestionRequest, IngestionState
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.parser import Parsed, Parser, record_of
 from bythebook.ingestion.plan import Plan, PlannedTexts, check_removal, identify, make_plan
 from bythebook.ingestion.progress import IngestionRun, IngestReport, Tally, Tell, nobody
 from bythebook.ingestion.readings import ReadingStore
 from bythebook.ingestion.records import BookCollections, Records
+from bythebook.ingestion.request import DEFAULT_REQUEST, IngestionRequest
 
 WINDOW_CHUNKS = 256
 """Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""

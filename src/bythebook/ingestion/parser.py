@@ -10,12 +10,12 @@ from itertools import islice
 from pathlib import Path
 
 from bythebook.books.lesson import read_lesson
-from bythebook.books.model import Book, Lesson, Reading
+from bythebook.books.model import Book, Failure, Lesson, Reading
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable
 from bythebook.embedding.parallel import Spread
 from bythebook.errors import InvalidBook
 from bythebook.index.state import IngestionRecord
-from bythebook.ingestion.plan import Failure, PlannedLesson, PlannedTexts
+from bythebook.ingestion.plan import PlannedLesson, PlannedTexts
 from bythebook.ingestion.progress import Tally
 from bythebook.ingestion.readings import FileReader, ReadingStore, failure_of
 

@@ -19,16 +19,16 @@ from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
 from bythebook.books.discovery import SourceFile, discover, passed_over
 from bythebook.books.included_lines import MissingInclude
 from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
-from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, Book, BookOptions, BookWarning, Place, Reading, sha256
+from bythebook.books.model import CHUNKER_VERSION, NO_OPTIONS, Book, BookOptions, BookWarning, Failure, Place, Reading, sha256
 from bythebook.books.sandbox import BATCH_CHARACTERS, Sandbox, SandboxCall, Unreadable
 from bythebook.books.sites.detection import find_site, shown_files
 from bythebook.books.sites.navigation import lesson_order
 from bythebook.books.sites.site import Site
 from bythebook.errors import InvalidBook, InvalidInput, NeedsConsent
-from bythebook.index.state import Failure as Failure
-from bythebook.index.state import IngestionRecord, IngestionRequest, IngestionState
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.ingestion.readings import FileReader, ReadingStore, ReadLesson, failure_of
 from bythebook.ingestion.records import Records
+from bythebook.ingestion.request import IngestionRequest
 
 CHECKOUT = re.compile(r".*/checkouts/([0-9a-f]{16})(?:-[0-9a-f]{8})?(?=/|$)")
 """A repository is checked out below the data folder, which may move, and may be another on each machine. The name begins with

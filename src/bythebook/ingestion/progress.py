@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bythebook.books.model import BookOptions, BookWarning, Lesson
-from bythebook.index.state import MODES as MODES
-from bythebook.index.state import Failure, IngestionRecord, IngestionState
-from bythebook.index.state import Mode as Mode
+from bythebook.books.model import BookOptions, BookWarning, Failure, Lesson
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.ingestion.plan import Plan, PlannedLesson, PlannedTexts
+from bythebook.ingestion.request import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

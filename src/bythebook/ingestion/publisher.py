@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.grounding.calibration import Fit
-from bythebook.index.state import DEFAULT_REQUEST, IngestionRequest
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.ingest import Ingestion
 from bythebook.ingestion.progress import CalibrationBegun, IngestReport, Tell, nobody
 from bythebook.ingestion.records import Records
+from bythebook.ingestion.request import DEFAULT_REQUEST, IngestionRequest
 
 Coming = Callable[[], Coroutine[Any, Any, None]]
 """Ends when something comes that must not wait for a calibration."""

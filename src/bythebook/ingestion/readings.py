@@ -16,10 +16,9 @@ from bythebook.books.formats.readers import Format, format_of, misplaced, read_f
 from bythebook.books.included_lines import Expansion, MissingInclude, put_back
 from bythebook.books.includes import HINT, IncludedFile, expand
 from bythebook.books.lesson import decode
-from bythebook.books.model import Reading, SourcePlace, pack_readings, unpack_readings
+from bythebook.books.model import Failure, Reading, SourcePlace, pack_readings, unpack_readings
 from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable, attempt
 from bythebook.errors import InvalidBook
-from bythebook.index.state import Failure
 
 UNUSED_SECONDS = 90 * 24 * 3600.0
 """Readings that nobody asked for in so long are removed when others are written."""

@@ -16,8 +16,9 @@ from bythebook.database.tables import books, ingestion_records, reservations
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StorageFailure
 from bythebook.index.manifest import Manifest, wanted_manifest
-from bythebook.index.state import IngestionRecord, IngestionState, Mode
+from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import VectorIndex
+from bythebook.ingestion.request import Mode
 
 
 class Records:

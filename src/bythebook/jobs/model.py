@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from bythebook.books.model import NO_OPTIONS, BookOptions
-from bythebook.index.state import NO_CONSENT, Consent, Failure, Mode
+from bythebook.books.model import NO_OPTIONS, BookOptions, Failure
+from bythebook.ingestion.request import NO_CONSENT, Consent, Mode
 
 JobStatus = Literal["queued", "running", "completed", "failed"]
 STATUSES: tuple[JobStatus, ...] = get_args(JobStatus)

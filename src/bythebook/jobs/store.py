@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from sqlalchemy import ColumnElement, Connection, Row, Text, and_, cast, func, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from bythebook.books.model import Failure
 from bythebook.database.audit import Act, act
 from bythebook.database.engine import Database
 from bythebook.database.engine import now as time_of
 from bythebook.database.tables import jobs
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
-from bythebook.index.state import Failure
 from bythebook.jobs.model import (
     Job,
     JobStatus,

@@ -10,8 +10,8 @@ from bythebook.books.model import CHUNKER_VERSION
 from bythebook.errors import NO_BOOK, Mismatch, NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.lexical import LEXICAL_VERSION
-from bythebook.index.state import IngestionRequest
 from bythebook.ingestion.integrity import Inspection, inspect_book
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.jobs.model import Repository
 from bythebook.jobs.progress import JobEvent, follow
 from bythebook.wiring.author import Resources

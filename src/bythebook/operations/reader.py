@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from bythebook.answering.answer import Answer, TurnEvent
     from bythebook.drafting.draft import Exchange
-    from bythebook.ingestion.progress import IngestReport, Mode
+    from bythebook.ingestion.progress import IngestReport
+    from bythebook.ingestion.request import Mode
     from bythebook.jobs.progress import JobEvent
     from bythebook.operations.runner import OperationRunner
     from bythebook.settings import Settings
@@ -192,8 +193,8 @@ class OpenBook:
         **settings: Any,
     ) -> IngestReport:
         """Ingests a folder, or only what changed in it. The report has the `book_id` to open; `tell` hears of the progress."""
-        from bythebook.index.state import IngestionRequest
         from bythebook.ingestion.progress import IngestReport
+        from bythebook.ingestion.request import IngestionRequest
         from bythebook.operations.author import publish
         from bythebook.operations.runner import open_runner
         from bythebook.wiring.author import open_resources

@@ -163,6 +163,11 @@ def ranks(language: str) -> bool:
     return language.partition("-")[0].lower() in LANGUAGES
 
 
+def ranks_by(embedder: str, language: str) -> bool:
+    """Whether the ranking was fitted to this embedder's cosines, and in this language."""
+    return ranks(language) and embedder == weights()["embedder"]
+
+
 def rank_statements(question: str, candidates: Sequence[RankableStatement]) -> list[float]:
     """A score for each; above zero it rather answers than not."""
     if not candidates:

@@ -30,9 +30,8 @@ from bythebook.retrieval.ranker import (
     RankableStatement,
     defines,
     rank_statements,
+    ranks_by,
 )
-from bythebook.retrieval.ranker import ranks as ranks_in
-from bythebook.retrieval.ranker import weights as ranker_weights
 
 if TYPE_CHECKING:
     from bythebook.retrieval.answer_reader import AnswerReader, Scores
@@ -324,11 +323,6 @@ def _with_answers(question: str, one: ReadStatement, scores: Scores) -> ReadStat
         return one
     least = DEFINES_READ if defines(question, one.statement.readable) else -MOST_READ
     return replace(one, answers=min(MOST_READ, max(least, score)))
-
-
-def ranks_by(embedder: str, language: str) -> bool:
-    """Whether the ranking was fitted to this embedder's cosines, and in this language."""
-    return ranks_in(language) and embedder == ranker_weights()["embedder"]
 
 
 def rankable(one: ReadStatement, rank: int) -> RankableStatement:

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
-from bythebook.books.model import BookOptions
+from bythebook.books.model import BookOptions, Failure
 from bythebook.errors import InvalidInput, NotFound
-from bythebook.index.state import Consent, Failure, Mode
+from bythebook.ingestion.request import Consent, Mode
 from bythebook.jobs.model import Folder, Job, JobStatus, Order, Repository, Source, Website
 from bythebook.jobs.sources import same_repository, under_roots, without_password
 from bythebook.jobs.view import job_to_plain
