@@ -1,15 +1,15 @@
-"""Whether an address of the network is one that anybody can reach: what a stranger names must lead nowhere else."""
+"""Tells public network addresses from private ones: an address that a stranger names must not lead into a private network."""
 
 from __future__ import annotations
 
 import ipaddress
 
 TRANSLATED = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
-"""Addresses of IPv6 whose last four bytes are one of IPv4, which a gateway reaches for whoever asks."""
+"""IPv6 ranges whose last four bytes are an IPv4 address, which a gateway reaches on behalf of the client."""
 
 
 def is_public(address: str) -> bool:
-    """Also where it carries an address of IPv4 inside: that one is reached."""
+    """Whether anybody can reach this address. An IPv6 address that carries an IPv4 address is judged by that one."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv6Address):
         inner = parsed.ipv4_mapped or parsed.sixtofour

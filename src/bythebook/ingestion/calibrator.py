@@ -1,6 +1,6 @@
-"""Fitting relevance to a book: questions it answers and questions it does not are asked, and what retrieval says of them is
-fitted. Where a book brings no questions of its own, they are made from its definitions, headings and statements, and from
-other subjects. A reader words things differently than the book does, so each keeps only some of the words of the book."""
+"""Fits relevance to a book: asks questions that the book answers and questions that it does not, and fits what retrieval measures
+for them. Where a book brings no questions of its own, they are made from its definitions, headings and statements, and from other
+subjects. Readers word things differently than the book does, so a made question keeps only some of the book's words."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 QUESTIONS_FILE = "questions.jsonl"
 LARGEST_QUESTIONS_FILE = 5_000_000
 MOST_QUESTIONS = 5_000
-"""Each is asked once or twice at every fit."""
+"""Each question is asked once or twice at every fit."""
 PROBES_OF_EACH_KIND, FEW_PROBES = 30, 8
-"""Questions made from the book's text. Few are enough where the ranking's fit decides: they tell how far the best result stands
-out, and where the book's subject ends."""
+"""How many questions of each kind are made from the book's text. Few are enough where the ranking's own fit decides: they show
+how far the best result stands out, and where the book's subject ends."""
 LEAST_PROBES = 8
 AT_ONCE = 8
 ENOUGH = 20
-"""Answerable questions of the author's, and half as many others, that make questions from the book's text unnecessary."""
+"""So many answerable questions by the author, and half as many unanswerable ones, make questions from the book's text
+unnecessary."""
 
 DEFINITION = re.compile(r"^(?:An? |The )?(?P<term>[A-Za-z][\w /-]{2,40}?) (?:is|are|means|describes) (?:an?|the|what|how|one) ")
 PLAIN = re.compile(r"[A-Za-z][A-Za-z'-]+")
@@ -49,7 +50,7 @@ LEAST_WORDS, MOST_WORDS = 8, 32
 KEPT = 0.55
 """Share of a statement's words that its question keeps."""
 STRANGERS = 0.5
-"""How many words from elsewhere join them, for each word kept."""
+"""How many words from other subjects are added for each word kept."""
 OPENINGS = ("What about", "How is it that", "Why is it that", "What does it mean that", "When does it happen that")
 STOP = frozenset({
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from", "has", "have", "if",
@@ -61,13 +62,13 @@ STOP = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookQuestion:
-    """A question its author wrote for the book, to fit or to score by."""
+    """A question that the author wrote for the book, used for fitting or for scoring."""
 
     id: str
     text: str
     answerable: bool
     foreign: bool = False
-    """About another subject than the book's, in its author's own words."""
+    """Whether the author marked it as a question about another subject."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +80,13 @@ class _Asked:
 
 
 def for_fitting(question_id: str) -> bool:
-    """Half of an author's questions may be used for fitting and never for scoring; which half, their ids decide."""
+    """Whether a question of the author's may be used for fitting. Half of them are, chosen by their ids; the others are for
+    scoring."""
     return hashlib.sha256(question_id.encode()).digest()[0] % 2 == 0
 
 
 def read_questions(root: Path) -> list[BookQuestion]:
-    """The book's own questions that can be asked of the whole book, at most so many. What cannot be read is passed over."""
+    """Reads the author's questions that concern the whole book, at most MOST_QUESTIONS. Lines that cannot be read are skipped."""
     try:
         raw = read_beside(root, QUESTIONS_FILE, limit_bytes=LARGEST_QUESTIONS_FILE) or b""
     except InvalidBook:
@@ -94,7 +96,7 @@ def read_questions(root: Path) -> list[BookQuestion]:
 
 
 def _question(line: str) -> BookQuestion | None:
-    """None where it is none, or one that nobody could ask."""
+    """Reads one line; None where it holds no question, or one that nobody could ask."""
     try:
         row = json.loads(line)
         question = BookQuestion(
@@ -103,7 +105,7 @@ def _question(line: str) -> BookQuestion | None:
             answerable=bool(row["answerable"]),
             foreign=row.get("kind") == "foreign",
         )
-        f"{question.id} {question.text}".encode()  # half a character cannot be
+        f"{question.id} {question.text}".encode()  # half a surrogate pair cannot be encoded
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return question if not row.get("filters") and MIN_TEXT <= len(question.text) <= MAX_TEXT else None
@@ -118,7 +120,7 @@ class Calibrator:
         assessor: Callable[[], Assessor],
         catalog_lock: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     ) -> None:
-        """`assessor` is made when there is something to ask. `catalog_lock` is held while the index's manifest changes: workers
+        """`assessor` is made when there is something to ask. `catalog_lock` is held while the manifest changes, because workers
         of other books change it too."""
         self._arranging = catalog_lock
         self._index = index
@@ -126,7 +128,7 @@ class Calibrator:
         self._assessor = assessor
 
     async def calibrate(self, state: IngestionState, root: Path) -> bool:
-        """Fit and store. False where the book is too small to make questions of."""
+        """Fits relevance and stores the fit. False where the book is too small to make enough questions from."""
         asked = await self._questions(state, root)
         if min(sum(one.answerable for one in asked), sum(not one.answerable for one in asked)) < LEAST_PROBES:
             return False
@@ -142,7 +144,7 @@ class Calibrator:
         return True
 
     async def _embedded(self, questions: Sequence[str]) -> list[NDArray[np.float32]]:
-        """As questions, which some embedders tell from lessons; a few at a time, as readers would ask them."""
+        """Embeds them as questions, which some embedders distinguish from lessons; a few at a time, as readers would ask them."""
         found: list[NDArray[np.float32]] = []
         for start in range(0, len(questions), AT_ONCE):
             found += await asyncio.gather(*map(self._embedder.embed_question, questions[start : start + AT_ONCE]))
@@ -207,7 +209,7 @@ class ProbeQuestion:
 
 
 def definitions(sentences: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:
-    """(lesson, sentence) pairs in; "A node is a process that …" gives "What is a node?"."""
+    """Takes (lesson, sentence) pairs; "A node is a process that …" gives "What is a node?"."""
     seen: set[str] = set()
     for lesson, sentence in sentences:
         match = DEFINITION.match(sentence)
@@ -218,7 +220,7 @@ def definitions(sentences: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]
 
 
 def headings(titles: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:
-    """(lesson, section title) pairs in. A title that many lessons share names no subject."""
+    """Takes (lesson, section title) pairs. A title that many lessons share names no subject and is left out."""
     titles = list(titles)
     lessons: dict[str, set[str]] = {}
     for lesson, title in titles:
@@ -231,8 +233,8 @@ def headings(titles: Iterable[tuple[str, str]]) -> Iterator[ProbeQuestion]:
 
 
 def restatements(sentences: Sequence[tuple[str, str]]) -> Iterator[ProbeQuestion]:
-    """A statement turned into a question: some of its words, chosen by their hash, among words from elsewhere, as a reader
-    has his own. The same every time."""
+    """Turns statements into questions: some words of each, chosen by their hash, among words from other subjects, because readers
+    use words of their own. The result is the same every time."""
     usable = [(lesson, content) for lesson, sentence in sentences if (content := _content(sentence))]
     for place, (lesson, content) in enumerate(usable):
         text = " ".join(content)
@@ -252,7 +254,7 @@ def _content(sentence: str) -> list[str]:
 
 
 def _mixed(kept: Sequence[str], others: Sequence[str], turn: int) -> str:
-    """The kept words with others between them."""
+    """The kept words with the other words between them."""
     count = max(1, round(len(kept) * STRANGERS))
     chosen = [others[(turn + 7 * step) % len(others)] for step in range(count)]
     words = list(kept)
@@ -262,7 +264,7 @@ def _mixed(kept: Sequence[str], others: Sequence[str], turn: int) -> str:
 
 
 def choose(questions: Sequence[ProbeQuestion], count: int) -> list[ProbeQuestion]:
-    """`count` of them, spread over the whole book, the same every time."""
+    """Chooses `count` of them, spread over the whole book; the same every time."""
     return sorted(questions, key=lambda question: _chance(question.text))[:count]
 
 

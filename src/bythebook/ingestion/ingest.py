@@ -1,8 +1,8 @@
-"""Ingestion: the index made to say what the book says, lesson by lesson, each wholly old or wholly new at any moment.
+"""Ingestion: makes the index say what the book says, lesson by lesson. At any moment each lesson is wholly old or wholly new.
 
-The order is what makes it safe. A lesson is parsed and embedded first, then replaced in the index in one step, then
-recorded. Before it is replaced its record is doubted, so that, killed in between, it is done again: whatever the author
-does to the file meanwhile, and at the cost of a look-up, for its embeddings are known.
+The order makes it safe. A lesson is parsed and embedded first, then replaced in the index in one step, then recorded. Its record
+is invalidated before it is replaced, so that a run that is killed in between is repeated for this lesson, whatever the author
+does to the file meanwhile. That costs a look-up only: its embeddings are in the cache.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from bythebook.ingestion.records import BookCollections, Records
 from bythebook.ingestion.request import DEFAULT_REQUEST, IngestionRequest
 
 WINDOW_CHUNKS = 256
-"""Chunks parsed ahead of the embedder: enough to sort them by length, few enough to forget."""
+"""Chunks parsed ahead of the embedder: enough to sort them by length, few enough to keep in memory."""
 
 
 class Ingestion:
-    """Keeps books and index in step."""
+    """Brings the index up to date with a book on disk. Use `Publisher` to calibrate the book as well."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Ingestion:
         sandbox: Sandbox | None = None,
         readings: Path | None = None,
     ) -> None:
-        """`folder`: where the index lies, when it is on this machine. `spread`: who parses and embeds, when others do.
-        `sandbox`: the child process that reads lessons; without one they are read here. `readings`: where those of other formats
-        than Markdown are kept."""
+        """`folder`: where the index lies, when it is on this machine. `spread`: the executor whose workers parse and embed, if
+        there is one. `sandbox`: the child process that reads lessons; without one they are read in this process. `readings`:
+        where the readings of formats other than Markdown are kept."""
         self._spread = spread
         self._sandbox = sandbox
         self._store = ReadingStore(readings)
@@ -81,7 +81,7 @@ class Ingestion:
         *,
         tell: Tell = nobody,
     ) -> IngestReport:
-        """All of it, one step after the other. Tells Planned, then Advanced as it goes."""
+        """Runs all steps in order. Tells Planned, then Advanced as it goes."""
         run = await self.plan(root, request)
         await tell(run.planned)
         if request.dry_run:
@@ -89,7 +89,7 @@ class Ingestion:
         return await self.serve(run, await self.write(run, tell))
 
     async def plan(self, root: Path, request: IngestionRequest) -> IngestionRun:
-        """What there is to do. A book that comes, or moves to another collection, finds that one made ready."""
+        """Finds out what there is to do. Prepares the collection of a book that is new or moves to another collection."""
         started, texts = datetime.now(UTC), PlannedTexts()
         identified = await identify(self._records, root, request)
         book, state = identified.book, identified.state
@@ -133,7 +133,7 @@ class Ingestion:
         )
 
     async def write(self, run: IngestionRun, tell: Tell) -> IngestionState:
-        """The lessons go into the index; the book as it is to be served from there."""
+        """Writes the lessons into the index, and returns the state under which the book is to be served from there."""
         await self._carry_out(run, tell)
         await self._reorder(run)
         await self._index.settle(run.collection)
@@ -152,12 +152,12 @@ class Ingestion:
         )
 
     async def serve(self, run: IngestionRun, state: IngestionState) -> IngestReport:
-        """Readers are answered from what was written."""
+        """Serves the book from what was written."""
         await self._shelf.serve(state, run.before)
         return run.report(total_chunks=state.total_chunks)
 
     async def rehearse(self, run: IngestionRun) -> IngestReport:
-        """A dry run: everything but the embedding and the writing."""
+        """A dry run: everything except embedding and writing."""
         parser, pages, tally = self._parser(run), iter(run.work), run.tally
         tally.count((), run.plan.deleted, run.known)
         while window := await asyncio.to_thread(parser.window, pages, tally, chunks=WINDOW_CHUNKS):
@@ -178,7 +178,8 @@ class Ingestion:
         )
 
     async def _healed(self, plan: Plan, collection: str, known: Mapping[str, IngestionRecord]) -> Plan:
-        """A run that was killed between index and record leaves them apart. Where they disagree, the lesson is done again."""
+        """Adds lessons whose index and record disagree, which a run that was killed between the two leaves behind: they are done
+        again."""
         held = await self._index.source_files(collection, plan.book.book_id)
         on_disk = {page.path for page in plan.pages}
         apart = {path for path in on_disk if path in known and held.get(path, 0) != known[path].chunk_count}
@@ -190,7 +191,8 @@ class Ingestion:
         )
 
     async def _carry_out(self, run: IngestionRun, tell: Tell) -> None:
-        """Lessons whose ids came from or go to another lesson are swapped in one step, together with those that go."""
+        """Writes the changed lessons. Lessons that take over ids of others, or give theirs away, are swapped in one step,
+        together with those that are removed."""
         parser, work, known, tally = self._parser(run), run.work, run.known, run.tally
         bases = {record.id_base: path for path, record in known.items()}
         moved = [page for page in work if bases.get(page.id_base, page.path) != page.path]
@@ -203,7 +205,7 @@ class Ingestion:
             await self._swap(run, window, tell)
 
     async def _reorder(self, run: IngestionRun) -> None:
-        """Lessons that stay as they are may have another place in the book's order now."""
+        """Saves the order of lessons that did not change: they may have another place in the book now."""
         book_id, work = run.plan.book.book_id, {page.path for page in run.work}
         stay = [(page, run.known[page.path]) for page in run.plan.pages if page.path not in work and page.path in run.known]
         moved = [replace(record, order=page.order) for page, record in stay if record.order != page.order]
@@ -211,7 +213,7 @@ class Ingestion:
             await self._records.save_records(book_id, run.collection, moved)
 
     async def _swap(self, run: IngestionRun, parsed: Sequence[Parsed], tell: Tell, *, gone: Sequence[str] = ()) -> None:
-        """Embed what is not known, replace the lessons in the index, record them."""
+        """Embeds what the cache does not have, replaces the lessons in the index, and records them."""
         book, collection, tally = run.plan.book, run.collection, run.tally
         texts = {chunk.id: embedded_text(chunk) for _, lesson in parsed for chunk in lesson.chunks}
         keys = {id: cache_key(self._embedder.name, text) for id, text in texts.items()}
@@ -257,7 +259,7 @@ class Ingestion:
         now: datetime,
         embedded_now: bool,
     ) -> IndexedChunk:
-        """A chunk that says what it said keeps its version and times; one that only moved gets the next version."""
+        """A chunk that did not change keeps its version and times; one whose place or metadata changed gets the next version."""
         same = old is not None and old.chunk == chunk and old.embedding_model == self._embedder.name
         return IndexedChunk(
             chunk=chunk,
@@ -272,13 +274,13 @@ class Ingestion:
 
 
 TO_CREATE = 320_000_000
-"""A new collection maps 250 MB."""
+"""A new collection maps files of 250 MB into memory."""
 TO_GROW = 100_000_000
 """A batch of lessons, its journal, and the two files of 32 MB by which the engine grows."""
 
 
 def require_room(folder: Path | None, needed: int) -> None:
-    """`folder`: where the index lies; None where it is a server's affair."""
+    """Raises StorageFailure where the disk is too full to go on. `folder`: where the index lies; None where a server holds it."""
     if folder is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""Every invariant of document D, checked on the live index. Names what is broken; mends nothing."""
+"""Checks every invariant of document D on the live index. Names what is broken and repairs nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BrokenInvariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """What was looked at in a book and what was wrong with it."""
+    """What was checked in a book, and what was wrong with it."""
 
     book_id: str
     lessons: int
@@ -42,7 +42,7 @@ class Inspection:
     words_read: int = 0
     """Of lessons that are not Markdown: words found in the author's files character for character, and all words."""
     changed_files: tuple[str, ...] = ()
-    """Files that are gone, or say something else than when they were ingested: nothing can be held against them."""
+    """Files that are gone or changed since they were ingested: nothing can be compared with them."""
 
 
 async def inspect_book(index: VectorIndex, records: Records, state: IngestionState, reader: FileReader) -> Inspection:
@@ -73,7 +73,7 @@ async def inspect_book(index: VectorIndex, records: Records, state: IngestionSta
 def _place_problems(
     reader: FileReader, recorded: Mapping[str, IngestionRecord], lessons: Mapping[str, list[Chunk]]
 ) -> tuple[list[BrokenInvariant], list[str]]:
-    """Every exact mark held against the author's file, and the files where that cannot be done."""
+    """Compares every exact mark with the author's file. Also returns the files with which that cannot be done."""
     by_file: dict[str, dict[str, list[Chunk]]] = defaultdict(dict)
     for path, chunks in lessons.items():
         if any(chunk.marks for chunk in chunks):
@@ -98,7 +98,8 @@ def _place_problems(
 
 
 def _file_of(path: str, chunks: Iterable[Chunk]) -> str:
-    """The author's file that has a lesson: the lesson's own path, or what that begins with; what it includes lies in others."""
+    """The author's file that a lesson comes from: the lesson's own path, or the beginning of it. What the lesson includes lies in
+    other files."""
     files = {mark.place.file for chunk in chunks for mark in chunk.marks}
     return next((file for file in files if path.startswith(f"{file}/")), path)
 

@@ -1,4 +1,5 @@
-"""Lessons read and cut into chunks: here, by a child process, or by an executor's workers. The files are always opened here."""
+"""Parses lessons into chunks: in this process, in a child process, or by an executor's workers. Files are always opened in this
+process."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ from bythebook.ingestion.readings import FileReader, ReadingStore, failure_of
 
 Parsed = tuple[PlannedLesson, Lesson]
 LESSONS_PER_SLOT = 8
-"""Sent to a worker in one go: some tens of milliseconds of work, which the way there is small against."""
+"""How many lessons are sent to a worker at a time: some tens of milliseconds of work, beside which sending them takes little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonSource:
-    """A lesson's text as the plan saw it, or as it was just read."""
+    """A lesson's text as the plan saw it, or as it was read just now."""
 
     page: PlannedLesson
     reading: Reading
@@ -35,8 +36,8 @@ class LessonSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parser:
-    """The parser of one book. `spread`: the executor that parses, if there is one. `sandbox`: the child process that parses, when
-    one does. `texts`: what the plan has read already."""
+    """Parses the lessons of one book. `spread`: the executor whose workers parse, if there is one. `sandbox`: the child process
+    that parses, if there is one. `texts`: what the plan has read already."""
 
     root: Path
     book: Book
@@ -47,7 +48,7 @@ class Parser:
     store: ReadingStore = field(default_factory=lambda: ReadingStore(None))
 
     def window(self, pages: Iterator[PlannedLesson], tally: Tally, *, chunks: int) -> list[Parsed]:
-        """The next lessons, until they have so many chunks."""
+        """Parses the next lessons until they have `chunks` chunks together."""
         found: list[Parsed] = []
         size, at_once = 0, LESSONS_PER_SLOT * self.spread.slots if self.spread else 1
         while size < chunks and (some := list(islice(pages, at_once))):
@@ -57,7 +58,7 @@ class Parser:
         return found
 
     def parse(self, pages: Iterable[PlannedLesson], tally: Tally) -> list[Parsed]:
-        """A lesson that cannot be read is a failure by itself."""
+        """Parses these lessons. One that cannot be read is a failure of its own and does not stop the others."""
         read = []
         for page in pages:
             try:
@@ -80,7 +81,7 @@ class Parser:
         return LessonSource(page=page, reading=lesson.text(), file_hash=lesson.file_hash)
 
     def _parsed(self, read: list[LessonSource]) -> Sequence[Lesson | Unreadable]:
-        """By workers, dealt out like cards and gathered in order; or by the child."""
+        """Has workers or the child process parse them, and returns the results in order."""
         parse = partial(parse_lessons, self.book)
         if self.spread is None and self.sandbox is not None:
             return list(self.sandbox.run([_reading(self.book, source) for source in read]))
@@ -93,7 +94,7 @@ class Parser:
 
 
 def parse_lessons(book: Book, read: Sequence[LessonSource]) -> list[Lesson]:
-    """Here, or in a worker."""
+    """Parses lessons, in this process or in a worker."""
     return [_reading(book, source).call() for source in read]
 
 
@@ -115,8 +116,8 @@ def _reading(book: Book, source: LessonSource) -> SandboxCall[Lesson]:
 
 
 def record_of(book: Book, parsed: Parsed, now: datetime) -> IngestionRecord:
-    """What is kept of a lesson that is in the index now. One that changed after it was planned gets no fingerprint: it is
-    done again next time."""
+    """The record of a lesson that is in the index now. A lesson that changed after it was planned gets no fingerprint, so that
+    the next run does it again."""
     page, lesson = parsed
     return IngestionRecord(
         book_id=book.book_id,

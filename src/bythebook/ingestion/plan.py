@@ -1,7 +1,7 @@
-"""What an ingestion has to do: the book on disk held against what is recorded of it. Reads files, writes nothing.
+"""Plans an ingestion: compares the book on disk with what is recorded of it. Reads files, writes nothing.
 
-A book is tied to where it came from: no other folder takes its place unless that is said, and no run takes away much of it
-unasked.
+A book is tied to the place it came from: without consent, no other folder takes its place and no run removes more than a third of
+it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ from bythebook.ingestion.records import Records
 from bythebook.ingestion.request import IngestionRequest
 
 CHECKOUT = re.compile(r".*/checkouts/([0-9a-f]{16})(?:-[0-9a-f]{8})?(?=/|$)")
-"""A repository is checked out below the data folder, which may move, and may be another on each machine. The name begins with
-the repository and its branch; one folder's checkout has that folder after it, which the rest of the path tells too."""
+"""A repository is checked out below the data folder, which may move and may differ between machines. The name begins with a hash
+of the repository and its branch; a checkout of one folder has a hash of that folder after it."""
 LARGEST_SHARE = 1 / 3
 
 RECORD_VERSION = 2
-"""What is stored beside a chunk's text; 2: the sections within it. Lessons with another are stored again, not embedded again."""
+"""Version of what is stored beside a chunk's text; 2: the sections within it. Lessons recorded under another version are stored
+again, not embedded again."""
 KEPT_CHARACTERS = 16_000_000
-"""Of lessons that were read to plan with: what fits in here, some eight thousand lessons, is not read a second time."""
+"""Texts read for the plan are kept up to this size, some eight thousand lessons, so that they need not be read a second time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifiedBook:
-    """A folder's book, what is known of it, and what an author should look at."""
+    """The book of a folder, what is known of it, and what an author should look at."""
 
     book: Book
     state: IngestionState | None
@@ -53,8 +54,8 @@ class IdentifiedBook:
 
 
 async def identify(records: Records, root: Path, request: IngestionRequest) -> IdentifiedBook:
-    """The book in `root`: under the id given, the one it declares, the one this folder was ingested under, or its own name.
-    What was said of it in an earlier run holds, unless it is another source's."""
+    """Finds out which book is in `root`: the id given, the one it declares, the one this folder was ingested under, or its own
+    name. What was said of it in an earlier run holds, unless the source has changed."""
     site = await asyncio.to_thread(_site, root)
     book, warnings = await asyncio.to_thread(read_book, root, book_id=request.book_id, site=site)
     source, states = str(await asyncio.to_thread(root.resolve)), await records.books()
@@ -81,7 +82,8 @@ def _site(root: Path) -> Site | None:
 def check_removal(
     book: Book, before: Mapping[str, IngestionRecord], pages: Iterable[PlannedLesson], kept: Collection[str]
 ) -> None:
-    """Raise where more than a third of the lessons would go; one alone may. One that only moved, or keeps its number, stays."""
+    """Raises where more than a third of the lessons would be removed; a single one may. A lesson that only moved, or keeps its
+    number, is not counted."""
     there = list(pages)
     paths, hashes = {page.path for page in there}, {page.file_hash for page in there}
     bases = {page.id_base for page in there}
@@ -102,7 +104,7 @@ def _same(one: str, other: str) -> bool:
 
 
 async def _earlier_id(root: Path, book: Book, ids: list[str]) -> str:
-    """Where nobody says another, a folder stays the book that it is."""
+    """The id that this folder was ingested under before, which holds unless another is given."""
     if await asyncio.to_thread(declares_id, root):
         raise InvalidInput(
             f"{root / FILE_NAME} calls this book '{book.book_id}', and the folder is in the library as '{ids[0]}'. Rename that "
@@ -144,11 +146,11 @@ class PlannedTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLesson:
-    """A lesson as the plan sees it: which file, what it says it is, what its ids are made from."""
+    """A lesson as the plan sees it: its file, its metadata, and what its ids are made from."""
 
     path: str
     file: str
-    """The author's file, which has this lesson and maybe others."""
+    """The author's file, which holds this lesson and perhaps others."""
     size: int
     file_hash: str
     claim: Claim
@@ -192,9 +194,9 @@ def make_plan(
     store: ReadingStore | None = None,
     site: Site | None = None,
 ) -> Plan:
-    """Document D's get_changed_files, with one thing added: a lesson is also modified when what surrounds it changed
-    (its chapter's title, the book's address, another file claiming its numbers), because its chunks say so. What is read of
-    new and modified lessons is kept in `texts`."""
+    """Document D's get_changed_files, with one addition: a lesson also counts as modified when something around it changed that
+    its chunks show (its chapter's title, the book's address, another file claiming its numbers). The texts of new and modified
+    lessons are kept in `texts`."""
     texts = texts or PlannedTexts()
     files, links = discover(root)
     files, outside = shown_files(site, files)
@@ -225,7 +227,7 @@ def make_plan(
 
 
 def _not_included(missing: Sequence[MissingInclude]) -> tuple[BookWarning, ...]:
-    """Said once, however many there are."""
+    """Warns once, however many includes could not be read."""
     if not missing:
         return ()
     first, lessons = missing[0], len({one.file for one in missing})
@@ -235,12 +237,12 @@ def _not_included(missing: Sequence[MissingInclude]) -> tuple[BookWarning, ...]:
 
 
 def _within(path: str, failures: Sequence[Failure]) -> bool:
-    """Whether a lesson could not be read, or a folder it lies in."""
+    """Whether the lesson, or a folder it lies in, could not be read."""
     return any(path == failure.source_file or path.startswith(failure.source_file + "/") for failure in failures)
 
 
 def _by_size(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
-    """As many as are read at once: a whole book need not fit into memory."""
+    """Groups files to be read together, so that a whole book need not fit into memory."""
     some: list[SourceFile] = []
     for file in files:
         some.append(file)
@@ -252,7 +254,7 @@ def _by_size(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claims:
-    """What lessons say of themselves, read by the child process where there is one."""
+    """Reads what lessons say of themselves, by the child process where there is one."""
 
     book: Book
     known: Mapping[str, IngestionRecord]
@@ -261,7 +263,7 @@ class _Claims:
     texts: PlannedTexts
 
     def claims(self, files: Sequence[SourceFile], failures: list[Failure]) -> dict[str, tuple[ReadLesson, Claim]]:
-        """In the order of the files. A lesson that is known as it is need not be read."""
+        """Yields claims in the order of the files. A lesson whose record is current need not be read."""
         found: dict[str, tuple[ReadLesson, Claim | SandboxCall[Claim]]] = {}
         for lesson in self.reader.read(files, failures):
             try:
@@ -296,7 +298,7 @@ def _pages(
     kept: Mapping[str, Place],
     categories: Mapping[str, Category],
 ) -> tuple[tuple[PlannedLesson, ...], list[BookWarning]]:
-    """`kept`: lessons that cannot be read now but stay in the index, and keep their numbers."""
+    """`kept`: lessons that cannot be read now; they stay in the index and keep their numbers."""
     places = {**kept, **{path: claim.place for path, (_, claim) in claims.items()}}
     claimed = Counter(place.numbers for place in places.values() if place.in_hierarchy)
     titles = chapter_titles(book, {path: claim for path, (_, claim) in claims.items()}, categories)
@@ -332,14 +334,14 @@ def _clash(path: str, places: Mapping[str, Place], count: int) -> BookWarning:
 
 
 def _book_mark(book: Book) -> str:
-    """What of book.toml shows in a chunk or decides its place. The first characters of every fingerprint."""
+    """What of book.toml shows in a chunk or decides its place. It begins every fingerprint."""
     values = asdict(replace(book, title="", modules=dict(book.modules)))
-    # What came later counts where it is said, so that the mark of a book that says nothing of it stays what it was.
+    # Later additions count only where a book uses them, so that the mark of every other book stays the same.
     later = [name for name in ("content", "within", "pages") if not values[name]]
     return sha256(json.dumps({name: value for name, value in values.items() if name not in later}, sort_keys=True))[:16]
 
 
 def _fingerprint(book: Book, page: PlannedLesson) -> str:
-    """All that this lesson's chunks depend on."""
+    """Covers everything that this lesson's chunks depend on."""
     parts = [page.file_hash, CHUNKER_VERSION, RECORD_VERSION, page.id_base, page.chapter_title, asdict(page.claim.place)]
     return _book_mark(book) + sha256(json.dumps(parts, sort_keys=True))[:48]

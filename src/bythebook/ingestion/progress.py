@@ -1,4 +1,4 @@
-"""What an ingestion tells as it goes: values, rendered by whoever listens."""
+"""The events and the report of an ingestion: values, rendered by whoever listens."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Advanced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationBegun:
-    """The lessons are in the index; relevance is being fitted to them. A book that is served already is so meanwhile."""
+    """The lessons are in the index; relevance is being fitted to them. A book that is already served stays so meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaleCitation:
-    """A kept answer quotes words that the book no longer has in that lesson."""
+    """A stored answer quotes words that the book no longer has in that lesson."""
 
     thread_id: str
     turn: int
@@ -78,11 +78,11 @@ class IngestReport:
     failures: tuple[Failure, ...]
     site: str = "plain"
     config: str = ""
-    """The file that says of which site the book is, as seen from the book's folder."""
+    """The site generator's file that the book's site was recognised by, relative to the book's folder."""
     base_url: str = ""
     language: str = "en"
     stale: tuple[StaleCitation, ...] = ()
-    """What kept answers quote and this run took away."""
+    """Quotes of stored answers whose words this run removed from the book."""
     words_exact: int = 0
     words_read: int = 0
     """Of lessons that are not Markdown: words found in the author's files character for character, and all words."""
@@ -98,16 +98,16 @@ class IngestReport:
 
 IngestionEvent = Planned | Advanced | CalibrationBegun
 Tell = Callable[[IngestionEvent], Awaitable[None]]
-"""Hears what an ingestion tells as it goes, which waits meanwhile."""
+"""Receives an ingestion's events. The ingestion waits until the call returns."""
 
 
 async def nobody(_: object) -> None:
-    """Hears nothing."""
+    """Ignores the event."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What has happened so far in one run."""
+    """Counts what has happened so far in one run."""
 
     failures: list[Failure] = field(default_factory=list)
     warnings: list[BookWarning] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Tally:
     def count(
         self, parsed: Sequence[tuple[PlannedLesson, Lesson]], gone: Sequence[str], known: Mapping[str, IngestionRecord]
     ) -> None:
-        """These lessons are in, and those are gone."""
+        """Counts lessons that were written and lessons that were removed."""
         paths = [*gone, *(page.path for page, _ in parsed)]
         before = {id for path in paths if path in known for id in known[path].chunk_ids}
         after = {chunk.id for _, lesson in parsed for chunk in lesson.chunks}
@@ -151,8 +151,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionRun:
-    """A run that is planned: what it has to do and has done. `before`: how the book is served so far, `known`: what is recorded
-    of it where this run writes."""
+    """A planned run: what it has to do, and what it has done. `before`: how the book was served so far. `known`: its records in
+    the collection that this run writes to."""
 
     root: Path
     mode: Mode
@@ -171,7 +171,7 @@ class IngestionRun:
 
     @property
     def moves(self) -> bool:
-        """Whether the book will be served from where it was not before."""
+        """Whether the book will be served from another collection than before."""
         return self.before is None or self.before.collection_name != self.collection
 
     @property
@@ -181,7 +181,7 @@ class IngestionRun:
 
     @property
     def _dropped(self) -> int:
-        """The chunks that go with the collection that the book is no longer served from."""
+        """The chunks of the collection that is dropped because the book is no longer served from it."""
         return self.before.total_chunks if self.mode == "recreate" and self.before else 0
 
     def report(self, *, total_chunks: int, dry_run: bool = False) -> IngestReport:

@@ -1,7 +1,7 @@
-"""A book brought to its readers: ingested, and calibrated where its text changed.
+"""Publishes a book: ingests it, and calibrates it where its text changed.
 
-What was edited is served at once, by the old fit; the fit is made again after it. It is called outdated before the first lesson
-changes, so that whoever is stopped in between leaves it to the next run.
+Edited lessons are served at once with the old fit; the new fit is made afterwards. The old fit is marked outdated before the
+first lesson changes, so that a run that is stopped in between leaves the calibration to the next run.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Publisher:
         coming: Coming = _nothing,
         tell: Tell = nobody,
     ) -> IngestReport:
-        """Ingest the book, and calibrate it if what it says changed. A book that comes, or moves to another collection, is
-        served from there only when it is calibrated. `coming`: the next run of the book, to which calibrating one that is
-        served is left."""
+        """Ingests the book, and calibrates it if its text changed. A book that is new, or moves to another collection, is served
+        from there only once it is calibrated. `coming`: waits for the next run of the book, which then does the calibration of a
+        book that is already served."""
         run = await self.ingestion.plan(root, request)
         await tell(run.planned)
         if request.dry_run:
@@ -65,12 +65,12 @@ class Publisher:
         return report
 
     async def calibrate(self, book_id: str, root: Path) -> None:
-        """Fit relevance to the book as it now stands in the index."""
+        """Fits relevance to the book as it now stands in the index."""
         if state := await self.records.book(book_id):
             await self.calibrator.calibrate(state, root)
 
     async def _outdate(self, book_id: str) -> bool:
-        """Whether there was a fit that has become outdated only now."""
+        """Marks the fit outdated. False where there was none, or it was outdated already."""
         was_fitted = await self._fitted(book_id)
         if was_fitted:
             await self._mark(book_id, outdated=True)
@@ -102,7 +102,7 @@ async def _unless(coming: Coming, work: Coroutine[Any, Any, None]) -> None:
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
-            working.result()  # raises what went wrong
+            working.result()  # raises the error of the work
         elif waiting.done():
             waiting.result()
     finally:

@@ -1,5 +1,5 @@
-"""The files of a book as readings: read by the child process, and kept by what the file and its reader are, so that no file is
-parsed twice. Markdown is no reading of anything: it is handed on as it is."""
+"""Reads the files of a book. Files of other formats than Markdown become readings, made by the child process and stored under the
+hash of the file and the reader's version, so that no file is parsed twice. Markdown is passed on as it is."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from bythebook.books.sandbox import Sandbox, SandboxCall, Unreadable, attempt
 from bythebook.errors import InvalidBook
 
 UNUSED_SECONDS = 90 * 24 * 3600.0
-"""Readings that nobody asked for in so long are removed when others are written."""
+"""Readings that were not used for so long are removed when others are written."""
 WITH_INCLUDES = "rst"
-"""The format beside Markdown whose includes are resolved."""
+"""The format besides Markdown whose includes are resolved."""
 INCLUDE_HINT = re.compile(HINT.pattern.encode(), re.MULTILINE)
 
 
 class ReadingStore:
-    """Readings on disk, by the hash of the file and the reader's name and version. Without a folder only the last file's are
-    kept, in memory."""
+    """Readings on disk, under the hash of the file and the reader's name and version. Without a folder, only those of the last
+    file are kept, in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class ReadingStore:
         try:
             readings = unpack_readings(file.read_bytes())
             file.touch()
-        except (OSError, ValueError):  # not there, or cut off by a full disk: it is read again
+        except (OSError, ValueError):  # missing, or cut off by a full disk: the file is read again
             return None
         self._last = key, readings
         return readings
@@ -55,7 +55,7 @@ class ReadingStore:
         self._last = key, readings
         if self._folder is None:
             return
-        with suppress(OSError):  # a full disk is told of by whoever must write
+        with suppress(OSError):  # a full disk is reported by the code that must write
             self._folder.mkdir(parents=True, exist_ok=True)
             unfinished = self._folder / f"{key}.tmp"
             unfinished.write_bytes(pack_readings(readings))
@@ -66,13 +66,13 @@ class ReadingStore:
 
 
 def _key(path: str, digest: str, kind: Format) -> str:
-    """The path is in it because a reading names its lessons by it."""
+    """The path is part of it because a reading names its lessons by it."""
     return f"{file_hash(f'{path}:{digest}'.encode())[:40]}-{kind.name}-{kind.version}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLesson:
-    """A lesson of a file that was read. `raw`: of a Markdown file, which is decoded when it is needed."""
+    """A lesson of a file that was read. `raw`: the bytes of a Markdown file, which are decoded when they are needed."""
 
     path: str
     file: str
@@ -87,7 +87,8 @@ class ReadLesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FileRead:
-    """A file with its readings, or the call that makes them. `expansion`: the file with what it includes, where it does."""
+    """A file with its readings, or the call that makes them. `expansion`: the file together with what it includes, if
+    anything."""
 
     source: SourceFile
     digest: str
@@ -105,10 +106,10 @@ class FileReader:
     sandbox: Sandbox | None = None
     store: ReadingStore
     missing: list[MissingInclude] = field(default_factory=list)
-    """What lessons include and could not be read."""
+    """Includes of lessons that could not be read."""
 
     def read(self, files: Sequence[SourceFile], failures: list[Failure]) -> Iterator[ReadLesson]:
-        """The lessons of these files, in their order. A file that cannot be read is a failure by itself."""
+        """Yields the lessons of these files in order. A file that cannot be read is a failure of its own."""
         found: list[ReadLesson | _FileRead] = []
         for file in files:
             try:
@@ -135,7 +136,7 @@ class FileReader:
                 yield ReadLesson(path=reading.source_file, file=source.path, size=size, file_hash=reading.digest, reading=reading)
 
     def again(self, path: str, file: str) -> ReadLesson:
-        """One lesson that was read before and not kept. Raises InvalidBook where it is gone meanwhile."""
+        """Reads one lesson again that was read before and not kept. Raises InvalidBook where it has gone meanwhile."""
         failures: list[Failure] = []
         for lesson in self.read([SourceFile(path=file, size=1)], failures):
             if lesson.path == path:
@@ -143,7 +144,8 @@ class FileReader:
         raise InvalidBook(failures[0].reason if failures else f"{path} vanished while the book was read; run it again.")
 
     def misplaced(self, file: str, pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
-        """Which of these pieces of text do not stand at their places in the file; all, where it cannot be read."""
+        """The indexes of those pieces of text that do not stand at their places in the file; all of them where it cannot be
+        read."""
         kind = format_of(file)
         raws = {file: read_source(self.root, file, limit_bytes=self.limit_bytes * (kind.largest_times if kind else 1))}
         for other in sorted({place.file for _, place in pieces} - {file}):
@@ -176,7 +178,7 @@ class FileReader:
         return _FileRead(source=file, digest=digest, kind=kind, readings=readings, expansion=expansion)
 
     def _expanded(self, path: str, raw: bytes) -> Expansion | None:
-        """The lesson with what it includes; None where that is nothing."""
+        """The lesson together with what it includes; None where it includes nothing."""
         if not INCLUDE_HINT.search(raw):
             return None
         top = repository_of(self.root)

@@ -1,5 +1,5 @@
-"""What is ingested, as SQL: document D's IngestionState and IngestionRecord. And which collection holds which book: a book is
-served from one; `recreate` fills another beside it and then switches."""
+"""Document D's IngestionState and IngestionRecord in SQL, and which collection holds which book. A book is served from one
+collection; `recreate` fills another beside it and then switches."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from bythebook.ingestion.request import Mode
 
 
 class Records:
-    """Reads and writes both. Every change is one transaction."""
+    """Reads and writes states and records. Every change is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def catalog_lock(self) -> AbstractAsyncContextManager[None]:
-        """Held while collections come, go, or change the books they serve: workers of other books do the same."""
+        """A lock to hold while collections are made, dropped, or change the books they serve: workers of other books do the
+        same."""
         return self._database.alone("shelf")
 
     async def books(self) -> list[IngestionState]:
@@ -41,7 +42,7 @@ class Records:
         return _state(row) if row else None
 
     async def save_book(self, state: IngestionState) -> None:
-        """The book is served from `state.collection_name` from here on."""
+        """Saves the state. From here on the book is served from `state.collection_name`."""
         await self._database.run(lambda connection: upsert(connection, books, [asdict(state)], keys=("book_id",)))
 
     async def records(self, book_id: str, collection: str) -> dict[str, IngestionRecord]:
@@ -60,19 +61,19 @@ class Records:
         return {row.book_id: row.lessons for row in rows}
 
     async def leftover_collections(self, book_id: str, collection: str) -> list[str]:
-        """Other collections that may hold some of this book: a run that did not finish."""
+        """Other collections that may hold some of this book, left by a run that did not finish."""
         other = (reservations.c.book_id == book_id) & (reservations.c.collection_name != collection)
         wanted = select(reservations.c.collection_name).where(other)
         return list(await self._database.run(lambda connection: connection.execute(wanted).scalars().all()))
 
     async def used_by_others(self, collection: str, book_id: str) -> bool:
-        """Whether any other book is, or is being, put into this collection."""
+        """Whether another book is in this collection, or is being put into it."""
         other = (reservations.c.collection_name == collection) & (reservations.c.book_id != book_id)
         wanted = select(reservations).where(other).limit(1)
         return await self._database.run(lambda connection: connection.execute(wanted).first()) is not None
 
     async def reserve(self, book_id: str, collection: str) -> None:
-        """The book is about to be put into this collection, from its first lesson on."""
+        """Notes that the book is about to be put into this collection, before its first lesson is."""
 
         def reserve(connection: Connection) -> None:
             _release(connection, book_id, collection)
@@ -81,13 +82,13 @@ class Records:
         await self._database.run(reserve)
 
     async def release(self, book_id: str, collection: str) -> None:
-        """Nothing of the book is in this collection any more."""
+        """Notes that nothing of the book is in this collection any more."""
         await self._database.run(lambda connection: _release(connection, book_id, collection))
 
     async def save_records(
         self, book_id: str, collection: str, records: Sequence[IngestionRecord], *, gone: Iterable[str] = ()
     ) -> None:
-        """Replace the records of these lessons and forget those of lessons that are gone."""
+        """Replaces the records of these lessons, and deletes those of lessons that were removed."""
         forgotten = delete(ingestion_records).where(_here(ingestion_records, book_id, collection))
         rows = [_row(record, collection) for record in records]
 
@@ -99,7 +100,8 @@ class Records:
         await self._database.run(save)
 
     async def invalidate(self, book_id: str, collection: str, source_files: Iterable[str]) -> None:
-        """These lessons are about to be replaced. Until they are recorded again they count as changed, whatever the files say."""
+        """Invalidates the records of lessons that are about to be replaced. Until they are recorded again they count as changed,
+        whatever the files say."""
         doubted = update(ingestion_records).where(_here(ingestion_records, book_id, collection)).values(fingerprint="")
 
         def mark(connection: Connection) -> None:
@@ -167,8 +169,8 @@ class BookCollections:
         self._collection_name = collection_name
 
     async def choose(self, book: Book, state: IngestionState | None, mode: Mode) -> str:
-        """The collection this run writes to. It may not exist yet. The embedder is asked for its dimension only where the
-        book may move: a vector that does not fit the collection it stays in is refused when it is written."""
+        """The collection that this run writes to, which may not exist yet. The embedder is asked for its dimension only where the
+        book may move; otherwise a vector that does not fit the collection is refused when it is written."""
         collections = await self._index.collections()
         if state and mode != "recreate":
             if state.collection_name in collections:
@@ -186,7 +188,7 @@ class BookCollections:
         return self._free_name({*collections, served})
 
     async def prepare(self, book: Book, state: IngestionState | None, mode: Mode) -> str:
-        """A collection made ready for a book that is not served from it: what an interrupted run left there goes."""
+        """Prepares a collection for a book that is not served from it: removes what an interrupted run left there."""
         async with self._records.catalog_lock():
             collection = await self.choose(book, state, mode)  # again: another worker may have just made one
             await self._records.reserve(book.book_id, collection)
@@ -197,7 +199,7 @@ class BookCollections:
             return collection
 
     async def serve(self, state: IngestionState, before: IngestionState | None) -> None:
-        """From here on the book is served from `state.collection_name`, and nowhere else holds any of it."""
+        """Serves the book from `state.collection_name`, and removes it from every other collection."""
         async with self._records.catalog_lock():
             await self._serve(state, before)
 
@@ -210,12 +212,12 @@ class BookCollections:
         await self._records.save_book(state)
         if self._collection_name not in there:
             await self._index.alias(self._collection_name, state.collection_name)
-        for name in sorted(left):  # the reservation goes last: as long as it is there, a run that was killed is known of
+        for name in sorted(left):  # the reservation is deleted last: while it exists, a run that was killed can be recognised
             if name in there:
                 await self._index.save_manifest(name, there[name].without(state.book_id))
                 if await self._records.used_by_others(name, state.book_id):
                     await self._index.remove_book(name, state.book_id)
-                else:  # as it is: whoever still reads it is told that it is gone, and reads the new one
+                else:  # dropped as it is: whoever still reads it is told that it is gone, and reads the new one
                     await self._index.drop(name)
                     if name == self._collection_name:
                         await self._index.alias(name, state.collection_name)
@@ -225,7 +227,7 @@ class BookCollections:
         return wanted_manifest(self._embedder.name, await self._embedder.dimension())
 
     def _free_name(self, taken: set[str | None]) -> str:
-        """The configured name is for the first collection of all. Later it may be an alias of the one that serves."""
+        """The configured name is used for the very first collection. Later it may be an alias of the one that serves."""
         name, number = self._collection_name, 1
         while name in taken or (number == 1 and taken - {None}):
             number += 1

@@ -1,4 +1,4 @@
-"""What an ingestion is asked to do, as values: who only asks for one need not import what reads a book."""
+"""What an ingestion is asked to do, as values: code that only asks for one need not import what reads a book."""
 
 from __future__ import annotations
 

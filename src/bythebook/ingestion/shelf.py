@@ -1,6 +1,6 @@
-"""A book taken from the shelf, or put back under another id: the index, the database and the cache together.
+"""Removes a book, or gives it another id: in the index, the database and the cache together.
 
-Whatever stops it in the middle, the book's row goes last: the same command does the rest.
+The book's row is changed last: after an interruption the same command does the rest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LESSONS_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookHoldings:
-    """What goes when a book goes."""
+    """What is removed with a book."""
 
     book_id: str
     title: str
@@ -36,7 +36,7 @@ class BookHoldings:
     threads: int
     jobs: int
     keys: int
-    """For this book alone. They are revoked: a book that comes later under the same id is another book."""
+    """Keys for this book alone. They are revoked, because a book that later gets the same id is another book."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Shelf:
         raise NotFound(f"There is no book '{book_id}'. There is: {there}." if there else f"There is no book '{book_id}'.")
 
     async def remove(self, book_id: str) -> BookHoldings:
-        """For good: its chunks, its fit, its embeddings, its threads and its jobs."""
+        """Deletes the book for good: its chunks, its fit, its embeddings, its threads and its jobs."""
         held = await self.holdings(book_id)
         told = act("book removed", book_id, title=held.title, threads=held.threads, keys=held.keys)
 
@@ -74,7 +74,8 @@ class Shelf:
         return held
 
     async def rename(self, old: str, new: str) -> IngestionState:
-        """Chunk ids are made from the book's id, so every chunk gets another; nothing is embedded again."""
+        """Gives the book another id. Chunk ids are made from the book's id, so every chunk gets a new one; nothing is embedded
+        again."""
         state = await self._renamable(old, new)
         told = act("book renamed", old, new_id=new)
         async with self.records.catalog_lock():
@@ -105,7 +106,7 @@ class Shelf:
         return state
 
     async def _clear(self, book_id: str) -> None:
-        """Nothing of the book is in any collection after this, and one that nobody else uses is gone."""
+        """Removes the book from every collection, and drops collections that no other book uses."""
         for name, manifest in (await self.index.collections()).items():
             if book_id in manifest.books or book_id in manifest.calibration:
                 await self.index.save_manifest(name, manifest.without(book_id))
@@ -115,7 +116,7 @@ class Shelf:
                 await self.index.drop(name)
 
     async def _forget_embeddings(self, state: IngestionState) -> None:
-        """Another book with the same words has them embedded in the index; they are not wanted here."""
+        """Deletes the book's embeddings from the cache. Another book with the same words has its own in the index."""
         collections = await self.index.collections()
         if state.collection_name not in collections:
             return
@@ -125,7 +126,7 @@ class Shelf:
         await self.cache.forget(keys)
 
     async def _copy(self, state: IngestionState, new: str) -> dict[str, str]:
-        """Every lesson again under the new id, beside the old. The ids of chunks and lessons, old to new."""
+        """Copies every lesson under the new id, beside the old one. Returns the new ids of chunks and lessons by the old."""
         old, collection = state.book_id, state.collection_name
         records = await self.records.records(old, collection)
         ids = _new_ids(records, [held async for held in self.index.scan(collection, Filters(book_id=old))], new)
@@ -150,7 +151,7 @@ class Shelf:
 
 
 def _new_ids(records: dict[str, IngestionRecord], held: list[IndexedChunk], new: str) -> dict[str, str]:
-    """By document D's formulas, as an ingestion under the new id would give them."""
+    """New ids by document D's formulas, as an ingestion under the new id would give them."""
     ids: dict[str, str] = {}
     in_order = sorted((one.chunk for one in held), key=lambda chunk: (chunk.source_file, chunk.chunk_index))
     for path, chunks in groupby(in_order, key=lambda chunk: chunk.source_file):

@@ -1,7 +1,8 @@
-"""A book's site → a folder of its pages: what its sitemap lists, or its pages link to, fetched once and again when it changed.
+"""A book's site → a folder of its pages: those that its sitemap lists or its pages link to, fetched once, and again when they
+change.
 
-Only pages of that host below that address, as robots.txt allows, slowly, and in bounds. A host that is public stays public: it
-cannot lead to an address inside the reader's own network.
+Only pages of that host below that address are fetched, as robots.txt allows, slowly, and within limits. A public host cannot
+redirect to an address inside the operator's own network.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ MOST_SITEMAPS = 50
 MOST_REDIRECTS = 5
 TIMEOUT_SECONDS = 20.0
 PAGE_SECONDS = 60.0
-"""For one page, however busily it comes in drops."""
+"""The most that one page may take, however slowly its bytes arrive."""
 MOST_SECONDS = 1_800.0
 LONGEST_WAIT_SECONDS = 60.0
 TRIES = 3
@@ -65,7 +66,7 @@ class Fetched:
 
 @dataclass(slots=True, kw_only=True)
 class FetchReport:
-    """What came of a visit. `root`: the folder with the pages."""
+    """What a visit brought. `root`: the folder with the pages."""
 
     root: Path
     pages: int = 0
@@ -88,14 +89,14 @@ def fetch_site(
     over: threading.Event | None = None,
     private: bool = True,
 ) -> FetchReport:
-    """Brings the pages below `address`, or of the sitemap there, into a folder below `folder`. `over`: nobody waits for them any
-    more. `private`: the site itself may be inside a private network."""
+    """Fetches the pages below `address`, or those of the sitemap there, into a folder below `folder`. `over`: nobody waits for
+    them any more. `private`: the site itself may be inside a private network."""
     return _Visit(address, folder, tell, over or threading.Event(), private).run()
 
 
 def site_folder(sites: Path, address: str) -> Path:
-    """The folder that holds the pages of this site, below the one for all. Two addresses never share one: where letters of an
-    address cannot stand in the name, a sum of all of them does. Folders named before that was so are used on."""
+    """The folder that holds the pages of this site, below the one for all. Two addresses never share one: where characters of an
+    address cannot be used in a name, a hash of the address is added. Folders named by earlier versions are still used."""
     parts = urlsplit(address)
     below = _below(parts.path or "/")
     named = f"{parts.hostname}-{below.strip('/')}"
@@ -172,7 +173,7 @@ class _Visit:
         return robots
 
     def _listed(self, robots: RobotFileParser) -> list[str]:
-        """The pages of the sitemaps, those below the address, each once."""
+        """The pages of the sitemaps that lie below the address, each once."""
         path = urlsplit(self.start).path
         given = [self.start] if path.endswith((".xml", ".xml.gz")) else []
         queue = deque(given or [self._absolute(f"{self.below}sitemap.xml"), *(robots.site_maps() or [])])
@@ -204,7 +205,7 @@ class _Visit:
         return kept
 
     def _follow(self, robots: RobotFileParser) -> dict[str, str]:
-        """Without a sitemap: from the first page along its links. A page is visited once, however often it is linked to."""
+        """Without a sitemap: follows links from the first page on. Each page is visited once, however often it is linked to."""
         queue, seen, kept = deque([self.start]), {self.start}, dict[str, str]()
         while queue and len(kept) < MOST_PAGES:
             url = queue.popleft()
@@ -218,7 +219,7 @@ class _Visit:
         return kept
 
     def _keep(self, url: str, kept: dict[str, str]) -> bytes:
-        """A page that is as it was stays; one that cannot be had now stays, too."""
+        """Keeps a page that has not changed, and one that cannot be fetched now."""
         name = self._file_of(url)
         file = self.root / name
         before = self.known.get(url, {}) if file.is_file() else {}
@@ -250,7 +251,7 @@ class _Visit:
         return answer.body
 
     def _finish(self, kept: dict[str, str]) -> None:
-        """Pages that the site no longer has go. Without a `book.toml` of the user's, one says where the book is from."""
+        """Removes pages that the site no longer has. Writes a `book.toml` with the site's address where the user has none."""
         names = set(kept.values())
         for file in self.root.rglob("*.html"):
             if file.relative_to(self.root).as_posix() not in names:
@@ -275,7 +276,7 @@ class _Visit:
         try:
             parts = urlsplit(url)
             port = parts.port or 0
-        except ValueError:  # a port that is none, brackets around no address
+        except ValueError:  # an invalid port, or brackets without an address
             return False
         here = parts.scheme in ("http", "https") and parts.hostname == self.host and port in (self.port or 0, 80, 443)
         return here and (not below or (parts.path or "/").startswith(self.below))
@@ -289,7 +290,7 @@ class _Visit:
         return f"{clean}/{name}" if clean else name
 
     def _get(self, url: str, before: dict[str, str] | None = None) -> Fetched:
-        """One page, redirects followed on the same host, a busy server waited for."""
+        """Fetches one page. Redirects are followed on the same host; a busy server is waited for."""
         here = url
         for _ in range(MOST_REDIRECTS + 1):
             answer, target = self._attempts(here, before or {})
@@ -346,7 +347,8 @@ class _Visit:
 
     @contextmanager
     def _connection(self, scheme: str, port: int | None) -> Iterator[http.client.HTTPConnection]:
-        """To an address that was looked at, and not to what the name stands for a moment later; for a page and no longer."""
+        """A connection to the address that was checked, not to one that the name resolves to a moment later; used for one
+        page."""
         address = self._checked_address()
         port = port or {"http": 80}.get(scheme, 443)
         connection = http.client.HTTPConnection(address, port)
@@ -399,7 +401,7 @@ def _time_limit(connected: socket.socket) -> Iterator[None]:
 
 
 def _joined(base: str, link: str) -> str:
-    """The address that a link means; nothing where it means none."""
+    """The address that a link leads to; nothing where it is not an address."""
     try:
         return urljoin(base, html.unescape(link))
     except ValueError:
@@ -407,7 +409,7 @@ def _joined(base: str, link: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    """A name that a file can have."""
+    """Shortens a name to one that a file can have."""
     return name if len(name.encode()) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 4]}-{sha256(name)[:16]}"
 
 
@@ -419,7 +421,7 @@ def _unpacked(answer: Fetched) -> str:
 
 
 def _gunzip(body: bytes) -> bytes:
-    """No more than a page may have, whatever it unfolds to."""
+    """Unpacks at most as much as a page may have."""
     unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
         text = unpacker.decompress(body, LARGEST_PAGE)

@@ -1,8 +1,8 @@
 """Runs git on repositories that nobody vouches for.
 
-What a repository may bring is files, and no more of them than was allowed: no hook, filter, submodule or LFS object is run or
-fetched, no redirect is followed, and unless that is allowed no address of a private network is asked. Nothing of our own
-environment reaches git but what it needs to get out.
+A repository brings files and nothing else, within limits: no hook, filter, submodule or LFS object is run or fetched, no redirect
+is followed, and addresses of private networks are refused unless they are allowed. Of our own environment git gets only what it
+needs to reach the network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_FILES = 200_000
 LONGEST_ENTRY = 100_000
 LONGEST_COMPLAINT = 10_000
 LOCK = ".lock"
-"""How the name of the file ends by which a checkout is locked, beside it."""
+"""The file name ending of a checkout's lock, which lies beside it."""
 QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "true",
@@ -42,7 +42,7 @@ PASSED_ON = re.compile(
     r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SYSTEMROOT|USERPROFILE|APPDATA|\w+_PROXY",
     re.IGNORECASE,
 )
-"""Never our keys, and nothing that would make git work elsewhere (GIT_DIR)."""
+"""The environment variables that git gets: none of our keys, and nothing that would make it work elsewhere (GIT_DIR)."""
 PROXY = re.compile(r"(https?|all)_proxy", re.IGNORECASE)
 SAFE = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.protectHFS=true", "core.protectNTFS=true"),
@@ -56,7 +56,7 @@ SAFE = (
     *("protocol.allow=never", "protocol.https.allow=always", "protocol.http.allow=always", "protocol.ssh.allow=always"),
 )
 NO_FILTERS = "* -filter -text -ident -working-tree-encoding\n"
-"""In the checkout's own attributes, which win over all others: files are written as they are stored."""
+"""Written into the checkout's own attributes, which override all others: files are written exactly as they are stored."""
 REFUSALS = (
     *("Authentication failed", "could not read Username", "Permission denied"),
     *("not found", "does not exist", "couldn't find", "does not appear to be a git repository"),
@@ -67,8 +67,8 @@ ADDRESS = re.compile(r"(?P<scheme>https?|ssh|file)://|[\w.-]+@(?P<host>[\w.-]+):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitLimits:
-    """`bytes`: of what is fetched, and of the files it becomes. `private`: repositories may be on this machine or at a private
-    address."""
+    """Limits for repositories. `bytes`: of what is fetched, and of the files in it. `private`: repositories may be on this
+    machine or at a private address."""
 
     bytes: int = 2_000_000_000
     files: int = MOST_FILES
@@ -77,8 +77,8 @@ class GitLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
-    """One branch of one repository in a folder. `shown` and `credentials`: its address without a password, and git's environment
-    with it."""
+    """One branch of one repository in a folder. `shown`: its address without a password. `credentials`: git's environment with
+    the password."""
 
     folder: Path
     url: str
@@ -88,17 +88,18 @@ class Checkout:
     limits: GitLimits = field(default_factory=GitLimits)
 
     async def bring_up_to_date(self) -> None:
-        """Fetched by itself and then switched to, whatever happened to the branch meanwhile: it may have been force-pushed."""
+        """Fetches the newest commit and switches to it, whatever happened to the branch meanwhile: it may have been
+        force-pushed."""
         reached_by = await self._checked_address()
         from filelock import AsyncFileLock
 
         await asyncio.to_thread(self.folder.parent.mkdir, parents=True, exist_ok=True)
-        async with AsyncFileLock(f"{self.folder}{LOCK}", poll_interval=0.05):  # one git at a time, of all processes
+        async with AsyncFileLock(f"{self.folder}{LOCK}", poll_interval=0.05):  # one git at a time, over all processes
             await self._update(reached_by)
 
     async def _update(self, reached_by: tuple[str, ...]) -> None:
         if (self.folder / ".git" / "HEAD").exists():
-            with suppress(_TooLarge):  # of many fetches: begun anew
+            with suppress(_TooLarge):  # from many fetches together: started again from nothing
                 await self._fetch(reached_by)
                 return await self._switch()
         try:
@@ -118,7 +119,7 @@ class Checkout:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
         await asyncio.to_thread(self.folder.mkdir, parents=True)
         await self._git("init", "--quiet", "--template=")
-        await self._git("config", "remote.origin.url", self.url)  # by which a book without a name is called
+        await self._git("config", "remote.origin.url", self.url)  # a book without a name is called by this address
 
     async def _fetch(self, reached_by: tuple[str, ...]) -> None:
         branch = f"refs/heads/{self.branch}" if self.branch else "HEAD"
@@ -126,7 +127,7 @@ class Checkout:
         await self._git(*reached_by, "fetch", *options, "--", self.url, branch, watched=True)
 
     async def _switch(self) -> None:
-        """The size is added up before anything is written: a few kilobytes can become terabytes."""
+        """Switches to what was fetched. The size is added up before anything is written: a few kilobytes can become terabytes."""
         git = self.folder / ".git"
         await asyncio.to_thread((git / "index.lock").unlink, missing_ok=True)  # left by a worker that was killed
         await asyncio.to_thread((git / "info").mkdir, exist_ok=True)
@@ -136,7 +137,7 @@ class Checkout:
         await self._git("clean", "--quiet", "-ffdx")
 
     async def _add_up(self, listed: asyncio.StreamReader) -> bool:
-        """Whether it is small enough. Each entry is mode, type, id, size and path."""
+        """Whether the files stay within the limits. Each entry is mode, type, id, size and path."""
         files = size = 0
         rest = b""
         while block := await listed.read(65_536):
@@ -148,8 +149,8 @@ class Checkout:
         return True
 
     async def _checked_address(self) -> tuple[str, ...]:
-        """Refuses an address that may not be asked. What its name resolved to is what git is told to ask, so that the name cannot
-        come to mean another address in between."""
+        """Refuses an address that must not be contacted. Git is told to use the addresses that were checked, so that the name
+        cannot resolve to others in between."""
         found = ADDRESS.match(self.url)
         if found is None or (found["scheme"] == "file" and not self.limits.private):
             raise Rejected(
@@ -174,14 +175,15 @@ class Checkout:
     async def _git(
         self, *arguments: str, watched: bool = False, take: Callable[[asyncio.StreamReader], Awaitable[bool]] | None = None
     ) -> None:
-        """`watched`: ended when the folder grows beyond its limit. `take`: reads what git prints, and says whether to go on."""
+        """Runs git. `watched`: ends it when the folder grows beyond its limit. `take`: reads git's output, and says whether to go
+        on."""
         safe = [part for setting in SAFE for part in ("-c", setting)]
         starting = asyncio.create_task(
             asyncio.create_subprocess_exec(
                 *("git", *safe, *arguments),
                 cwd=self.folder,
                 env={**_environment(), **QUIET, **self.credentials, "GIT_CEILING_DIRECTORIES": str(self.folder.parent)},
-                start_new_session=True,  # so that what git starts ends with it
+                start_new_session=True,  # so that git's own child processes end with it
                 stdin=DEVNULL,
                 stdout=PIPE if take else DEVNULL,
                 stderr=PIPE,
@@ -203,7 +205,7 @@ class Checkout:
     async def _follow(
         self, process: Process, *, watched: bool, take: Callable[[asyncio.StreamReader], Awaitable[bool]] | None
     ) -> str:
-        """What git complains of, when it has ended."""
+        """Waits until git has ended, and returns what it wrote to stderr."""
         assert process.stderr is not None
         complaint = asyncio.create_task(_beginning(process.stderr))
         try:
@@ -236,7 +238,7 @@ class _TooLarge(Exception):
 
 
 async def _end(starting: asyncio.Task[Process]) -> None:
-    """Ends git and all it has started, where it has not ended: also where nobody waited until it had begun."""
+    """Ends git and everything it started, where it has not ended yet: also where the caller left before git had started."""
     await asyncio.wait({starting})
     if starting.exception() is not None or starting.result().returncode is not None:
         return
@@ -252,7 +254,7 @@ async def _end(starting: asyncio.Task[Process]) -> None:
 
 
 async def _beginning(stream: asyncio.StreamReader) -> bytes:
-    """What is read first; the rest is read too, so that nobody waits to write it."""
+    """The beginning of the stream. The rest is read too and dropped, so that git never blocks on a full pipe."""
     kept = b""
     while block := await stream.read(65_536):
         kept = (kept + block)[:LONGEST_COMPLAINT]
@@ -264,7 +266,7 @@ def _environment() -> dict[str, str]:
 
 
 async def _resolved(host: str, port: int) -> list[str]:
-    """All addresses of the name; none where it is a proxy's affair to find them."""
+    """All addresses of the name; none where only the proxy can resolve it."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port)
     except OSError:

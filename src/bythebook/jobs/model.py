@@ -1,4 +1,4 @@
-"""What a job is: document D's IngestionJob, where its book comes from, and how far it has got. Values only."""
+"""Values of a job: document D's IngestionJob, where its book comes from, and how far it has got."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Source = Folder | Repository | Website
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is asked for: one ingestion of one book."""
+    """What a job is to do: one ingestion of one book."""
 
     book_id: str
     source: Source
@@ -61,7 +61,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a running job has got. `seconds` counts from its present worker's beginning."""
+    """How far a running job has got. `seconds` counts from the start of its present worker."""
 
     stage: Stage
     files_total: int = 0
@@ -73,10 +73,10 @@ class Progress:
     seconds: float = 0.0
     waiting_for: str | None = None
     lesson: str | None = None
-    """The first of those under way, which have `chunks_left` chunks still to be embedded."""
+    """The first of the lessons being ingested, which have `chunks_left` chunks still to be embedded."""
     chunks_left: int = 0
     died_at: str | None = None
-    """The `place` of the worker before this one, which died there."""
+    """The `place` at which the worker before this one died."""
 
     @property
     def place(self) -> str | None:
@@ -97,7 +97,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Document D's IngestionJob. A cancelled job is a failed one that was asked to end."""
+    """Document D's IngestionJob. A cancelled job is a failed job that somebody asked to end."""
 
     job_id: int
     book_id: str
@@ -130,7 +130,7 @@ class Job:
 
     @property
     def worker(self) -> str | None:
-        """Who runs it, for people: the process and its machine."""
+        """The process that runs it and its machine, for people to read."""
         if self.owner is None:
             return None
         host, process, _ = self.owner.rsplit(":", 2)
@@ -146,7 +146,7 @@ class Job:
 
 
 def source_to_plain(source: Source) -> dict[str, str]:
-    """What is stored, and what a reader of the API sees; the same source always gives the same."""
+    """The form that is stored and shown by the API; the same source always gives the same."""
     if isinstance(source, Folder):
         return {"folder": str(source.path)}
     if isinstance(source, Website):
@@ -155,7 +155,8 @@ def source_to_plain(source: Source) -> dict[str, str]:
 
 
 def order_to_plain(order: Order) -> dict[str, Any]:
-    """The source, and beside it what was said yes to and said of the book: an order that says more is another order."""
+    """The source, the consent that was given, and the options of the book. Orders that differ in any of these are different
+    orders."""
     said = {name: True for name, given in asdict(order.consent).items() if given}
     described = {name: given for name, given in asdict(order.options).items() if given is not None}
     return {**source_to_plain(order.source), **said, **({"book": described} if described else {})}

@@ -1,4 +1,4 @@
-"""What a running job tells: its events, how far they say it has got, and who follows them."""
+"""The events of a running job, the progress that they add up to, and a generator for whoever follows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bythebook.jobs.model import Progress, Stage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitBegun:
-    """A server that the job needs is away; it is asked again after a pause."""
+    """A server that the job needs is not available; it is tried again after a pause."""
 
     reason: str
     seconds: float
@@ -40,14 +40,14 @@ async def follow(work: Callable[[TellJob], Coroutine[Any, Any, IngestReport]]) -
 
 
 async def ended(task: asyncio.Task[Any]) -> None:
-    """Waits for it. What it raised is known, or no longer of interest."""
+    """Waits for the task to end. Its error is known already, or no longer of interest."""
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()
 
 
 class JobProgress:
-    """What a worker's events add up to, for others to see."""
+    """Adds up a worker's events to the progress that others see."""
 
     def __init__(self, died_at: str | None = None) -> None:
         """`died_at`: where the worker before this one died."""
@@ -62,7 +62,7 @@ class JobProgress:
         self._so_far = replace(self._so_far, stage=stage, waiting_for=None)
 
     def note(self, event: JobEvent) -> bool:
-        """Whether other lessons are under way now: what a worker dies of must be known before it does."""
+        """Adds an event. True where another lesson has begun: that must be stored at once, in case the worker dies of it."""
         before = self._so_far.lesson
         self._note(event)
         return self._so_far.lesson not in (None, before)

@@ -1,5 +1,5 @@
-"""One job run to its end: the lease renewed, progress told, outages waited out, cancelling heeded. `ForegroundJob` is one that a
-person waits for."""
+"""Runs one job to its end: renews its lease, stores its progress, waits out outages and stops when it is cancelled.
+`ForegroundJob` is a job that a person waits for."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from bythebook.threads.review import Review
 RENEWAL_SECONDS = 1.0
 """A tenth of the lease. Also how long a cancelled job may go on, and how old the progress is that others see."""
 LOOK_SECONDS = 0.25
-CHANCE = Random()  # of our own: the shared one is for who seeds it
+CHANCE = Random()  # our own: the shared generator may be seeded by others
 TRIES = 12
 LONGEST_PAUSE_SECONDS = 60.0
 UNEXPECTED = "An unexpected error ended it ({kind}: {text}). Report it, then: bythebook jobs retry {job_id}"
 PROCESS = f"{os.getpid()}-{uuid4().hex[:8]}"
-"""This process and no other: a process's number comes round again, in a container at once."""
+"""Identifies this process: a process's number is used again later, in a container at once."""
 
 
 class Cancelled(BookError):
@@ -61,9 +61,9 @@ def new_owner() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRunner:
-    """Runs jobs that are leased already. `attended`: a person waits for them, who hears at once of what is away from the
-    beginning, and whose leaving ends the job; otherwise a worker that stops leaves its job to the next. `alone`: no other
-    process of this machine can run jobs, for this one holds the index."""
+    """Runs jobs that are leased already. `attended`: a person waits, who is told at once of an outage at the start, and who ends
+    the job by leaving; otherwise a worker that stops leaves its job to the next. `alone`: no other process of this machine can
+    run jobs, because this one holds the index."""
 
     jobs: Jobs
     publisher: Publisher
@@ -74,14 +74,14 @@ class JobRunner:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def take_back(self) -> None:
-        """Where this process is alone, jobs that others seem to run are dead: nobody need wait for their leases. Checkouts of
-        books that have been removed go, on each machine when its worker starts."""
+        """Frees jobs of dead processes, where this process is alone: nobody need wait for their leases to expire. Also removes
+        checkouts of books that have been removed, on each machine when its worker starts."""
         await asyncio.to_thread(self.sources.sweep, await self.jobs.sources())
         if self.alone:
             await self.jobs.hand_back_all(this_host(), unless_of=PROCESS)
 
     async def run(self, job: Job, *, calibrate: bool = True, tell: TellJob = nobody) -> IngestReport:
-        """The job is ended in the store before the report is given, or the error raised."""
+        """Runs the job. It is ended in the store before the report is returned or the error raised."""
         try:
             report = await self._watched(job, calibrate, tell)
             if not await self.jobs.complete(job, report):
@@ -104,13 +104,13 @@ class JobRunner:
             raise JobFault(reason) from error
 
     async def _watched(self, job: Job, calibrate: bool, tell: TellJob) -> IngestReport:
-        """The work, until the watch over the lease says that it must end."""
+        """Does the work until it is done, or until the lease is lost or the job cancelled."""
         progress = JobProgress(died_at=job.progress.place if job.progress else None)
         over = asyncio.Event()
 
         async def note(event: JobEvent) -> None:
             if progress.note(event):
-                with suppress(Unavailable):  # the watch over the lease sees to that
+                with suppress(Unavailable):  # the next renewal stores it
                     await self.jobs.renew(job, progress.progress())
             await tell(event)
 
@@ -119,7 +119,7 @@ class JobRunner:
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if watch.done():
-                watch.result()  # raises why
+                watch.result()  # raises the reason
             return await work
         finally:
             over.set()
@@ -128,14 +128,14 @@ class JobRunner:
             await ended(watch)
 
     async def _keep(self, job: Job, progress: JobProgress, over: asyncio.Event) -> None:
-        """Renew the lease until the work is over; raise when it is no longer ours or no longer wanted. A renewal that has
-        begun is not cancelled: a connection in the middle of a statement would be lost."""
+        """Renews the lease until the work is over; raises when the lease is lost or the job cancelled. A renewal that has begun
+        is not cancelled: a connection in the middle of a statement would be lost."""
         if job.cancel_requested:
             raise Cancelled(f"Job {job.job_id} was cancelled.")
         while not await _happens(over, RENEWAL_SECONDS):
             try:
                 standing = await self.jobs.renew(job, progress.progress())
-            except Unavailable:  # the database is away: the lease may run out, and whoever comes first goes on
+            except Unavailable:  # the database is away: the lease may expire, and whoever comes first goes on
                 continue
             if standing == "lost":
                 raise _lost(job)
@@ -143,7 +143,7 @@ class JobRunner:
                 raise Cancelled(f"Job {job.job_id} was cancelled.")
 
     async def _persistent(self, job: Job, progress: JobProgress, calibrate: bool, tell: TellJob) -> IngestReport:
-        """Run it again after an outage: what is done is known, and not done twice. Progress restores all patience."""
+        """Runs the work again after an outage; what is done is not done twice. Progress resets the count of failures."""
         failures = 0
 
         async def go_on(event: JobEvent) -> None:
@@ -177,7 +177,7 @@ class JobRunner:
         return await self._with_impact(job, replace(report, warnings=(*report.warnings, *unread)))
 
     async def _another(self, job: Job) -> None:
-        """Until another job of the book waits for this one's end."""
+        """Waits until another job of the book is queued."""
         while True:
             with suppress(Unavailable):
                 if await self.jobs.list(book_id=job.book_id, status="queued", limit=1):
@@ -185,13 +185,14 @@ class JobRunner:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _with_impact(self, job: Job, report: IngestReport) -> IngestReport:
-        """`started_at` is the same for every worker of the job, so that the last one knows what another had marked."""
+        """Adds the answers that became stale. `started_at` is the same for every worker of the job, so that the last one also
+        reports what another had marked."""
         since = job.started_at or report.started_at
         records, index = self.publisher.records, self.publisher.index
         return replace(report, stale=await mark_stale(self.review, records, index, book_id=job.book_id, since=since))
 
     async def _leave(self, job: Job) -> None:
-        with suppress(BookError):  # where the database is away, the lease runs out by itself
+        with suppress(BookError):  # where the database is away, the lease expires by itself
             await (self.jobs.fail_cancelled(job) if self.attended else self.jobs.hand_back(job))
 
 
@@ -209,7 +210,8 @@ def _lost(job: Job) -> Lost:
 
 
 def _pause_seconds(failures: int, error: Unavailable) -> float:
-    """Doubling from a second; a server that said when is not asked before. A little by chance, so that not all ask at once."""
+    """Doubles from one second; at least as long as a server asked for. A random part spreads clients that wait for the same
+    server."""
     pause = min(2.0 ** (failures - 1), LONGEST_PAUSE_SECONDS) * CHANCE.uniform(0.8, 1.2)
     wanted = error.retry_after_seconds if isinstance(error, RateLimited) else None
     return max(pause, wanted or 0.0)
@@ -220,7 +222,7 @@ TURN_POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForegroundJob:
-    """What `bythebook ingest` runs."""
+    """A job that a person waits for: what `bythebook ingest` runs."""
 
     runner: JobRunner
 
@@ -232,7 +234,8 @@ class ForegroundJob:
         repository: Repository | None = None,
         tell: TellJob = nobody,
     ) -> IngestReport:
-        """A rehearsal is no job. `repository`: where the book comes from, if not from the folder `root`."""
+        """Stores the job and runs it; a dry run is not a job. `repository`: where the book comes from, if not from the folder
+        `root`."""
         if repository:
             root = (await self.runner.sources.fetch(repository)).root
         if request.dry_run:

@@ -30,7 +30,7 @@ NEW_SECONDS = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedSource:
-    """The folder to read the book from, and what of it could not be had."""
+    """The folder to read the book from, and what could not be fetched of it."""
 
     root: Path
     problems: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class FetchedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """`folder`: where repositories and pages are kept between jobs, so that the next fetch brings only what is new. `addresses`:
-    those of the settings, with the names and passwords that no job keeps."""
+    """Fetches books. `folder`: where repositories and pages are kept between jobs, so that the next fetch brings only what is
+    new. `addresses`: those of the settings, with the names and passwords that no job stores."""
 
     folder: Path
     addresses: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Sources:
         return FetchedSource(root=root)
 
     async def _pages(self, source: Website) -> FetchedSource:
-        """In a thread, which ends soon after the job does."""
+        """Fetches the pages in a thread, which ends soon after the job does."""
         from bythebook.ingestion.website import fetch_site  # it brings what reads a book's files, and few books are sites
 
         over = threading.Event()
@@ -88,9 +88,9 @@ class Sources:
         return FetchedSource(root=found.root, problems=tuple(dict.fromkeys(found.problems))[:MOST_PROBLEMS])
 
     def sweep(self, wanted: Iterable[Source]) -> None:
-        """Removes the checkouts and the pages that none of these sources has. The checkout of a whole repository may be what a
-        book of one of its folders was read from by an earlier version; pages that a command fetches are there before the job that
-        reads them, so new ones stay."""
+        """Removes checkouts and pages that belong to none of these sources. The checkout of a whole repository may be what an
+        earlier version read a book of one of its folders from. Pages that a command fetches are there before the job that reads
+        them, so new ones stay."""
         wanted = list(wanted)
         repositories = [source for source in wanted if isinstance(source, Repository)]
         kept = {name(source) for source in repositories for name in (_folder_name, _shared_name)}
@@ -106,7 +106,7 @@ class Sources:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _credentials(self, source: Repository) -> dict[str, str]:
-        """Name and password for git, by its environment: what stands in a command is for all users of the machine to read."""
+        """Name and password for git, in its environment: every user of the machine can read the arguments of a command."""
         known = [url for url in self.addresses if without_password(url) == without_password(source.url)]
         address = urlsplit(next(iter(known), source.url))
         if address.scheme not in ("http", "https") or not address.username:
@@ -120,7 +120,7 @@ class Sources:
 
 
 def repository_at(address: str) -> Repository | None:
-    """The repository, branch and folder that an address names, as a browser shows them or as git takes it; None for a path."""
+    """The repository, branch and folder that an address names, as a browser shows it or as git takes it; None for a path."""
     if not ADDRESS.match(address):
         return None
     page = PAGE.fullmatch(address)
@@ -140,8 +140,8 @@ def _site_folder(sites: Path, source: Website) -> Path:
 
 
 def _folder_name(source: Repository) -> str:
-    """Each folder of a repository has a checkout of its own: a job that fetches what is new must not change the files that
-    another book's job is reading."""
+    """Each folder of a repository has a checkout of its own: a job that fetches must not change the files that another book's job
+    is reading."""
     shared = _shared_name(source)
     return f"{shared}-{sha256(source.folder.encode()).hexdigest()[:8]}" if source.folder else shared
 
@@ -151,20 +151,20 @@ def _shared_name(source: Repository) -> str:
 
 
 def without_password(url: str) -> str:
-    """As it is stored and given to git: over HTTP without name and password, over SSH as it is."""
+    """The address as it is stored and given to git: over HTTP without name and password, over SSH unchanged."""
     return shown(url) if url.startswith(("http://", "https://")) else url
 
 
 def under_roots(path: str, roots: Sequence[Path], own: Sequence[Path] | None = None) -> Path:
-    """The folder that a request names, if it lies in one of the configured roots, links followed. Relative: to any root.
-    `own`: and in one of these, too."""
+    """The folder that a request names, if it lies in one of the configured roots once links are resolved. A relative path may be
+    below any root. `own`: it must also lie in one of these."""
     for root in roots:
         try:
             candidate = (root / path).resolve()
             mine = own is None or any(candidate.is_relative_to(one.resolve()) for one in own)
             if mine and candidate.is_relative_to(root.resolve()) and (candidate.is_dir() or candidate.is_file()):
                 return candidate
-        except (OSError, RuntimeError):  # a name longer than any, a link in a circle
+        except (OSError, RuntimeError):  # a name that is too long, or a link in a circle
             continue
     raise InvalidInput(
         f"'{path}' is no folder under the source roots of this service. Put the book there, or add its folder to "

@@ -20,8 +20,8 @@ from bythebook.threads.review import Review
 async def mark_stale(
     review: Review, records: Records, index: VectorIndex, *, book_id: str, since: datetime
 ) -> tuple[StaleCitation, ...]:
-    """Mark what is stale and unmark what is not, and tell what is so since `since`: asked again with the same moment, after an
-    outage or by another worker, it tells the same."""
+    """Marks answers that are stale, unmarks those that are not, and returns the citations that became stale at `since`: called
+    again with the same time, after an outage or by another worker, it returns the same."""
     cited, state = await review.cited_chunks(book_id), await records.book(book_id)
     if not cited or state is None:
         return ()

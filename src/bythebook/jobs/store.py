@@ -1,7 +1,7 @@
-"""Jobs in SQL. A running job is leased to its worker: whoever finds the lease run out takes the job over.
+"""Stores jobs in SQL. A running job is leased to its worker: whoever finds the lease expired takes the job over.
 
-Times of leases are the database's where it has a clock of its own (PostgreSQL), so that machines need not agree about the
-time. SQLite is one machine.
+The times of leases are the database's where it has a clock of its own (PostgreSQL), so that machines need not agree about the
+time. SQLite is used by one machine only.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ LeaseState = Literal["ours", "cancelled", "lost"]
 
 REPORTED = ("files_discovered", "files_new", "files_modified", "files_deleted", "chunks_embedded", "total_chunks")
 STALE = ("thread_id", "turn", "label", "page_title", "section", "quote")
-"""Without the question: what a reader said goes when the thread goes, and a job's report stays."""
+"""Without the question: what a reader wrote is deleted with the thread, and a job's report stays."""
 KEPT_AS_THEY_ARE = (
     *("job_id", "book_id", "mode", "status", "files_processed", "files_skipped", "files_total", "chunks_created"),
     *("chunks_deleted", "queued_at", "started_at", "completed_at", "duration_seconds", "error_message", "attempts"),
@@ -69,13 +69,13 @@ KEPT_AS_THEY_ARE = (
 
 
 class Jobs:
-    """Every change is one transaction."""
+    """Reads and changes jobs. Every change is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def queue(self, order: Order) -> Job:
-        """A queued job that would do the same is the same job."""
+        """Queues a job. A queued job that would do the same is returned instead."""
         told = act("job ordered", order.book_id, mode=order.mode)
 
         def queue(connection: Connection, now: datetime) -> Job:
@@ -85,7 +85,7 @@ class Jobs:
         return await self._alone(order.book_id, queue)
 
     async def start(self, order: Order, owner: str) -> Job | None:
-        """Begin at once, going on with what a dead worker left of the same. None while another job of the book runs."""
+        """Starts a job at once, continuing what a dead worker left of the same job. None while another job of the book runs."""
         told = act("job ordered", order.book_id, mode=order.mode)
 
         def start(connection: Connection, now: datetime) -> Job | None:
@@ -103,7 +103,7 @@ class Jobs:
         return await self._alone(order.book_id, start)
 
     async def claim(self, owner: str, host: str) -> Job | None:
-        """The job to do next: one whose worker died, else the one that waits longest and whose book has none running."""
+        """Leases the next job: one whose worker died, else the one that has waited longest and whose book has none running."""
         here = or_(jobs.c.host.is_(None), jobs.c.host == host)
 
         def claim(connection: Connection, now: datetime) -> Job | None:
@@ -112,24 +112,24 @@ class Jobs:
                 return _unless_worn_out(connection, taken, now)
             busy = jobs.alias("busy")
             alone = ~select(busy.c.job_id).where(busy.c.book_id == jobs.c.book_id, busy.c.status == "running").exists()
-            waiting = and_(jobs.c.status == "queued", here, alone)  # whenever it was queued: clocks are set back
+            waiting = and_(jobs.c.status == "queued", here, alone)  # whatever its time: the clock may have been set back
             return _lease(connection, _next(waiting, jobs.c.run_after, jobs.c.job_id), owner, now)
 
         try:
             return await self._timed(claim)
         except StorageFailure as failure:
-            if isinstance(failure.__cause__, IntegrityError):  # another worker began a job of this book in the same moment
+            if isinstance(failure.__cause__, IntegrityError):  # another worker started a job of this book at the same moment
                 return None
             raise
 
     async def renew(self, job: Job, progress: Progress) -> LeaseState:
-        """Tell how far it is, and learn whether to go on."""
+        """Stores the progress and renews the lease. Returns whether to go on."""
         changes = update(jobs).where(_held(job)).values(**progress_columns(progress)).returning(jobs.c.cancel_requested)
         row = await self._timed(lambda connection, now: connection.execute(changes.values(lease_expires_at=now + LEASE)).first())
         return "lost" if row is None else "cancelled" if row.cancel_requested else "ours"
 
     async def complete(self, job: Job, report: IngestReport) -> bool:
-        """False where the job has become another worker's."""
+        """False where another worker has taken the job over."""
         done = report_columns(report)
         return await self._timed(
             lambda connection, now: _end(connection, job, now, status="completed", error_message=None, **done)
@@ -142,19 +142,19 @@ class Jobs:
         return await self._timed(lambda connection, now: _end_cancelled(connection, job, now))
 
     async def hand_back(self, job: Job) -> None:
-        """Its worker stops in good order: the next one need not wait for the lease to run out."""
+        """Gives the job back before its worker stops, so that the next one need not wait for the lease to expire."""
         left = update(jobs).where(_held(job)).values(progress=None)
         await self._timed(lambda connection, now: connection.execute(left.values(lease_expires_at=now - LEASE)))
 
     async def hand_back_all(self, host: str, *, unless_of: str) -> None:
-        """For a process that knows that no other of its machine can be running jobs."""
+        """For a process that knows that no other process of its machine can be running jobs."""
         here = jobs.c.owner.startswith(f"{host}:", autoescape=True)
         mine = jobs.c.owner.startswith(f"{host}:{unless_of}:", autoescape=True)
         dead = update(jobs).where(jobs.c.status == "running", here, ~mine)
         await self._timed(lambda connection, now: connection.execute(dead.values(lease_expires_at=now - LEASE)))
 
     async def cancel(self, job_id: int) -> Job:
-        """A queued job ends now; a running one when its worker next renews; one that has ended stays as it is."""
+        """Cancels a job. A queued one ends now, a running one at its worker's next renewal; one that has ended stays as it is."""
 
         told = act("job cancelled", job_id)
 
@@ -171,7 +171,7 @@ class Jobs:
         return await self._timed(cancel)
 
     async def retry(self, job_id: int) -> Job:
-        """A new job that does the same: document D knows no way out of `failed`."""
+        """Queues a new job that does the same: in document D, `failed` is final."""
         job = await self.get(job_id)
         if job.status != "failed":
             raise InvalidInput(f"Job {job_id} is {job.status}; only a failed job can be tried again.")
@@ -196,7 +196,7 @@ class Jobs:
         return [job_of(row) for row in await self._database.run(lambda connection: connection.execute(wanted).all())]
 
     async def sources(self) -> builtins.list[Source]:
-        """Where all books that have had a job come from."""
+        """The sources of all books that have had a job."""
         there = select(jobs.c.source, jobs.c.host)
         rows = await self._database.run(lambda connection: connection.execute(there).all())
         return [source_from_plain(row.source, row.host) for row in rows]
@@ -207,11 +207,11 @@ class Jobs:
         return {row[0]: row[1] for row in await self._database.run(lambda connection: connection.execute(counted).all())}
 
     async def _timed(self, work: Callable[[Connection, datetime], T]) -> T:
-        """One transaction that knows the time."""
+        """Runs one transaction that knows the database's time."""
         return await self._database.run(lambda connection: work(connection, time_of(connection)))
 
     async def _alone(self, book_id: str, work: Callable[[Connection, datetime], T]) -> T:
-        """Nobody else orders or begins jobs of this book meanwhile."""
+        """Runs one transaction during which nobody else queues or starts jobs of this book."""
 
         def locked(connection: Connection) -> T:
             if connection.dialect.name == "postgresql":
@@ -224,7 +224,7 @@ class Jobs:
 
 
 def _unless_worn_out(connection: Connection, job: Job, now: datetime) -> Job | None:
-    """A job that kills every worker must not go on killing them."""
+    """Fails a job that killed its workers at the same place, or too often, so that it does not go on killing them."""
     last = job.progress
     if last and last.place and last.place == last.died_at:
         _end(connection, job, now, error_message=DEADLY.format(lesson=last.lesson, job_id=job.job_id))
@@ -241,7 +241,7 @@ def _same(order: Order) -> ColumnElement[bool]:
 
 
 def _lapsed(now: datetime) -> ColumnElement[bool]:
-    """A lease that lies further ahead than any lease can was given before the clock was set back."""
+    """A lease further ahead than any lease can be was given before the clock was set back."""
     return or_(jobs.c.lease_expires_at < now, jobs.c.lease_expires_at > now + 2 * LEASE)
 
 
@@ -296,7 +296,7 @@ def _end_cancelled(connection: Connection, job: Job, now: datetime) -> bool:
 
 
 def _end(connection: Connection, job: Job, now: datetime, *, status: JobStatus = "failed", **columns: Any) -> bool:
-    """Only if the job is still as `job` has it: another worker's is left alone."""
+    """Ends the job, unless it has changed since `job` was read: one that another worker took over is left alone."""
     as_it_was = and_(jobs.c.job_id == job.job_id, jobs.c.status == job.status, jobs.c.owner.is_not_distinct_from(job.owner))
     seconds = round((now - job.started_at).total_seconds()) if job.started_at else None
     ended = (
@@ -342,7 +342,7 @@ def progress_columns(progress: Progress) -> dict[str, Any]:
 
 
 def report_columns(report: IngestReport) -> dict[str, Any]:
-    """Document D's counts; `report` keeps what else an author may want to know, the warnings among it."""
+    """Document D's counts; `report` holds what else an author may want to know, such as the warnings."""
     return {
         "files_total": report.files_discovered,
         "files_processed": report.files_processed,

@@ -1,4 +1,5 @@
-"""A job as programs read it: document D's fields first, then what else is known. No lease, and no password of an address."""
+"""A job as programs read it: document D's fields first, then the others. Without its lease, and without the password of an
+address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker: takes the next job, runs it, and takes the next. Any number of them, on any number of machines."""
+"""A worker takes the next job, runs it, and takes the next. There may be any number of workers, on any number of machines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from bythebook.jobs.model import Job
 from bythebook.jobs.progress import JobEvent
 from bythebook.jobs.runner import JobRunner, new_owner, this_host
 
-CHANCE = Random()  # of our own: the shared one is for who seeds it
+CHANCE = Random()  # our own: the shared generator may be seeded by others
 POLL_SECONDS = 0.5
 
 Listener = Callable[[Job, JobEvent | BookError], None]
-"""Hears of every event and of every job that failed."""
+"""Receives every event, and every job that failed."""
 
 
 def _nobody(job: Job, event: JobEvent | BookError) -> None:
@@ -24,12 +24,12 @@ def _nobody(job: Job, event: JobEvent | BookError) -> None:
 
 
 Trouble = Callable[[str | None], None]
-"""Hears what keeps the worker from taking jobs; None when it takes them again."""
+"""Receives the reason why the worker cannot take jobs; None when it takes them again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """One job at a time."""
+    """Runs queued jobs, one at a time."""
 
     runner: JobRunner
     listener: Listener = _nobody
@@ -45,7 +45,7 @@ class Worker:
             await asyncio.sleep(POLL_SECONDS * CHANCE.uniform(0.8, 1.2))
 
     async def work_on(self, trouble: Trouble) -> None:
-        """Runs jobs until it is stopped, whatever happens: a full disk or a database that refuses writes is a passing state."""
+        """Runs jobs until it is stopped, whatever happens: a full disk or a database that refuses writes does not last."""
         taken_back = False
         while True:
             try:
@@ -61,7 +61,7 @@ class Worker:
                 await asyncio.sleep(POLL_SECONDS * CHANCE.uniform(0.8, 1.2))
 
     async def _next(self) -> bool:
-        """Whether there was a job to do."""
+        """Runs the next job. False where there was none."""
         try:
             job = await self.runner.jobs.claim(new_owner(), this_host())
         except Unavailable:  # the database is away for a while
