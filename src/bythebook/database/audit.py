@@ -1,6 +1,7 @@
-"""The audit log: who did what, and when. An entry is written in the transaction of what it tells, so neither is there alone.
+"""The audit log: who did what, and when. An entry is written in the transaction of the act itself, so neither exists without the
+other.
 
-It names keys, books, threads and jobs by their ids, and never says what a reader asked or what a secret is.
+It names keys, books, threads and jobs by their ids, and never contains a reader's question or a secret.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """An entry to be. Made where the actor is known, written where the transaction is."""
+    """An entry of the audit log. Made where the actor is known, written where the transaction is."""
 
     actor: str
     action: Action
@@ -60,7 +61,7 @@ class Act:
 
 
 def act(action: Action, subject: object, **details: Any) -> Act:
-    """What whoever acts now is doing. Details that are None are left out."""
+    """An entry for what the current actor is doing. Details that are None are left out."""
     given = {name: value for name, value in details.items() if value is not None}
     return Act(actor=ACTOR.get(), action=action, subject=str(subject), details=given)
 
@@ -70,7 +71,7 @@ class AuditLog:
         self._database = database
 
     async def write(self, entry: Act) -> None:
-        """For what happens outside the database."""
+        """Writes an entry for an act outside the database."""
         await self._database.run(entry.write)
 
     async def list(

@@ -1,4 +1,4 @@
-"""All that the tables hold of one book: counted, removed, or given another id, each in one transaction."""
+"""All rows of one book: counted, deleted, or given another book id, each in one transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sqlalchemy import Connection, delete, func, select, update
 from bythebook.database.tables import books, cited, ingestion_records, jobs, keys, reservations, threads, turns, worth_asking
 
 OWN_TABLES = (threads, jobs, ingestion_records, reservations, worth_asking, books)
-"""What goes with the book. Messages, turns and citations go with their threads; a key that was for this book alone is revoked."""
+"""Tables whose rows are deleted with the book. Messages, turns and citations are deleted with their threads; a key for this book
+alone is revoked."""
 
 
 def count_rows(connection: Connection, book_id: str) -> dict[str, int]:
@@ -30,7 +31,7 @@ def delete_rows(connection: Connection, book_id: str) -> None:
 
 
 def rename_rows(connection: Connection, old: str, new: str, ids: Mapping[str, str]) -> None:
-    """`ids`: of chunks and lessons, which depend on the book's id. Stored answers name them too."""
+    """`ids`: new ids of chunks and lessons by the old, since both depend on the book's id. Stored answers name them too."""
     for table in (threads, jobs, keys, worth_asking, books):
         connection.execute(update(table).where(table.c.book_id == old).values(book_id=new))
     for row in connection.execute(select(cited).where(cited.c.book_id == old)).all():
@@ -47,7 +48,7 @@ def rename_rows(connection: Connection, old: str, new: str, ids: Mapping[str, st
 
 
 def _renamed(value: Any, old: str, new: str, ids: Mapping[str, str]) -> Any:
-    """A stored value with the new ids in it. An id stands alone, never inside a text."""
+    """A stored value with the new ids in it. An id is always a whole string, never part of a text."""
     if isinstance(value, dict):
         named = {name: _renamed(held, old, new, ids) for name, held in value.items()}
         return {**named, "book_id": new} if named.get("book_id") == old else named

@@ -105,7 +105,7 @@ class Database:
             raise self._failure(error) from error
 
     async def check_writable(self) -> None:
-        """Raises what keeps it from being written: the smallest change there is, made and kept."""
+        """Raises the reason why the database cannot be written: makes the smallest possible change."""
         await self.run(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = version_num")))
 
     @property
@@ -129,8 +129,8 @@ class Database:
 
     @asynccontextmanager
     async def alone(self, what: str) -> AsyncIterator[None]:
-        """Holds a lock that one process at a time can have, of all that use this database: for work outside it that takes
-        several steps."""
+        """Holds a lock that one process at a time can have, of all that use this database: for work of several steps outside of
+        it."""
         if self._engine.dialect.name == "postgresql":
             async with self._advisory_lock(what):
                 yield
@@ -146,7 +146,7 @@ class Database:
 
     @asynccontextmanager
     async def _advisory_lock(self, what: str) -> AsyncIterator[None]:
-        """Held by a connection that does nothing else, until it is given back."""
+        """A lock of PostgreSQL, held by a connection that does nothing else until it is released."""
         held: list[Connection] = []
 
         def lock() -> None:
@@ -165,8 +165,8 @@ class Database:
             raise self._failure(error) from error
 
     async def _visit(self, work: Callable[[], T]) -> T:
-        """In a thread that may wait for the database. Once begun it is ended there; only then is the caller cancelled, if it was
-        to be."""
+        """Runs in a thread that may wait for the database. Once begun it runs to its end there; only then is the caller
+        cancelled, if it was."""
         doing = asyncio.ensure_future(asyncio.get_running_loop().run_in_executor(self._threads, work))
         try:
             return await asyncio.shield(doing)
@@ -204,7 +204,7 @@ class Database:
                         f"{self._wait_seconds:g} seconds. Try again in a moment."
                     )
         except BaseException:
-            if not waiting.cancel():  # it was ours already
+            if not waiting.cancel():  # it had got the connection already
                 self._free.release()
             raise
 
@@ -275,7 +275,7 @@ def _is_read_only(url: URL) -> bool:
 
 
 def _reading(url: URL) -> dict[str, Any]:
-    """SQLite reads such a file if it need not look for what others write; it must look where a log of theirs is there."""
+    """How SQLite opens such a file: it need not look for what others write, unless a log of theirs is there."""
     file = Path(url.database or "").absolute()
     immutable = "" if file.with_name(f"{file.name}-wal").exists() else "&immutable=1"
     address = f"{file.as_uri()}?mode=ro{immutable}"

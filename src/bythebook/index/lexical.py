@@ -1,7 +1,7 @@
-"""BM25 terms: how a text is split into words, how words become terms, and how much each weighs.
+"""BM25 terms: how a text is split into words, how words become terms, and how much each term weighs.
 
-Nothing here depends on the other chunks of a book: the rarity of a term (IDF) is the engine's to know, at query time.
-A change to terms or weights needs a new LEXICAL_VERSION: indexes carry it in their manifest.
+Nothing here depends on the other chunks of a book: the engine computes the rarity of a term (IDF) at query time. A change to
+terms or weights needs a new LEXICAL_VERSION, which indexes carry in their manifest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STOP_WORDS = frozenset({
 })  # fmt: skip
 
 ELIDING = frozenset({"ca", "fr", "it", "tr"})
-"""Languages where an apostrophe parts two words."""
+"""Languages in which an apostrophe separates two words."""
 
 # Scripts written without spaces, and Hangul, whose words carry their grammar at the end: cut into overlapping pairs.
 PAIRED = (
@@ -55,7 +55,7 @@ PAIRED = (
     r"\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7fb\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003fffd"
 )
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
-_stemmers = threading.local()  # a Stemmer keeps state while it works: one for each thread
+_stemmers = threading.local()  # a Stemmer keeps state while it works, so each thread has its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Terms:
     weights: tuple[float, ...]
 
     def weight(self, term: int) -> float:
-        """0 for one that is not there."""
+        """The term's weight; 0 where it is absent."""
         return self.weights[self.ids.index(term)] if term in self.ids else 0.0
 
 
@@ -75,11 +75,11 @@ class _Word(NamedTuple):
     end: int
     stem: str
     part: bool
-    """Lies inside a longer word that is there as well."""
+    """Whether it lies inside a longer word that is listed as well."""
 
 
 def document_terms(text: str, language: str) -> Terms:
-    """All words of a text, weighed by BM25's saturation; stop words too, for questions made of nothing else."""
+    """The terms of a text, weighed by BM25's saturation. Stop words are included, for questions made of nothing else."""
     counts: Counter[str] = Counter()
     length = 0
     for word in _cut(text, _code(language), singles=True):
@@ -90,14 +90,15 @@ def document_terms(text: str, language: str) -> Terms:
 
 
 def query_terms(text: str, language: str) -> Terms:
-    """Each distinct word once. Stop words count only when there is nothing else; no word at all gives no terms."""
+    """Each distinct word of a question once. Stop words count only where there is nothing else; a question without words gives no
+    terms."""
     return _terms({stem: 1.0 for _, _, stem in words(text, language)})
 
 
-@lru_cache(maxsize=256)  # a question is cut again and again
+@lru_cache(maxsize=256)  # the same question is split again and again
 def words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
-    """Where each word of a text stands and its stem: the text as a question sees it. An identifier and its parts are all
-    there, so stretches may lie inside each other. Equal stems mean equal terms: the way to mark what matched."""
+    """Each word of a text with its position and its stem, as a question sees it. An identifier is listed together with its parts,
+    so stretches may lie inside each other. Equal stems mean equal terms, so this is also how matched words are marked."""
     code = _code(language)
     everything = tuple((word.start, word.end, word.stem) for word in _cut(text, code, singles=False))
     if code != "en":
@@ -110,7 +111,8 @@ def term_id(stem: str) -> int:
 
 
 def _terms(weights: Mapping[str, float]) -> Terms:
-    """Two words with one hash are one term of their summed weight. Weights are exact in the float32 that engines store."""
+    """Two words with the same hash become one term of their summed weight. Weights are exact in the float32 that engines
+    store."""
     hashed: Counter[int] = Counter()
     for stem, weight in weights.items():
         hashed[term_id(stem)] += weight  # type: ignore[assignment]
@@ -136,7 +138,7 @@ def _cut(text: str, code: str, *, singles: bool) -> Iterator[_Word]:
 
 
 def _pairs(text: str, start: int, end: int, *, singles: bool) -> Iterator[_Word]:
-    """Pairs of characters; single ones where a document is read, so that a question of one character finds it."""
+    """Overlapping pairs of characters; of a document single ones too, so that a question of one character finds it."""
     for position in range(start, end - 1):
         yield _Word(position, position + 2, unicodedata.normalize("NFKC", text[position : position + 2]), False)
     if singles or end - start == 1:
@@ -157,7 +159,7 @@ def _identifier(word: str, start: int, code: str) -> Iterator[_Word]:
 
 
 def _parts(word: str) -> Iterator[str]:
-    """`create_publisher`, `TwistStamped`, `HTTPServer` and `ros2` hold two words each."""
+    """Splits identifiers: `create_publisher`, `TwistStamped`, `HTTPServer` and `ros2` hold two words each."""
     begin = 0
     for index in range(1, len(word) + 1):
         if index == len(word) or _boundary(word, index):
@@ -219,5 +221,5 @@ def _marks() -> str:
 
 
 def _code(language: str) -> str:
-    """`en-GB`, `EN` and `en` are one language here."""
+    """The language without its region: `en-GB`, `EN` and `en` are one language here."""
     return re.split(r"[-_]", language.strip().casefold(), maxsplit=1)[0]

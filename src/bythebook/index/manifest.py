@@ -1,4 +1,5 @@
-"""The manifest: what made an index. A program that does not match it must say so, never search nonsense."""
+"""The manifest of a collection: what its chunks and vectors were made with. A program that does not match it refuses to search it
+and says what to do."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ TIMES = ("last_full_ingest", "last_incremental_update")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One per collection. `books` are those served from it and `calibration` their fits, each under its book_id: whoever
-    reads the index needs nothing else."""
+    """What a collection was made with, and what it serves; there is one per collection. `books` are those served from it and
+    `calibration` their fits, each under its book_id, so that reading the index takes nothing else."""
 
     embedder: str
     dimension: int
@@ -54,12 +55,12 @@ class Manifest:
         return cls(**stored)
 
     def same_index(self, other: Manifest) -> bool:
-        """Whether chunks made under one can stand beside chunks made under the other."""
+        """Whether chunks made under one manifest may be stored beside chunks made under the other."""
         return self._made_by == other._made_by
 
     def require(self, embedder: str, *, book_id: str) -> None:
-        """Raise unless this program with the embedder of that name can use this index. The dimension is compared where a vector
-        meets the index (`payload.check_dimension`): a remote embedder would have to be asked for it here."""
+        """Raises Mismatch unless this program can use the index with the embedder of that name. The dimension is checked where a
+        vector is used (`payload.check_dimension`): here a remote embedder would have to be asked for it."""
         wanted = wanted_manifest(embedder, self.dimension)
         if self.same_index(wanted):
             return
@@ -87,8 +88,8 @@ class Manifest:
 
 
 def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionState]:
-    """Returns the collection that serves each book. A `recreate` killed while it switched may have left two; the newer one is
-    complete."""
+    """The state of each book, from the collection that serves it. A `recreate` that was killed while it switched may have left
+    two; the newer one is complete."""
     states: dict[str, IngestionState] = {}
     for state in (_state(stored) for manifest in collections.values() for stored in manifest.books.values()):
         other = states.get(state.book_id)
@@ -98,7 +99,7 @@ def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionStat
 
 
 def _plain(state: IngestionState) -> dict[str, Any]:
-    """All but what was said of the book at the command line, which only an ingestion asks for."""
+    """The state without the options given at the command line, which only an ingestion needs."""
     values = {name: value for name, value in asdict(state).items() if name != "options"}
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
@@ -109,7 +110,7 @@ def _state(stored: Mapping[str, Any]) -> IngestionState:
 
 
 def wanted_manifest(embedder: str, dimension: int) -> Manifest:
-    """What this program would write into a collection that it makes with the embedder of that name."""
+    """The manifest that this program writes for a new collection with the embedder of that name."""
     return Manifest(
         embedder=embedder,
         dimension=dimension,

@@ -1,6 +1,6 @@
-"""Chunks as both engines store them. A chunk becomes a flat record and comes back: document D's QdrantPayload, plus what our own
-readers need to cite it; which fields an engine must index; and the swap of a lesson's old points for its new ones. Knows
-nothing of either engine."""
+"""Chunks as both engines store them: a chunk becomes a flat record (document D's QdrantPayload, plus what is needed to cite it)
+and is read back; which fields an engine must index; and the swap of a lesson's old points for its new ones. Knows nothing of
+either engine."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _POINT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class UnreadableRecord(ValueError):
-    """Something stored does not decode. The engines say where it is stored."""
+    """Something stored cannot be decoded. The engines say where it is stored."""
 
 
 @contextmanager
 def decoding(what: str) -> Iterator[None]:
-    """Only what decodes runs in here: an error of our own must not pass for a damaged index."""
+    """Wrap only decoding in this: an error of our own code must not be reported as a damaged index."""
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
@@ -41,8 +41,8 @@ def decoding(what: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldIndex:
-    """How a field is looked up. `tenant`: points of one value lie together. `prefix`: beginnings can be asked for. `few`: readers
-    filter by it and it has few values, so its index is small and worth keeping in memory."""
+    """How a field is looked up. `tenant`: points with the same value are stored together. `prefix`: it can be searched by prefix.
+    `few`: readers filter by it and it has few values, so its index is small and worth keeping in memory."""
 
     kind: Literal["keyword", "integer"]
     tenant: bool = False
@@ -76,7 +76,7 @@ INDEXES: Mapping[str, FieldIndex] = MappingProxyType(
 _PLAIN = tuple(field.name for field in fields(Chunk) if field.name not in {"id", "span", "heading_path", "sections", "marks"})
 _TIMES = ("created_at", "updated_at", "embedded_at")
 _OUTLANDISH = re.compile(r"[^\w\x00-\xff]")
-"""Dashes and quotes beyond Latin-1: no word has them, and a text without them takes half the memory."""
+"""Dashes and quotes beyond Latin-1: no word contains them, and a text without them takes half the memory."""
 TEXT_FIELDS = ["book_id", "content_hash", "page_title", "heading_path", "text"]
 """The fields that a `ChunkText` is made of."""
 
@@ -110,7 +110,7 @@ def from_payload(
     embedding: NDArray[np.float32] | None = None,
     terms: Terms | None = None,
 ) -> IndexedChunk:
-    """Counts are worked out from the text again. Whoever reads a stored record does so within `decoding`."""
+    """Reads a stored record back. Counts are computed from the text again. Call it within `decoding`."""
     span = Span(
         start=payload["span_start"],
         end=payload["span_end"],
@@ -137,7 +137,7 @@ def from_payload(
 
 
 def _sections(payload: Mapping[str, Any]) -> tuple[ChunkSection, ...]:
-    """Chunks that an earlier version stored have none."""
+    """The sections of a chunk; none where an earlier version stored it."""
     stored = payload.get("sections") or ()
     return tuple(ChunkSection(**{**section, "heading_path": tuple(section["heading_path"])}) for section in stored)
 
@@ -161,7 +161,7 @@ def indexed_chunk(record: EngineRecord) -> IndexedChunk:
 
 
 def record_terms(record: EngineRecord) -> Terms:
-    """None of them for a chunk without words."""
+    """The terms of a record; None for a chunk without words."""
     sparse = record.vector.get(LEXICAL) if isinstance(record.vector, dict) else None
     if sparse is None:
         return Terms(ids=(), weights=())
@@ -179,7 +179,7 @@ def text_from_payload(point_id: str, payload: Mapping[str, Any]) -> ChunkText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPoint:
-    """A chunk as it goes to an engine. Plain values, so that it can also be written down."""
+    """A chunk as it is sent to an engine. Plain values, so that it can also be written to the journal."""
 
     id: str
     payload: dict[str, Any]
@@ -190,7 +190,7 @@ class StoredPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """Everything that `book_id` has of `source_files` becomes `points`."""
+    """Replaces everything that the index holds of `source_files` of `book_id` by `points`."""
 
     book_id: str
     source_files: list[str]
@@ -198,14 +198,14 @@ class Swap:
 
 
 def check_name(collection: str) -> str:
-    """A collection is a folder to one engine and part of an address to the other."""
+    """Checks a collection's name, which is a folder to one engine and part of an address to the other."""
     if not _COLLECTION_NAME.fullmatch(collection):
         raise InvalidInput(f"A collection is named by 1 to 64 letters, digits, '_' and '-', not {collection!r}.")
     return collection
 
 
 def is_point_id(name: str) -> bool:
-    """Whether a point can have this id at all. Engines fail on anything else, and ids come from outside too."""
+    """Whether this can be the id of a point. Engines fail on anything else, and ids come from outside too."""
     return _POINT_ID.fullmatch(name) is not None
 
 
@@ -219,7 +219,8 @@ def swap(book_id: str, replacements: Sequence[Replacement], *, dimension: int) -
 
 
 def pages(counts: Mapping[str, int], *, points: int = POINTS_PER_PAGE) -> Iterator[list[str]]:
-    """Lessons in groups of about so many points: whole lessons, because half a lesson may be gone when the rest is read."""
+    """Groups lessons to pages of about so many points. Lessons stay whole, because one may be replaced before the rest of it is
+    read."""
     page: list[str] = []
     size = 0
     for source_file, count in counts.items():
@@ -242,7 +243,7 @@ def _check(indexed: IndexedChunk, book_id: str, source_file: str, dimension: int
 
 
 def check_dimension(embedding: NDArray[np.float32], dimension: int, book_id: str) -> None:
-    """A server may have changed its model and kept the name."""
+    """Raises where a vector has another dimension: a server may have changed its model and kept the name."""
     if embedding.shape != (dimension,):
         raise Mismatch(
             f"An embedding of {embedding.shape[-1]} dimensions does not fit the index of '{book_id}', which has {dimension}. "

@@ -11,7 +11,7 @@ from bythebook.books.model import NO_OPTIONS, BookOptions, BookWarning, Place
 
 RecordStatus = Literal["ingested", "interrupted"]
 INDEX_NAME = re.compile(r"(?:^|(?<=/))(?:_?index|readme)(?=\.\w+\Z)", re.IGNORECASE)
-"""A folder's own page comes before the others in it."""
+"""A folder's own page, which comes before the others in it."""
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -30,7 +30,8 @@ class IngestionRecord:
     ingested_at: datetime
     warnings: tuple[BookWarning, ...]
     order: int = 0
-    """Its place in the order of the book's site, counted from 1; 0 where there is none. `weight`: what it says itself."""
+    """Its place in the order of the book's site, counted from 1; 0 where there is none. `weight`: the place that its frontmatter
+    asks for."""
     weight: float | None = None
 
     @property
@@ -39,12 +40,12 @@ class IngestionRecord:
 
     @property
     def reading_order(self) -> tuple[int, int, int, str]:
-        """To sort lessons by, as a reader meets them."""
+        """A key to sort lessons by, in the order of reading."""
         return self.order, self.place.chapter, self.place.lesson, INDEX_NAME.sub("", self.source_file)
 
     @property
     def status(self) -> RecordStatus:
-        """One that was about to be replaced when its run ended is done again by the next."""
+        """`interrupted`: it was about to be replaced when its run was stopped; the next run does it again."""
         return "ingested" if self.fingerprint else "interrupted"
 
 
@@ -68,7 +69,7 @@ class IngestionState:
 
 
 def record_to_plain(record: IngestionRecord) -> dict[str, Any]:
-    """Document D's IngestionRecord, and whether it came to its end."""
+    """Document D's IngestionRecord, and its status."""
     names = ("source_file", "file_hash", "chunk_ids", "chunk_count", "ingested_at", "book_id", "title", "status")
     places = {name: getattr(record.place, name) for name in ("module", "chapter", "lesson")}
     return {**{name: getattr(record, name) for name in names}, **places}

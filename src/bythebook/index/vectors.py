@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bythebook.books.model import Chunk
 
-if TYPE_CHECKING:  # a command that has a server search for it knows what a filter is, and needs no arrays
+if TYPE_CHECKING:  # a command that has a server search for it uses Filters, and needs no arrays
     import numpy as np
     from numpy.typing import NDArray
 
@@ -37,7 +37,7 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """Everything the index holds of one lesson is replaced by `chunks`, in one step. No chunks: the lesson goes."""
+    """Replaces everything the index holds of one lesson by `chunks`, in one step. Without chunks the lesson is removed."""
 
     source_file: str
     chunks: tuple[IndexedChunk, ...]
@@ -45,7 +45,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which chunks may be seen. All conditions must hold; `book_id` always does."""
+    """Which chunks may be seen. All conditions must hold, `book_id` always."""
 
     book_id: str
     hardware_tier_max: int | None = None
@@ -63,7 +63,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A chunk that one of the two retrievals found, with the raw score of both."""
+    """A chunk that one of the two searches found, with the raw score of both."""
 
     id: str
     cosine: float
@@ -72,7 +72,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkText:
-    """What a close look at a chunk needs. `folded` is its title, headings and text, without regard to upper and lower case."""
+    """What reading a chunk closely takes. `folded` is its title, headings and text in one case."""
 
     id: str
     book_id: str
@@ -92,7 +92,8 @@ class VectorIndex(Protocol):
     async def drop(self, collection: str) -> None: ...
 
     async def alias(self, name: str, collection: str) -> None:
-        """Lets other programs find the collection by this name, which no collection has. Nothing, where no other can read it."""
+        """Lets other programs find the collection by this name, which no collection has. Does nothing where no other program can
+        read it."""
 
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
         """Replaces lessons, each completely or not at all, whatever kills the process."""
@@ -109,7 +110,8 @@ class VectorIndex(Protocol):
         depth: int,
         exact: bool = False,
     ) -> list[Candidate]:
-        """The best `depth` by each retrieval, united; both raw scores known for all of them. Ordered by id."""
+        """The best `depth` chunks by each of the two searches together, ordered by id; both raw scores are known for all of
+        them."""
 
     async def chunks(
         self, collection: str, book_id: str, ids: Sequence[str], *, with_vectors: bool = False

@@ -15,12 +15,12 @@ from bythebook.retrieval.context import whole_text
 from bythebook.wiring.author import Resources
 
 LinkOfLesson = Callable[[str], str]
-"""The address under which a reader opens what the book has at this one."""
+"""Turns an address of the book into the one under which a reader opens it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentsEntry:
-    """`group` is the chapter or the module it belongs to, in words; empty outside the hierarchy."""
+    """A lesson in the table of contents. `group`: its chapter or module in words; empty outside the hierarchy."""
 
     path: str
     title: str
@@ -30,7 +30,7 @@ class ContentsEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOfContents:
-    """A book's lessons in the order in which they are read."""
+    """A book's lessons in reading order."""
 
     book_id: str
     title: str
@@ -48,7 +48,7 @@ async def read_contents(resources: Resources, *, book_id: str) -> TableOfContent
 
 
 async def read_texts(resources: Resources, *, book_id: str) -> AsyncIterator[WholeLesson]:
-    """All lessons whole, one after the other."""
+    """All lessons, each whole, one after the other."""
     state, records = await _records(resources, book_id)
     limit = resources.settings.max_file_bytes
     for record in records:
@@ -66,7 +66,7 @@ async def read_texts(resources: Resources, *, book_id: str) -> AsyncIterator[Who
 
 
 def list_text(contents: TableOfContents, link: LinkOfLesson) -> str:
-    """`llms.txt`."""
+    """Writes `llms.txt`."""
     count = len(contents.lessons)
     parts = [
         _head(contents.title),
@@ -82,7 +82,7 @@ def list_text(contents: TableOfContents, link: LinkOfLesson) -> str:
 
 
 async def full_text(contents: TableOfContents, texts: AsyncIterator[WholeLesson], link: LinkOfLesson) -> AsyncIterator[str]:
-    """`llms-full.txt`, lesson by lesson."""
+    """Yields `llms-full.txt`, lesson by lesson."""
     yield f"{_head(contents.title)}\n"
     async for lesson in texts:
         yield f"\n---\n\nSource: {link(lesson.source_url)}\n\n{lesson.text.strip()}\n"

@@ -1,6 +1,6 @@
-"""What an installation has and whether each part works: for a person who wants to know what is wrong before asking anyone.
+"""Checks the parts of an installation: for a person who wants to know what is wrong before asking anyone.
 
-Nothing is changed, but for the database, which is migrated whenever it is opened. A remote server is connected to, and told
+Nothing is changed, except that the database is migrated, as whenever it is opened. Remote servers are connected to, and sent
 nothing.
 """
 
@@ -29,7 +29,7 @@ EXTRAS = {
     "qdrant": "qdrant_client",
     "redis": "redis",
 }
-"""Each with a module it brings."""
+"""Each extra, with a module that it brings."""
 CONNECT_SECONDS = 5.0
 LEAST_FREE_BYTES = 1_000_000_000
 GIGABYTE = 1_000_000_000
@@ -46,7 +46,7 @@ class Diagnosis:
 
 
 async def diagnose(settings: Settings) -> list[Diagnosis]:
-    """All parts, one after the other. A part that fails does not keep the next from being looked at."""
+    """Checks all parts, one after the other. A part that fails does not stop the check of the next."""
     parts: dict[str, Callable[[Settings], Awaitable[Diagnosis]]] = {
         "program": _program,
         "data folder": _data_folder,
@@ -64,7 +64,7 @@ async def diagnose(settings: Settings) -> list[Diagnosis]:
 async def _found(part: str, look: Callable[[Settings], Awaitable[Diagnosis]], settings: Settings) -> Diagnosis:
     try:
         return await look(settings)
-    except BookError as error:  # its sentence has the remedy
+    except BookError as error:  # its sentence says what to do
         return Diagnosis(part=part, state="problem", told=str(error))
 
 
@@ -127,7 +127,7 @@ async def _index(settings: Settings) -> Diagnosis:
 
 
 async def _embedder(settings: Settings) -> Diagnosis:
-    """The embedded one embeds a word; a remote one is connected to: an embedding may cost money."""
+    """The embedded one embeds a word; a remote one is only connected to, because an embedding may cost money."""
     from bythebook.wiring.reader import open_embedder
 
     embedder = open_embedder(settings)

@@ -1,5 +1,5 @@
 """Runs the operations of other commands while this process holds the index, so that a book can be asked while another is
-ingested. Speaks HTTP by the standard library on the loopback: a person waits for the import of anything larger.
+ingested. Speaks HTTP by the standard library on the loopback, because importing anything larger would take a person's time.
 
 `bythebook serve` runs the same operations by its own routes (`web.routes.local`).
 """
@@ -48,9 +48,10 @@ OPERATIONS = {
     }.items()
     for name in names
 }
-"""Each with the module it is in, which is imported when the operation is first run: a server starts without an author's tools."""
+"""Each operation with its module, which is imported when the operation is first run: a server starts without an author's
+tools."""
 TURNS = frozenset({"answer", "converse"})
-"""A process that ends lets turns finish; what may take hours is cancelled."""
+"""Operations that finish when the process is told to end. Others, which may take hours, are cancelled."""
 BROKEN_OFF = "The process that holds the index is ending. What is done is kept: run the command again."
 LONGEST_REQUEST_BYTES = 64 * 1024 * 1024
 REQUEST_SECONDS = 10.0
@@ -71,7 +72,7 @@ async def load_operation(name: str) -> Callable[..., Any] | None:
 async def lines(
     operation: Callable[..., Any], plain: dict[str, Any], resources: Resources, stopping: asyncio.Event
 ) -> AsyncGenerator[bytes, None]:
-    """Each value on a line; at the end that it is done, or what was wrong: the same error that the command would meet itself."""
+    """Each value on a line; at the end that it is done, or the error, which the command raises as its own."""
     kinds = get_type_hints(operation)
     if plain.keys() - kinds:
         yield _line({"error": Unavailable.__name__, "text": OTHER_VERSION})
@@ -105,9 +106,9 @@ def _line(plain: dict[str, Any]) -> bytes:
 
 @asynccontextmanager
 async def hosting(resources: Resources) -> AsyncIterator[None]:
-    """While this is held, other commands that need this index come here."""
+    """While this is held, other commands that need this index have this process run their operations."""
     folder = resources.data_dir / "index"
-    if resources.settings.qdrant_url or is_read_only(folder):  # everyone can reach the one, and copy the other
+    if resources.settings.qdrant_url or is_read_only(folder):  # a server can be reached by all, and a read-only folder copied
         yield
         return
     host = _Host(resources)
@@ -138,14 +139,14 @@ class _Host:
             if not work.cancelled() and (error := work.exception()):
                 raise error
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # no request of ours, or its sender has gone
+            pass  # not a request of ours, or the client has gone
         finally:
             self._answering.discard(work)
             work.cancel()
             writer.close()
 
     async def end(self) -> None:
-        """Turns finish, and so do operations with one result; the others are cancelled at their next value."""
+        """Waits for turns and for operations with one result; the others are cancelled at their next value."""
         while self._answering:
             await asyncio.wait(self._answering)
 
@@ -158,7 +159,7 @@ class _Host:
             await _send(writer, HTTPStatus.OK, proof(self.address, nonce).encode())
             return
         operation = await load_operation(place.path.removeprefix("/local/operations/")) if self._knows(headers) else None
-        if operation is None:  # whatever else such a client sends is not read
+        if operation is None:  # the rest of such a request is not read
             await _send(writer, HTTPStatus.NOT_FOUND, json.dumps({"detail": "There is nothing at this address."}).encode())
             return
         async with asyncio.timeout(REQUEST_SECONDS):
@@ -192,7 +193,7 @@ class _Host:
 
 
 async def _head(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str]]:
-    """The method, the target and the headers. A ValueError for what is no request."""
+    """The method, the target and the headers. Raises ValueError for what is not a request."""
     with suppress(asyncio.LimitOverrunError):
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *rest = head.split("\r\n")
@@ -203,6 +204,6 @@ async def _head(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str]]
 
 
 async def _send(writer: asyncio.StreamWriter, status: HTTPStatus, body: bytes = b"") -> None:
-    """The head of a response and what is known of its body; the end of the connection is its end."""
+    """Sends the head of a response and what is known of its body; the body ends with the connection."""
     writer.write(f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n\r\n".encode() + body)
     await writer.drain()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def choose_among(there: Iterable[IngestionState], *, wanted: str | None, configured: str | None = None, named_by: str) -> str:
-    """The book that is wanted; else the configured one; else the only one. `named_by`: how a person says which."""
+    """The book that is named; else the configured one; else the only one. `named_by`: how a person names one."""
     states = sorted(there, key=lambda state: state.book_id)
     ids = [state.book_id for state in states]
     if not ids:
@@ -72,7 +72,7 @@ class WholeLesson:
 
 
 async def choose_book(library: Library, *, wanted: str | None, configured: str | None = None) -> str:
-    """The book that is wanted; else the configured one; else the only one."""
+    """The book that is named; else the configured one; else the only one."""
     from bythebook.index.manifest import served_books
 
     there = served_books(await library.index.collections()).values()
@@ -133,7 +133,7 @@ async def read_lesson_text(library: Library, *, book_id: str, name: str) -> Whol
 
 
 class ReaderFilters(TypedDict, total=False):
-    """Which lessons may be used. All must hold; none is set unless asked for."""
+    """Which lessons may be used. All filters that are set must match; none is set by default."""
 
     module: str | None
     hardware_tier: int | None
@@ -161,7 +161,7 @@ class OpenBook:
         cls, book_id: str | None = None, *, data_dir: Path | str | None = None, **settings: Any
     ) -> AsyncIterator[OpenBook]:
         """Opens a book that was ingested: the one that is named, the configured one, or the only one. `settings` are those of
-        docs/settings.md, in small letters and without BYTHEBOOK_, and come before the environment."""
+        docs/settings.md, in lower case and without BYTHEBOOK_, and override the environment."""
         from bythebook.operations.runner import open_runner
         from bythebook.wiring.reader import open_library
 
@@ -176,7 +176,7 @@ class OpenBook:
 
     @classmethod
     async def choose_several(cls, runner: OperationRunner[Library], wanted: Sequence[str]) -> tuple[str, ...]:
-        """The ids of those that are wanted; `*` means all."""
+        """The ids of the books that are named; `*` means all."""
         from bythebook.answering.assessment import choose_several
 
         return choose_several({state.book_id for state in await runner.run(list_states)}, wanted)
@@ -192,7 +192,7 @@ class OpenBook:
         data_dir: Path | str | None = None,
         **settings: Any,
     ) -> IngestReport:
-        """Ingests a folder, or only what changed in it. The report has the `book_id` to open; `tell` hears of the progress."""
+        """Ingests a folder, or only what changed in it. The report has the `book_id` to open; `tell` receives the progress."""
         from bythebook.ingestion.progress import IngestReport
         from bythebook.ingestion.request import IngestionRequest
         from bythebook.operations.author import publish
@@ -220,9 +220,9 @@ class OpenBook:
         gate: bool = True,
         **filters: Unpack[ReaderFilters],
     ) -> Answer:
-        """The answer or the refusal; `answer.refused` tells which. `after`: the answers before it, which the question may refer
-        to. `limit`: how many passages to use. `threshold`: refuse where the best is less relevant than this;
-        `similarity_threshold`: leave out what is; `gate`: whether the confidence decides, too."""
+        """Asks a question. `answer.refused` tells an answer from a refusal. `after`: the answers before it, which the question
+        may refer to. `limit`: how many passages to use. `threshold`: refuse where the best passage is less relevant than this.
+        `similarity_threshold`: leave out passages that are. `gate`: whether the confidence decides, too."""
         from bythebook.answering.answer import Answered, Refused
 
         events = self.follow(
@@ -251,8 +251,8 @@ class OpenBook:
         among: tuple[str, ...] = (),
         **filters: Unpack[ReaderFilters],
     ) -> AsyncIterator[TurnEvent]:
-        """Asks, and yields the events: each sentence as it passes its check. Follow it to its end. `among`: the best grounded of
-        these books answers, in place of this one."""
+        """Asks a question and yields the events: each sentence once it has passed its check. Follow it to its end. `among`: the
+        best grounded of these books answers, in place of this one."""
         from bythebook.answering.question import Question
         from bythebook.operations.turns import answer
 
@@ -271,13 +271,13 @@ class OpenBook:
     async def search(
         self, text: str, *, limit: int = 5, similarity_threshold: float = 0.0, **filters: Unpack[ReaderFilters]
     ) -> SearchResponse:
-        """The passages that say it, the best first."""
+        """Searches for passages, the best first."""
         return (await self.find(text, limit=limit, similarity_threshold=similarity_threshold, **filters)).response
 
     async def find(
         self, text: str, *, limit: int = 5, similarity_threshold: float = 0.0, **filters: Unpack[ReaderFilters]
     ) -> Searched:
-        """Searches, and tells the book's language and size as well."""
+        """Searches for passages; also returns the book's language and size."""
         return await self.runner.run(
             search, query=self._scope(limit, filters).search(text, similarity_threshold=similarity_threshold)
         )
@@ -287,7 +287,7 @@ class OpenBook:
         return await self.runner.run(fetch_lesson, book_id=self.book_id, name=name)
 
     async def context(self, chunk_id: str) -> Context:
-        """A chunk, and what stands before and after it."""
+        """A chunk, and the chunks before and after it."""
         return await self.runner.run(fetch_context, book_id=self.book_id, chunk_id=chunk_id)
 
     def _scope(self, limit: int, filters: ReaderFilters) -> Scope:

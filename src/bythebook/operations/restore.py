@@ -1,4 +1,4 @@
-"""A backup put back: into a data folder that holds nothing yet, whole or not at all."""
+"""Restores a backup into an empty data folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LONGEST_CONTENTS = 50_000_000
 
 
 def restore_backup(settings: Settings, file: Path) -> Contents:
-    """Everything is unpacked and compared with its hash in a folder of its own, then moved into place. Killed at any moment, it
-    can be run again."""
+    """Unpacks everything into a folder of its own, compares it with its hashes, then moves it into place. Killed at any moment,
+    it can be run again."""
     data_dir = settings.data_dir.expanduser()
     database = _database_file(settings, data_dir)
     make_folder(data_dir)
@@ -54,7 +54,7 @@ def _database_file(settings: Settings, data_dir: Path) -> Path | None:
 
 
 def _clear(data_dir: Path, staging: Path, database: Path | None) -> None:
-    """A restore that was killed leaves its staging folder behind, and perhaps an index that it had moved already."""
+    """Removes what a restore that was killed left behind: its staging folder, and perhaps an index that it had moved already."""
     killed = staging.exists()
     there = database if database and database.exists() else None
     if there is None and not killed and any((data_dir / INDEX).glob("*/manifest.json")):
@@ -67,13 +67,13 @@ def _clear(data_dir: Path, staging: Path, database: Path | None) -> None:
     _check_free(data_dir / INDEX)
     shutil.rmtree(staging, ignore_errors=True)
     shutil.rmtree(data_dir / INDEX, ignore_errors=True)
-    if database:  # what lies beside one that is gone: SQLite would add it to this one
+    if database:  # left beside a deleted database: SQLite would add it to this one
         for beside in ("-wal", "-shm"):
             database.with_name(database.name + beside).unlink(missing_ok=True)
 
 
 def _check_free(index: Path) -> None:
-    """A server that was started before there was any book holds an empty index."""
+    """Raises where the data folder is in use. A server that was started before there was any book holds an empty index."""
     if not (index / LOCK).exists():
         return
     try:
@@ -108,7 +108,7 @@ def _unpack(file: Path, staging: Path) -> Contents:
 
 
 def _read_contents(told: bytes | None, found: dict[str, StoredFile], unreadable: InvalidInput) -> Contents:
-    """Everything that was listed is there as it was written, and nothing else."""
+    """Raises unless everything listed is there as it was written, and nothing else."""
     if told is None:
         raise unreadable
     try:
@@ -137,7 +137,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _write(opened: IO[bytes], place: Path) -> StoredFile:
-    """Zeros are skipped: the engine's files are mostly zeros, and take no room that way."""
+    """Skips zeros: the engine's files are mostly zeros, which then take no room."""
     sha256, size = hashlib.sha256(), 0
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.open("wb") as written:

@@ -1,8 +1,8 @@
-"""Decides who runs an operation: this process, which then opens the index, or the one that already has it open.
+"""Decides which process runs an operation: this one, which then opens the index, or the one that has it open already.
 
-An operation is an async function whose first argument is the library and whose others, and result, are values. It is written
-once and does not know where it runs; nor does the command that sends it, which prints what comes back. Where the process that
-has the index open can be reached stands in a file beside the index's lock, which only its owner can read.
+An operation is an async function whose first argument is the library and whose other arguments and result are values. It is
+written once and does not know where it runs; nor does the command, which prints the result. The process that has the index open
+writes its address into a file beside the index's lock, which only its owner can read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ POLL_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
 SERVER_FILE = "server.json"
 REACHED_BY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-"""A server that listens everywhere is spoken to over the loopback."""
+"""The address by which to reach a server that listens on all of them."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class InProcess(Generic[L]):
 
 class Guest(Generic[L]):
     """An `OperationRunner` in a process that does not hold the index: the one that does runs its operations. When that one ends,
-    this one opens the index itself, and begins again what was cancelled."""
+    this one opens the index itself and repeats what was cancelled."""
 
     def __init__(self, holder: _IndexHolder[L], settings: Settings) -> None:
         self._holder = holder
@@ -107,7 +107,7 @@ class Guest(Generic[L]):
 
 
 class _IndexHolder(Generic[L]):
-    """Who runs operations now: found when it is first needed, and again after it has gone."""
+    """The process that runs operations now: found when it is first needed, and again after it has gone."""
 
     def __init__(
         self, stack: AsyncExitStack, settings: Settings, opening: Callable[[Settings], AbstractAsyncContextManager[L]]
@@ -125,7 +125,7 @@ class _IndexHolder(Generic[L]):
         self._runner = None
 
     async def _find(self) -> OperationRunner[L]:
-        """A command such as `ask`, which holds the index for a moment and runs nothing for others, is waited for."""
+        """Finds it. A command such as `ask`, which holds the index for a moment and runs nothing for others, is waited for."""
         deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
         while True:
             if server := await self._server():
@@ -147,7 +147,7 @@ class _IndexHolder(Generic[L]):
         return ServerRunner[L](address, self._settings) if address else None
 
     async def _open(self) -> L:
-        """The index, and with the database beside it what lets others use it, too."""
+        """Opens the index and, if the database is there, lets other processes use both."""
         from bythebook.wiring.author import Resources
 
         library = await self._stack.enter_async_context(self._opening(self._settings))
@@ -171,7 +171,8 @@ async def open_runner(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """`token` is new for each server: anyone who can read the file can have the server do what its owner may do."""
+    """Where a server can be reached. `token` is new for each server: anyone who can read the file can have the server do what its
+    owner may do."""
 
     host: str
     port: int
@@ -182,7 +183,7 @@ class ServerAddress:
 
 @contextmanager
 def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
-    """While this is held, commands that need this index go to the server."""
+    """While this is held, commands that need this index have the server run their operations."""
     address = ServerAddress(
         host=REACHED_BY.get(host, host), port=port, pid=os.getpid(), version=__version__, token=secrets.token_urlsafe(32)
     )
@@ -197,7 +198,7 @@ def announced(index_folder: Path, *, host: str, port: int) -> Iterator[None]:
 
 
 def read_address(index_folder: Path) -> ServerAddress | None:
-    """Reads the address that a server left, or None. That server may be gone all the same."""
+    """Reads the address that a server wrote; None where there is none. That server may have ended."""
     try:
         return from_plain(ServerAddress, json.loads((index_folder / SERVER_FILE).read_text("utf-8")))
     except (OSError, ValueError):
@@ -205,12 +206,12 @@ def read_address(index_folder: Path) -> ServerAddress | None:
 
 
 def proof(address: ServerAddress, nonce: str) -> str:
-    """Returns what only a holder of the token can compute, so that nothing is told to a stranger on a port that was ours."""
+    """A value that only a holder of the token can compute, so that no stranger on a port that was ours is told anything."""
     return hmac.digest(address.token.encode(), nonce.encode(), "sha256").hex()
 
 
 def _write(file: Path, text: str) -> None:
-    """Writes the file in one step, and never readable by others, not even for a moment."""
+    """Writes the file in one step; others can never read it, not even for a moment."""
     fresh = file.with_name(f".{SERVER_FILE}-{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)  # with a Qdrant server there is no index in it

@@ -1,5 +1,5 @@
-"""Operations on threads: resuming one, and its next turn, event by event. They are apart from `turns`, because a question outside
-any thread need not import the database."""
+"""Operations on threads: resuming one, and running its next turn, event by event. They are separate from `turns`, because a
+question outside any thread need not import the database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def resume(resources: Resources, *, thread_id: str, book_id: str | None) -
 
 
 async def converse(resources: Resources, *, asked: Asked, among: tuple[str, ...] = ()) -> AsyncIterator[ThreadEvent]:
-    """`among`: the best grounded of these books answers, in a new thread."""
+    """Runs the thread's next turn. `among`: the best grounded of these books answers, in a new thread."""
     if among:
         assessed = await rank_books(resources.answerer, asked.question(), among)
         asked = replace(asked, scope=replace(asked.scope, book_id=assessed[0].book_id), books=assessed)

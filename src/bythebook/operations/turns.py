@@ -12,7 +12,7 @@ from bythebook.wiring.reader import Library
 
 
 async def answer(library: Library, *, question: Question, among: tuple[str, ...] = ()) -> AsyncIterator[TurnEvent]:
-    """`among`: the best grounded of these books answers, in place of the question's own."""
+    """Runs one turn. `among`: the best grounded of these books answers, in place of the question's own."""
     if among:
         assessed = await rank_books(library.answerer, question, among)
         question = replace(question, scope=replace(question.scope, book_id=assessed[0].book_id), books=assessed)

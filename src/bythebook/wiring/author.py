@@ -1,4 +1,4 @@
-"""What an author needs, and a reader whose threads are stored: the database and what works with it.
+"""What an author needs, and a reader whose threads are stored: the database and the parts that use it.
 
 Each part is built once, at its first use, and is a plain attribute from then on.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bythebook.threads.store import Threads
 
 READINGS = "readings"
-"""The folder, below the data folder, of what was read of files that are not Markdown."""
+"""The folder, below the data folder, with the readings of files that are not Markdown."""
 
 
 class Resources(Library):
@@ -126,7 +126,7 @@ class Resources(Library):
         )
 
     def file_reader(self, root: Path) -> FileReader:
-        """Reads the files of the book in `root` once more."""
+        """A reader for the files of the book in `root`."""
         from bythebook.ingestion.readings import FileReader, ReadingStore
 
         store = ReadingStore(self.data_dir / READINGS)
@@ -200,7 +200,7 @@ class Resources(Library):
         return Worker(runner=runner, listener=listener) if listener else Worker(runner=runner)
 
     async def close(self) -> None:
-        """The child ends first: it waits for nothing."""
+        """Closes the child process first: it waits for nothing."""
         if "sandbox" in self.__dict__:
             await asyncio.to_thread(self.sandbox.close)
         await super().close()

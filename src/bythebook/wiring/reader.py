@@ -1,7 +1,7 @@
-"""What a reader needs, from the settings: the embedder, the drafter, the index, the collector, and the library that answers with
-them, without importing SQL.
+"""What a reader needs, from the settings: the embedder, the drafter, the index, the OpenTelemetry collector, and the library that
+answers with them, without importing SQL.
 
-Imports are late, because most adapters are not needed and a person waits: the embedded model is opened on another thread while
+Imports are late, because most adapters are not needed and a person waits: the embedded model is opened in another thread while
 the engine is still being imported. Each part is built once, at its first use, and is a plain attribute from then on.
 """
 
@@ -95,7 +95,7 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
-    """Who drafts answers, and what a model does besides where one is configured."""
+    """Who drafts answers, and what else a model does where one is configured."""
 
     drafter: Drafter
     write_line: WriteLine | None = None
@@ -115,7 +115,7 @@ def open_writers(settings: Settings, reader: SentenceReader) -> Writers:
 
 
 def open_model(settings: Settings) -> AgentDrafter:
-    """The model's drafter, with the server that is configured or OpenAI's."""
+    """The model's drafter, on the configured server or OpenAI's."""
     with _extra("openai", "OPENAI_API_KEY" if settings.openai_api_key else "OPENAI_BASE_URL", "the OpenAI Agents SDK"):
         from bythebook.drafting.openai_agents.drafter import AgentDrafter
 
@@ -123,7 +123,8 @@ def open_model(settings: Settings) -> AgentDrafter:
 
 
 def check_model(settings: Settings) -> None:
-    """Raises InvalidSettings for a model that cannot be meant, such as a key of another shape than OpenAI's, where one is set."""
+    """Raises InvalidSettings for a model that cannot work, such as one with a key of another form than OpenAI's on OpenAI's
+    server."""
     if settings.openai_api_key or settings.openai_base_url:
         from bythebook.drafting.openai_agents.options import check_key
 
@@ -158,7 +159,8 @@ def answer_seconds(settings: Settings) -> float:
 
 
 def turn_seconds(settings: Settings) -> float:
-    """No turn takes longer: a follow-up made standalone, a look at the book and one beyond the reader's filters, the draft."""
+    """The longest that a turn can take: rewriting a follow-up, searching the book, searching again without the reader's filters,
+    and drafting."""
     from bythebook.answering.answerer import EMBED_SECONDS, SEARCH_SECONDS
 
     return line_seconds(settings) + EMBED_SECONDS + 2 * SEARCH_SECONDS + answer_seconds(settings)
@@ -198,7 +200,7 @@ async def open_index(settings: Settings, data_dir: Path) -> VectorIndex:
 
 @contextmanager
 def _extra(extra: str, setting: str, what: str) -> Iterator[None]:
-    """Around an import that only works where the extra is installed."""
+    """Wraps an import that only works where the extra is installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -208,7 +210,7 @@ def _extra(extra: str, setting: str, what: str) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """For its owner alone, where it is made here: readers' questions are kept in it."""
+    """Makes a folder that only its owner can read, because readers' questions are kept in it."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -219,7 +221,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _key(settings: Settings, vendors: Secret | None, variable: str, user: str) -> str:
-    """The key for the embedder alone, or the vendor's."""
+    """The embedder's own key, or else the vendor's."""
     key = settings.embedder_api_key or vendors
     if key is None or not key.value:
         raise InvalidSettings(f"{variable} is not set, and {user} needs it. Set it, or unset BYTHEBOOK_EMBEDDER.")
@@ -227,7 +229,7 @@ def _key(settings: Settings, vendors: Secret | None, variable: str, user: str) -
 
 
 def _key_variable(settings: Settings, vendors: str) -> str:
-    """What a person changes when the server does not accept the key."""
+    """The variable that a person changes when the server does not accept the key."""
     return EMBEDDER_KEY if settings.embedder_api_key else vendors
 
 
@@ -243,7 +245,7 @@ class Library:
         data_dir: Path,
         answer_reader: AnswerReader | None = None,
     ) -> None:
-        """`answer_reader`: another than the one that is shipped, for measuring."""
+        """`answer_reader`: one to use in place of the one that is shipped, for measuring."""
         self._given_reader = answer_reader
         self.settings = settings
         self.index = index
@@ -264,7 +266,7 @@ class Library:
 
     @cached_property
     def sentence_reader(self) -> SentenceReader:
-        """Shared, so that the drafter need not read again what a look at the book has read."""
+        """Shared, so that the drafter need not read again what the search has read."""
         from bythebook.retrieval.sentence_reader import SentenceReader
 
         return SentenceReader(self.embedder, self.answer_reader)
@@ -283,7 +285,7 @@ class Library:
 
     @cached_property
     def answerer(self) -> Answerer:
-        """One per process: its limit on looks at once holds for all turns."""
+        """One per process: its limit on searches at the same time holds for all turns."""
         from bythebook.answering.answerer import Answerer
 
         writers = self._writers
@@ -305,7 +307,7 @@ class Library:
         """Reads into memory what searches need, for a process that will search often."""
         for collection in await self.index.collections():
             await self.index.read_ahead(collection)
-        gc.freeze()  # what was read stays: to look through it again and again costs a search now and then a tenth of a second
+        gc.freeze()  # what was read stays: looking through it for garbage would now and then cost a search a tenth of a second
 
     @asynccontextmanager
     async def reading_ahead(self) -> AsyncIterator[None]:
@@ -362,8 +364,8 @@ async def open_library(
 async def open_parts(
     stack: AsyncExitStack, settings: Settings, *, rehearsal: bool, embeds: bool, embedder: Embedder | None
 ) -> tuple[VectorIndex, Embedder, Path]:
-    """The index, the embedder and the data folder. A rehearsal on a data folder that holds no index yet uses a temporary one, so
-    that it leaves nothing behind. `embeds` says that the embedder will be wanted soon; one that is given stays open."""
+    """Opens the index, the embedder and the data folder. A dry run on a data folder without an index uses a temporary one, so
+    that it leaves nothing behind. `embeds`: the embedder will be needed soon. An embedder that is given stays open."""
     data_dir = settings.data_dir.expanduser()
     if rehearsal and not (data_dir / "index").exists():
         data_dir = Path(stack.enter_context(TemporaryDirectory(prefix="bythebook-")))
@@ -373,7 +375,7 @@ async def open_parts(
     if embeds:
         loading = asyncio.create_task(embedder.load())
         stack.push_async_callback(asyncio.wait, [loading])
-        await asyncio.sleep(0)  # lets it begin before the imports to come hold the interpreter
+        await asyncio.sleep(0)  # lets it begin before the imports that follow hold the interpreter
     make_folder(data_dir)
     index = await open_index(settings, data_dir)
     stack.push_async_callback(index.close)

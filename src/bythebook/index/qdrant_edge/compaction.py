@@ -1,7 +1,7 @@
-"""Compaction: a copy of a shard, with int8 vectors to scan and indexes that need not be read to be opened, takes its place.
+"""Compacts a shard: replaces it by a copy with int8 vectors to scan and indexes that need not be read when it is opened.
 
-In a process of its own, because the engine holds the interpreter's lock until it is done: 12 s for 10,000 points on a busy
-machine, and everything else in the process would stand still.
+That runs in a process of its own, because the engine holds the interpreter's lock until it is done: 12 s for 10,000 points on a
+busy machine, during which everything else in the process would stand still.
 
     python -m bythebook.index.qdrant_edge.compaction SHARD
 """
@@ -23,7 +23,7 @@ NOTHING_TO_DO = 3
 
 
 class Compaction:
-    """One run, on a copy of the shard of `folder`. Nothing may be written to the shard meanwhile; reading is free."""
+    """One compaction, on a copy of the shard in `folder`. Nothing may be written to the shard meanwhile; it may be read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class Compaction:
         self._process.terminate()
 
     def done(self) -> bool:
-        """Whether there is a compacted copy, after waiting for it. OSError if that failed."""
+        """Waits for the compaction. Whether there is a compacted copy; OSError if it failed."""
         _, complaint = self._process.communicate()
         if self._process.returncode == 0:
             return True
@@ -48,14 +48,15 @@ class Compaction:
         raise OSError(None, complaint.decode(errors="replace").strip().rpartition("\n")[2])
 
     def swap_in(self) -> None:
-        """The shard must be closed. Two renames: `shard.recover` knows what to do if the second never came."""
+        """Puts the copy in place; the shard must be closed. Takes two renames: `shard.recover` repairs it if the second did not
+        happen."""
         (self._folder / SHARD).rename(self._folder / OLD)
         self._copy.rename(self._folder / SHARD)
         shutil.rmtree(self._folder / OLD)
 
 
 def compact(path: str) -> int:
-    """The engine knows best whether its segments need it."""
+    """Compacts the shard, unless the engine finds that its segments do not need it."""
     shard = edge.EdgeShard.load(path)
     changed = shard.optimize()
     shard.flush()

@@ -1,5 +1,5 @@
-"""The vector index inside the process: a folder with one folder for each collection, held by one process at a time. Where that
-folder cannot be written, such as a read-only volume, a copy of it is opened: the engine writes to whatever it opens."""
+"""The vector index inside the process: a folder with one folder for each collection, held by one process at a time. Where it
+cannot be written, as on a read-only volume, a copy of it is opened, because the engine writes to whatever it opens."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from bythebook.index.qdrant_edge.shard import MANIFEST, EdgeShard, ReadCache, re
 from bythebook.index.vectors import Candidate, ChunkText, Filters, IndexedChunk, Replacement
 
 LOCK = "lock"
-OWNER = "lock.pid"  # beside the lock, because some systems let nobody read a locked file
+OWNER = "lock.pid"  # beside the lock, because some systems do not let anybody read a locked file
 DROPPED = ".dropped-"
 Stamps = tuple[int, tuple[tuple[str, int, int], ...]]
 
 
 class EdgeIndex:
-    """A `VectorIndex`. Open it with `EdgeIndex.open`, and close it: others wait for the folder."""
+    """A `VectorIndex` in this process. Open it with `EdgeIndex.open`, and close it: other processes wait for the folder."""
 
     def __init__(self, folder: Path, lock: FileLock, snapshot: TemporaryDirectory[str] | None = None) -> None:
-        """`snapshot` is what `folder` is in where the index itself cannot be written; it goes when the index is closed."""
+        """`snapshot`: the temporary folder with the copy, where the index itself cannot be written; it is removed when the index
+        is closed."""
         self._folder = folder
         self._snapshot = snapshot
         self._lock = lock
@@ -68,7 +69,7 @@ class EdgeIndex:
         return cls(folder, lock, snapshot)
 
     async def collections(self) -> Mapping[str, Manifest]:
-        """Read again when a file has changed: every question asks for them."""
+        """The manifests of all collections. Read again only when a file has changed, because every question asks for them."""
         stamps = self._stamps()
         if stamps != self._seen[0]:
             self._seen = stamps, await asyncio.to_thread(self._collections)
@@ -84,7 +85,7 @@ class EdgeIndex:
         await asyncio.to_thread(self._drop, collection)
 
     async def alias(self, name: str, collection: str) -> None:
-        """The folder is this program's alone: nobody else looks for a name."""
+        """Does nothing: no other program uses the folder, so nobody looks for a name."""
 
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
         if replacements:
@@ -126,7 +127,7 @@ class EdgeIndex:
         return [one for one in found if one.book_id == book_id]
 
     async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
-        """Lesson by lesson, in order of path; a lesson that is replaced meanwhile is seen as it was or as it will be."""
+        """Yields lessons in order of path. A lesson that is replaced meanwhile is seen as it was or as it will be."""
         shard = await asyncio.to_thread(self._shard, collection)
         files = await asyncio.to_thread(shard.source_files, filters)
         for lessons in pages(files):
@@ -164,7 +165,8 @@ class EdgeIndex:
         await asyncio.to_thread(self._close)
 
     def _stamps(self) -> Stamps:
-        """The times of all manifests, and how often this process has changed one: a file's time is coarse. Takes microseconds."""
+        """The times of all manifests, and how often this process has changed one, because a file's time is coarse. Takes
+        microseconds."""
         with storage(self._folder):
             names = sorted(name for name in os.listdir(self._folder) if not name.startswith(DROPPED))  # noqa: PTH208  a path each is slow
             return self._changes, tuple((name, *_stamp(f"{self._folder}/{name}/{MANIFEST}")) for name in names)
@@ -177,7 +179,7 @@ class EdgeIndex:
             try:
                 found[name] = read_manifest(self._folder / name)
             except StorageFailure:
-                if (self._folder / name / MANIFEST).exists():  # or else it was dropped meanwhile
+                if (self._folder / name / MANIFEST).exists():  # otherwise it was dropped meanwhile
                     raise
         return found
 
@@ -187,7 +189,7 @@ class EdgeIndex:
             if (folder / MANIFEST).exists():
                 raise InvalidInput(f"The index in {self._folder} has a collection '{collection}' already. Drop it first.")
             with storage(folder):
-                shutil.rmtree(folder, ignore_errors=True)  # a creation that never came to its end
+                shutil.rmtree(folder, ignore_errors=True)  # left by a creation that was interrupted
             self._shards[collection] = EdgeShard.create(folder, manifest)
             self._changes += 1
 
@@ -197,7 +199,7 @@ class EdgeIndex:
             self._changes += 1
 
     def _drop(self, collection: str) -> None:
-        """Renamed first: a folder half deleted must not look like a collection."""
+        """Renames the folder before deleting it: a half-deleted folder must not look like a collection."""
         shard = self._shard(collection)
         with self._opening, storage(shard.folder):
             del self._shards[collection]
@@ -219,7 +221,7 @@ class EdgeIndex:
             return self._shards[collection]
 
     def _recent(self, collection: str) -> ReadCache | None:
-        """For what is in memory nobody need wait for a thread."""
+        """The cache of an open collection: to read what is in memory takes no thread."""
         shard = self._shards.get(collection)
         return shard.recent if shard else None
 
@@ -257,8 +259,8 @@ def is_read_only(folder: Path) -> bool:
 
 
 def take_snapshot(folder: Path, lock: str, skipped: str) -> TemporaryDirectory[str]:
-    """All collections as they stand at one moment. A writer holds the file `lock`; nothing that begins with `skipped`
-    belongs to a collection."""
+    """Copies all collections as they stand at one moment. A writer holds the file `lock`. Names that begin with `skipped` belong
+    to no collection."""
     made = TemporaryDirectory(prefix="bythebook-index-")
     try:
         with _shared(folder / lock):
@@ -271,7 +273,7 @@ def take_snapshot(folder: Path, lock: str, skipped: str) -> TemporaryDirectory[s
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Without the files' modes: the copy is written to."""
+    """Copies a file without its mode, because the copy is written to."""
     for file in (path for path in source.rglob("*") if path.is_file()):
         place = target / file.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -280,8 +282,8 @@ def _copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def _shared(lock: Path) -> Iterator[None]:
-    """Whoever may write there, another user perhaps, does not meanwhile."""
-    import fcntl  # there is none on Windows, where every folder counts as writable
+    """Keeps writers away meanwhile, who may be other users."""
+    import fcntl  # missing on Windows, where every folder counts as writable
 
     try:
         descriptor = os.open(lock, os.O_RDONLY)

@@ -1,7 +1,7 @@
 """The redo journal: what a swap of lessons is about to do, written completely before any of it is done.
 
-A process that dies half-way leaves the journal behind, and the next one does all of it again; doing it twice is doing it
-once. A journal that was not written whole was never renamed into place, and nothing of it was done.
+A process that dies half-way leaves the journal behind, and the next one does all of it again; every step may be done twice. A
+journal that was not written completely was never renamed into place, and nothing of it was done.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bythebook.index.payload import StoredPoint, Swap, decoding
 
 
 def write_journal(path: Path, planned: Swap) -> None:
-    """Embeddings as base64: as numbers in text they would be four times as long."""
+    """Writes embeddings as base64: as decimal numbers they would be four times as long."""
     points = [
         {
             "id": point.id,
@@ -42,7 +42,7 @@ def read_journal(path: Path) -> Swap:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """The file holds all of the text or what it held before, also after a power cut."""
+    """Writes a file so that it holds either all of the text or what it held before, even after a power cut."""
     draft = path.with_name(path.name + ".tmp")
     try:
         with draft.open("w", encoding="utf-8") as file:
@@ -62,7 +62,7 @@ def remove_whole(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # a folder cannot be opened there
+    if os.name == "nt":  # folders cannot be opened there
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -1,5 +1,5 @@
-"""Points of the embedded engine: written, filtered, read by id or by whole lessons, and searched. Our values become the
-engine's here, and its errors ours."""
+"""Points of the embedded engine: written, filtered, searched, and read by id or by whole lessons. Converts our values to the
+engine's, and its errors to ours."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ Scores = dict[str, float]
 
 @contextmanager
 def storage(folder: Path) -> Iterator[None]:
-    """What goes wrong on disk or in the engine, or does not decode, becomes one sentence that names the folder. An error of our
-    own stays what it is."""
+    """Turns an error of the disk or the engine, or a record that cannot be decoded, into one sentence that names the folder.
+    Errors of our own code are not changed."""
     try:
         yield
     except OSError as error:
@@ -92,9 +92,10 @@ def begins(key: str, prefix: str) -> edge.FieldCondition:
     return edge.FieldCondition(key=key, match=edge.MatchPrefix(prefix))
 
 
-@lru_cache(maxsize=256)  # readers have the same few
+@lru_cache(maxsize=256)  # readers use the same few filters
 def condition(filters: Filters, *, alone: bool = False) -> edge.Filter:
-    """`alone`: the book has the collection to itself. To ask each of 100,000 chunks for its book takes half of a search."""
+    """The engine's filter. `alone`: the book has the collection to itself; checking the book of each of 100,000 chunks would take
+    half of a search."""
     equal = {
         "book_id": None if alone else filters.book_id,
         "module": filters.module,
@@ -105,7 +106,7 @@ def condition(filters: Filters, *, alone: bool = False) -> edge.Filter:
     }
     must: list[Any] = [is_value(key, value) for key, value in equal.items() if value is not None]
     if filters.hardware_tier_max is not None and filters.hardware_tier_max < HARDWARE_TIERS[-1]:
-        # The engine finds a value in less time than it compares one.
+        # matching a value is faster for the engine than comparing one
         must.append(is_any("hardware_tier", [tier for tier in HARDWARE_TIERS if tier <= filters.hardware_tier_max]))
     if filters.chapter_min is not None or filters.chapter_max is not None:
         chapters = edge.RangeFloat(gte=filters.chapter_min, lte=filters.chapter_max)
@@ -135,7 +136,7 @@ def read_count(shard: edge.EdgeShard, filters: Filters) -> int:
 
 
 def is_alone(shard: edge.EdgeShard, book_id: str) -> bool:
-    """Whether there is no other book."""
+    """Whether the collection holds no other book."""
     return not shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must_not=[is_value("book_id", book_id)])))
 
 
@@ -157,7 +158,7 @@ def read_lessons(
 def read_page(
     shard: edge.EdgeShard, offset: edge.PointId | None, *, whole: bool
 ) -> tuple[Sequence[edge.Record], edge.PointId | None]:
-    """Some points, whole or what their texts need, and where the next page begins, None after the last."""
+    """One page of points, whole or only what their texts need, and where the next page begins; None after the last."""
     fields = True if whole else TEXT_FIELDS
     return shard.scroll(edge.ScrollRequest(offset=offset, limit=POINTS_PER_PAGE, with_payload=fields, with_vector=False))
 
@@ -183,8 +184,8 @@ def find_candidates(
     depth: int,
     exact: bool,
 ) -> list[Candidate]:
-    """The nearest chunks and those with the best terms, then the score of each by the other: both are exact for all. The
-    engine works in parallel on what it is asked at once. `alone`: the shard holds no other book."""
+    """Finds the nearest chunks and those with the best terms, then the score of each by the other search, so that both are exact
+    for all. The engine runs requests in parallel that are sent together. `alone`: the shard holds no other book."""
     wanted = condition(filters, alone=alone)
     nearest = None if embedding is None else edge.Query.Nearest(np.asarray(embedding, dtype=np.float32).tolist(), using=DENSE)
     sparse = edge.SparseVector(list(terms.ids), list(terms.weights)) if terms and terms.ids else None
@@ -209,8 +210,8 @@ def find_candidates(
 
 
 def counts_deleted(shard: edge.EdgeShard, terms: Sequence[int]) -> bool | None:
-    """Whether the engine, unless it is told what to count, counts chunks that are deleted: any of them makes every term seem
-    another bit rarer. None where no chunk has any of the terms."""
+    """Whether the engine counts deleted chunks in a term's rarity unless it is told what to count. None where no chunk has any of
+    the terms."""
     counted, told = (
         [_alone(term, params, edge.Filter(must=[])) for term in terms]
         for params in (edge.SearchParams(), _rare(edge.Filter(must=[]), exact=False))
@@ -222,8 +223,8 @@ def counts_deleted(shard: edge.EdgeShard, terms: Sequence[int]) -> bool | None:
 def find_idf(
     shard: edge.EdgeShard, book_id: str, terms: Sequence[int], *, alone: bool, corpus: edge.Filter | None
 ) -> dict[int, float]:
-    """0 for a term that no chunk of the book has. A search for one term alone scores its IDF times its weight in the chunk
-    found, and the weight is known."""
+    """The IDF of each term; 0 for a term that no chunk of the book has. A search for one term alone scores its IDF times its
+    weight in the chunk found, and that weight is known."""
     wanted = condition(Filters(book_id=book_id), alone=alone)
     asked = [_alone(term, _rare(corpus, exact=False), wanted) for term in terms]
     answers = shard.query_batch(edge.QueryBatchRequest(queries=asked))
@@ -244,7 +245,7 @@ def _scores(hits: Sequence[edge.ScoredPoint]) -> Scores:
 
 
 def _alone(term: int, params: edge.SearchParams, wanted: edge.Filter) -> edge.QueryRequest:
-    """The chunk that a term weighs most in."""
+    """The chunk in which a term weighs most."""
     return _request(edge.Query.Nearest(edge.SparseVector([term], [1.0]), using=LEXICAL), params, wanted, 1)
 
 
@@ -258,6 +259,6 @@ def _near(*, exact: bool) -> edge.SearchParams:
 
 
 def _rare(corpus: edge.Filter | None, *, exact: bool) -> edge.SearchParams:
-    """How rare a term is, is asked of this book alone: what other books hold must not change an answer. Where there is no other
-    book, and nothing deleted that the engine would count, it need not count anew (2 ms of 4 in 100,000 chunks)."""
+    """The filter that IDF is computed in: this book alone, because other books must not change an answer. None where there is no
+    other book and no deleted chunk that the engine would count; counting takes 2 of 4 ms in 100,000 chunks."""
     return edge.SearchParams(exact=exact, idf=edge.IdfParams(corpus=corpus) if corpus else None)

@@ -1,4 +1,4 @@
-"""One collection of the embedded engine: a shard, its manifest and its journal in one folder, and what was read from it
+"""One collection of the embedded engine: a shard, its manifest and its journal in one folder, and a cache of what was read
 recently. Blocking calls only; `qdrant_edge.index` runs them in threads."""
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ POINTS_PER_WRITE = 256
 FACET_LIMIT = 1_000_000
 
 PLAIN_UP_TO = 5_000
-"""Points. Beyond it `settle` compacts them: int8 copies to scan, indexes that need not be read to be opened."""
+"""Above so many points, `settle` compacts the shard: int8 copies to scan, and indexes that need not be read when it is opened."""
 
 COUNTS_KEPT = 256
 TERMS_KEPT = 16_384
 TEXTS_KEPT = 131_072
 CHUNKS_KEPT = 16_384
-"""Of every search forty texts are looked at, and ten chunks shown. Full, they take some 200 and 60 MB; those of a book of 200
-chunks take less than one."""
+"""Every search reads forty texts and shows ten chunks. Full, the caches take some 200 and 60 MB; for a book of 200 chunks less
+than one."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 class EdgeShard:
-    """All reading methods may run in parallel; a write waits for them and they for it."""
+    """One open collection. All reading methods may run in parallel; a write waits for them, and they wait for it."""
 
     def __init__(self, folder: Path, manifest: Manifest, shard: edge.EdgeShard) -> None:
         self.folder = folder
@@ -82,7 +82,7 @@ class EdgeShard:
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> EdgeShard:
-        """The manifest comes last: a folder without one was never finished."""
+        """Makes a collection. The manifest is written last: a folder without one was not finished."""
         with storage(folder):
             (folder / SHARD).mkdir(parents=True)
             shard = edge.EdgeShard.create(str(folder / SHARD), _config(manifest.dimension))
@@ -145,7 +145,7 @@ class EdgeShard:
             )
 
     def chunks(self, ids: Sequence[str], *, with_vectors: bool) -> list[IndexedChunk]:
-        """Of whichever book, as `texts`: the caller keeps to its own."""
+        """Chunks of any book, as with `texts`: the caller keeps to its own."""
         with self._reading():
             if with_vectors:
                 found = read_chunks(self._shard, ids, with_vectors=True)
@@ -157,7 +157,7 @@ class EdgeShard:
             return self.recent.texts.read(ids, lambda missing: read_texts(self._shard, missing))
 
     def read_ahead(self) -> None:
-        """As many texts and chunks as there is room for; after much writing, again. Page by page: a writer need not wait for
+        """Reads as many texts and chunks into memory as there is room for. Reads page by page, so that a writer need not wait for
         all."""
         self._reads_ahead = True
         offset = None
@@ -180,7 +180,7 @@ class EdgeShard:
         return sorted(found, key=lambda indexed: (indexed.chunk.source_file, indexed.chunk.chunk_index))
 
     def count(self, filters: Filters) -> int:
-        """Kept until the next write: readers ask for the same few again and again, and counting 100,000 takes 14 ms."""
+        """Cached until the next write: readers ask for the same few counts, and counting 100,000 chunks takes 14 ms."""
         with self._reading():
             return self.recent.counts.read([filters], lambda missing: {one: read_count(self._shard, one) for one in missing})[0]
 
@@ -224,7 +224,7 @@ class EdgeShard:
         return self.recent.alone.read([book_id], lambda books: {one: is_alone(self._shard, one) for one in books})[0]
 
     def _corpus(self, book_id: str, terms: Sequence[int]) -> edge.Filter | None:
-        """What the engine counts terms in; None where it may count all that it has."""
+        """The chunks that the engine counts terms in; None where it may count everything it has."""
         if not self._is_alone(book_id):
             return edge.Filter(must=[is_value("book_id", book_id)])
         whole = self.recent.whole.read([book_id], lambda books: self._whole(books, terms)) if terms else None
@@ -246,7 +246,7 @@ class EdgeShard:
             yield
 
     def _compact(self) -> None:
-        """Readers go on meanwhile, writers wait."""
+        """Compacts the shard. Readers go on meanwhile, writers wait."""
         self._finish()
         with self._writers, storage(self.folder):
             self._shard.flush()
@@ -261,7 +261,7 @@ class EdgeShard:
                     self._shard = _load(self.folder, self.manifest)
 
     def _finish(self) -> None:
-        """Do again what a journal says was begun: by a process that died, or by this one when the disk was full."""
+        """Repeats what a journal says was begun: by a process that died, or by this one when the disk was full."""
         if not self._unfinished:
             return
         with self._writers, self._turns.writing(), storage(self.folder):
@@ -270,8 +270,8 @@ class EdgeShard:
                 self._apply(planned, [point(stored) for stored in planned.points])
 
     def _apply(self, planned: Swap, points: Sequence[edge.Point]) -> None:
-        """New points first. A chunk that moved to another lesson keeps its id and has its new place by the time that
-        the old lesson's leftovers go."""
+        """Writes new points first. A chunk that moved to another lesson keeps its id, and has its new place by the time that the
+        rest of the old lesson is deleted."""
         self.recent.clear()
         self._written = True
         for start in range(0, len(points), POINTS_PER_WRITE):
@@ -286,12 +286,12 @@ class EdgeShard:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    with storage(folder), decoding(MANIFEST):  # which may also be one of another version
+    with storage(folder), decoding(MANIFEST):  # it may also be the manifest of another version
         return Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"), folder)
 
 
 def recover(folder: Path) -> None:
-    """Repairs what a process left behind that died while it compacted."""
+    """Repairs what a process left behind that died during compaction."""
     if (folder / OLD).exists() and not (folder / SHARD).exists():
         (folder / OLD).rename(folder / SHARD)
     for leftover in (*folder.glob(OLD), *folder.glob(f"{NEW}*")):
@@ -319,7 +319,7 @@ def _config(dimension: int) -> edge.EdgeConfig:
 
 
 class BoundedCache(Generic[Key, Value]):
-    """For any number of threads. Where there is no room, what was read first goes first."""
+    """A cache for any number of threads. Where it is full, what was read first is removed first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -332,7 +332,8 @@ class BoundedCache(Generic[Key, Value]):
         return found if len(found) == len(keys) else None
 
     def read(self, keys: Sequence[Key], read: Callable[[list[Key]], Mapping[Key, Value]]) -> list[Value]:
-        """The values of `keys`, in their order; `read` is asked for those that are not known, and leaves out what is nowhere."""
+        """The values of `keys`, in their order. `read` is called for those that are not cached, and leaves out those that do not
+        exist."""
         found = self._known(keys)
         if missing := [key for key in keys if key not in found]:
             fresh = read(missing)
@@ -361,7 +362,7 @@ class ReadCache:
         self.alone: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)
         """By the book's id: whether the collection holds no other book."""
         self.whole: BoundedCache[str, bool] = BoundedCache(COUNTS_KEPT)
-        """By the book's id: whether it holds no deleted points, either."""
+        """By the book's id: whether the collection holds no deleted points, either."""
         self.counts: BoundedCache[Filters, int] = BoundedCache(COUNTS_KEPT)
         self.idf: BoundedCache[tuple[str, int], float] = BoundedCache(TERMS_KEPT)
         """By the book's id and the term; 0 for a term that no chunk of it has."""

@@ -1,6 +1,6 @@
 """Calls a Qdrant server: retries where that may help, and raises one clear sentence where it does not.
 
-Everything asked of it may be asked twice: writes name their ids and lessons, so that doing them twice is doing them once.
+Every request may be sent twice: writes name their ids and lessons, so that repeating them changes nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def call(url: str, ask: Callable[[], Awaitable[Answer]], *, sleep: Sleep) 
 
 @contextmanager
 def reading(url: str, what: str) -> Iterator[None]:
-    """What was stored and does not decode becomes one sentence that names the server."""
+    """Turns a stored record that cannot be decoded into one sentence that names the server."""
     try:
         with decoding(what):
             yield
@@ -66,7 +66,7 @@ def reading(url: str, what: str) -> Iterator[None]:
 
 
 def shown(url: str) -> str:
-    """The address as people may see it: without a name and password that may be in it."""
+    """The address without a name and password that may be in it, to be shown to people."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

@@ -1,4 +1,4 @@
-"""The vector index on a Qdrant server or cluster: the same meaning as the embedded one, shared by many processes."""
+"""The vector index on a Qdrant server or cluster: behaves as the embedded one, and is shared by many processes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ Search = tuple[models.QueryRequest, models.Filter, int]
 
 
 class ServerIndex:
-    """A `VectorIndex`. Collections that bear another name than ours, or carry no manifest of ours, belong to others: the former
-    are never looked at, the latter never touched."""
+    """A `VectorIndex` on a server. Collections with another name than ours, or without a manifest of ours, belong to others: the
+    former are never read, the latter never changed."""
 
     def __init__(
         self, client: AsyncQdrantClient, url: str, *, collection_name: str, layout: Mapping[str, Any], sleep: Sleep
@@ -81,10 +81,10 @@ class ServerIndex:
         timeout_seconds: int = 30,
         sleep: Sleep = asyncio.sleep,
     ) -> ServerIndex:
-        """Asks nothing of the server yet. `collection_name`: of the first of our collections; others have a number after it. The
-        three numbers are for collections to be created; None: as the server likes."""
+        """Opens the client; asks nothing of the server yet. `collection_name`: the name of our first collection; the others have
+        a number after it. The three numbers are for collections to be created; None leaves them to the server."""
         try:
-            # As a header: given as `api_key`, the client would ask for https by itself and warn without it.
+            # As a header: given as `api_key`, the client would demand https and warn without it.
             client = AsyncQdrantClient(
                 url=url,
                 timeout=timeout_seconds,
@@ -98,7 +98,8 @@ class ServerIndex:
         return cls(client, url, collection_name=collection_name, layout=layout, sleep=sleep)
 
     async def collections(self) -> Mapping[str, Manifest]:
-        """One request lists their names, and one for each of ours, all at once, reads its manifest."""
+        """The manifests of our collections. One request lists the names; one for each of ours, all at once, reads its
+        manifest."""
         listed = await self._call(self._client.get_collections)
         names = sorted(one.name for one in listed.collections if self._own_name.fullmatch(one.name))
         stored = zip(names, await asyncio.gather(*map(self._listed_manifest, names)), strict=True)
@@ -108,7 +109,7 @@ class ServerIndex:
         return found
 
     async def create(self, collection: str, manifest: Manifest) -> None:
-        """The manifest comes last: a collection without it was never finished, and is created again."""
+        """Makes a collection. The manifest is written last: a collection without it was not finished, and is created again."""
         check_name(collection)
         if any(one.name == collection for one in (await self._call(self._client.get_collections)).collections):
             if await self._stored_manifest(collection) != UNFINISHED:
@@ -129,13 +130,14 @@ class ServerIndex:
         del self._manifests[collection]
 
     async def alias(self, name: str, collection: str) -> None:
-        """In one step, also where the name was another collection's."""
+        """Sets the alias in one step, also where the name belonged to another collection."""
         before = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=name))
         now = models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=collection, alias_name=name))
         await self._call(self._client.update_collection_aliases, [before, now])
 
     async def replace(self, collection: str, book_id: str, replacements: Sequence[Replacement]) -> None:
-        """One request holds whole lessons: new points and the end of old ones. The server applies it in order."""
+        """One request holds whole lessons: their new points, and the deletion of their old ones. The server applies it in
+        order."""
         dimension = (await self._manifest(collection)).dimension
         by_file = {replacement.source_file: replacement for replacement in replacements}
         sizes = {name: len(replacement.chunks) for name, replacement in by_file.items()}
@@ -161,7 +163,7 @@ class ServerIndex:
         depth: int,
         exact: bool = False,
     ) -> list[Candidate]:
-        """Two searches, then each one's score for what only the other found: both scores are exact for all."""
+        """Two searches, then the score by each for what only the other found, so that both scores are exact for all."""
         manifest = await self._manifest(collection)
         if embedding is not None:
             check_dimension(embedding, manifest.dimension, filters.book_id)
@@ -191,7 +193,7 @@ class ServerIndex:
         return [found[name] for name in ids if name in found and found[name].book_id == book_id]
 
     async def scan(self, collection: str, filters: Filters, *, with_vectors: bool = False) -> AsyncIterator[IndexedChunk]:
-        """Lesson by lesson, in order of path."""
+        """Yields lessons in order of path."""
         for page in pages(await self._source_files(collection, filters)):
             wanted = models.Filter(must=[condition(filters), is_any("source_file", page)])
             records = await self._scroll(collection, wanted, with_vectors)
@@ -205,7 +207,7 @@ class ServerIndex:
         return (await self._call(self._client.count, collection, condition(filters), exact=True)).count
 
     async def idf(self, collection: str, book_id: str, terms: Sequence[int]) -> dict[int, float]:
-        """A search for one term alone scores its IDF times its weight in the chunk found, and the weight is known."""
+        """A search for one term alone scores its IDF times its weight in the chunk found, and that weight is known."""
         await self._manifest(collection)
         asked = {term: requests(None, Terms(ids=(term,), weights=(1.0,)), book_id, exact=False)[LEXICAL] for term in terms}
         everything = condition(Filters(book_id=book_id))
@@ -213,7 +215,7 @@ class ServerIndex:
         best = {term: next(iter(scores.items())) for term, scores in found.items() if scores}
         held = await self._records(collection, list({id for id, _ in best.values()}), with_payload=False, with_vectors=[LEXICAL])
         chunks = {str(record.id): record_terms(record) for record in held}
-        # One that was replaced in between is gone.
+        # A chunk that was replaced in between is gone.
         weights = {term: chunks[id].weight(term) for term, (id, _) in best.items() if id in chunks}
         return {term: best[term][1] / weight for term, weight in weights.items() if weight}
 
@@ -221,11 +223,11 @@ class ServerIndex:
         return await self._source_files(collection, Filters(book_id=book_id))
 
     async def settle(self, collection: str) -> None:
-        """Every write waited until it was durable, and a server builds its graphs by itself."""
+        """Does nothing: every write waited until it was durable, and a server builds its graphs by itself."""
         await self._manifest(collection)
 
     async def read_ahead(self, collection: str) -> None:
-        """A server has its own memory, and other processes may write to it."""
+        """Does nothing: a server has its own memory, and other processes may write to it."""
         await self._manifest(collection)
 
     async def close(self) -> None:
@@ -248,7 +250,7 @@ class ServerIndex:
                 **self._layout,
             )
         except UnexpectedResponse as error:
-            if error.status_code != CONFLICT:  # there already: the answer to an earlier try got lost
+            if error.status_code != CONFLICT:  # it exists: the answer to an earlier try was lost
                 raise
 
     async def _save(self, collection: str, manifest: Manifest) -> None:
@@ -261,13 +263,13 @@ class ServerIndex:
         return text if isinstance(text, str) else None
 
     async def _listed_manifest(self, collection: str) -> str | None:
-        """None too for one that was dropped since it was listed."""
+        """None also for a collection that was dropped since it was listed."""
         with suppress(NotFound):
             return await self._stored_manifest(collection)
         return None
 
     async def _manifest(self, collection: str) -> Manifest:
-        """Read once: what never changes of it, the dimension, is all that is needed here."""
+        """The manifest, read once: only its dimension is needed here, which never changes."""
         if collection not in self._manifests:
             text = await self._stored_manifest(check_name(collection))
             if text is None or text == UNFINISHED:

@@ -71,7 +71,7 @@ def condition(filters: Filters) -> models.Filter:
 def requests(
     embedding: NDArray[np.float32] | None, terms: Terms | None, book_id: str, *, exact: bool
 ) -> dict[str, models.QueryRequest]:
-    """One for each retrieval that can be asked. How rare a term is, is asked of this book alone: what other books hold must
+    """One request for each search that can be made. The rarity of a term is computed in this book alone, because other books must
     not change an answer."""
     ask: dict[str, models.QueryRequest] = {}
     if embedding is not None:
@@ -88,8 +88,8 @@ def requests(
 
 
 def operations(planned: Swap) -> list[models.UpdateOperation]:
-    """New points first. A chunk that moved to another lesson keeps its id and has its new place by the time that the old
-    lesson's leftovers go."""
+    """New points first. A chunk that moved to another lesson keeps its id, and has its new place by the time that the rest of the
+    old lesson is deleted."""
     leftovers = models.Filter(
         must=[is_value("book_id", planned.book_id), is_any("source_file", planned.source_files)],
         must_not=[has_id(stored.id for stored in planned.points)],
