@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -65,16 +67,58 @@ main()
 @pytest.mark.parametrize("module", ["typer", "bythebook.cli.ingest", "sqlalchemy"])
 def test_ctrl_c_while_the_program_is_loading(folder: Path, module: str) -> None:
     write_small_book(folder / "book")
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_IMPORT, module],
-        env=environment(folder / "data"),
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=SECONDS,
-        check=False,
-    )
+    done = run_script(folder, INTERRUPTED_IMPORT, module)
     assert (done.returncode, done.stderr.strip()) == (130, "bythebook: stopped.")
+
+
+INTERRUPTED_FUTURE = """
+import signal, sys
+
+def trace(frame, event, argument):
+    if frame.f_code.co_name == "_copy_future_state" and not hit:
+        return trace_lines
+
+def trace_lines(frame, event, argument):
+    if "exception" in frame.f_locals and not frame.f_locals["dest"].done() and not hit:
+        hit.append(frame)
+        signal.raise_signal(signal.SIGINT)
+    return trace_lines
+
+hit = []
+from bythebook.cli import main
+sys.argv = ["bythebook", "ingest", "book"]
+sys.settrace(trace)
+try:
+    main()
+finally:
+    assert hit, "no future was copied"
+"""
+
+
+def test_ctrl_c_while_a_future_is_given_its_result(folder: Path) -> None:
+    """A signal is handled between any two instructions of Python. One that cancelled right there would leave a future half done,
+    and asyncio would print a traceback."""
+    write_small_book(folder / "book")
+    done = run_script(folder, INTERRUPTED_FUTURE)
+    assert (done.returncode, done.stderr.strip()) == (130, "bythebook: stopped.")
+
+
+def test_ctrl_c_at_the_prompt_of_a_chat_ends_it_and_leaves_the_terminal_as_it_was(trial: Trial) -> None:
+    """In a terminal of its own. It used to end only after the next line."""
+    ours, its = os.openpty()
+    before = termios.tcgetattr(its)
+    command = [sys.executable, "-m", "bythebook", "chat"]
+    with subprocess.Popen(command, env=environment(trial.old), stdin=its, stdout=its, stderr=its, start_new_session=True) as chat:
+        try:
+            read_until("›", ours)
+            chat.send_signal(signal.SIGINT)
+            read_until("bythebook: stopped.", ours)
+            assert chat.wait(timeout=SECONDS) == 130
+        finally:
+            chat.kill()
+    assert termios.tcgetattr(its) == before
+    os.close(ours)
+    os.close(its)
 
 
 def test_killed_at_a_random_moment_it_converges(trial: Trial) -> None:
@@ -87,6 +131,18 @@ def test_killed_at_60_random_moments_it_converges(folder: Path) -> None:
     moments: Counter[str] = Counter(trial.kill(number, random.Random(seed + number)) for number in range(kills))
     told = ", ".join(f"{count} {moment}" for moment, count in sorted(moments.items()))
     print(f"\n{kills} kills (seed {seed}) of a run of {trial.seconds:.1f} s: {told}; all converged")
+
+
+def run_script(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=environment(folder / "data"),
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+        check=False,
+    )
 
 
 class Trial:
@@ -167,6 +223,13 @@ def snapshot(data_dir: Path) -> dict[str, Any]:
             return await library.snapshot()
 
     return asyncio.run(read())
+
+
+def read_until(words: str, terminal: int) -> None:
+    printed = b""
+    while words.encode() not in printed:
+        assert select.select([terminal], [], [], SECONDS)[0], printed
+        printed += os.read(terminal, 4096)
 
 
 def wait_for_change(path: Path, process: subprocess.Popen[str]) -> None:

@@ -12,6 +12,8 @@ from bythebook.cli.ask import NO_QUESTION
 from bythebook.cli.options import BookId, DataDir, NoGate, SimilarityThreshold, Threshold, choose_book, run_with_resources
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from bythebook.answering.answer import Answer
     from bythebook.cli.output.console import Console
     from bythebook.operations.runner import OperationRunner
@@ -81,8 +83,6 @@ async def _begin(library: OperationRunner[Resources], thread_id: str | None, boo
 
 
 async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title: str) -> None:
-    import asyncio
-
     from bythebook.cli.output.console import Console
     from bythebook.errors import BookError
     from bythebook.followups.rules import is_small_talk
@@ -93,7 +93,7 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
     console.print(WELCOME, style="dim", markup=False)
     while True:
         try:
-            line = (await asyncio.to_thread(input, "\n› ")).strip()
+            line = (await _typed("\n› ")).strip()
         except EOFError:
             line = "/quit"
         if not line:
@@ -109,6 +109,48 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
                 return
         except BookError as error:  # the thread goes on
             console.print(f"  {error}", style="red", markup=False)
+
+
+async def _typed(prompt: str) -> str:
+    """The next line. Ctrl-C ends the wait for it at once: a pool's thread would be waited for until a line is typed, so it is
+    read in a daemon thread, and the terminal gets back the mode in which the line editor found it."""
+    import asyncio
+    import sys
+    from threading import Thread
+
+    if not sys.stdin.isatty():  # a pipe ends with the program that writes into it
+        return await asyncio.to_thread(input, prompt)
+    loop, line = asyncio.get_running_loop(), asyncio.Future[str]()
+
+    def read() -> None:
+        try:
+            typed = input(prompt)
+        except EOFError:
+            tell(lambda: line.set_exception(EOFError))
+        else:
+            tell(lambda: line.set_result(typed))
+
+    def tell(act: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if line.done() else act())
+
+    with _terminal_mode_kept():
+        Thread(target=read, daemon=True).start()
+        return await line
+
+
+@contextlib.contextmanager
+def _terminal_mode_kept() -> Iterator[None]:
+    try:
+        import termios
+    except ImportError:  # Windows
+        yield
+        return
+    before = termios.tcgetattr(0)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
 
 
 async def _turn(library: OperationRunner[Resources], sitting: ChatSession, text: str) -> None:

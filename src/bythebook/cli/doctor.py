@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bythebook.cli.options import AsJson, DataDir, to_json
+from bythebook.cli.options import AsJson, DataDir, run_async, to_json
 
 if TYPE_CHECKING:
     from bythebook.operations.diagnosis import Diagnosis
@@ -16,12 +16,10 @@ SIGNS = {"works": "[green]✓[/]", "note": "[yellow]·[/]", "problem": "[red]✗
 
 def run(json: AsJson = False, data_dir: DataDir = None) -> None:
     """Check every part of this installation, and say what to do about each that does not work."""
-    import asyncio
-
     from bythebook.operations.diagnosis import diagnose
     from bythebook.settings import read_settings
 
-    findings = asyncio.run(diagnose(read_settings(data_dir=data_dir)))
+    findings = run_async(diagnose(read_settings(data_dir=data_dir)))
     if json:
         typer.echo(to_json(findings))
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from bythebook.cli import printable
-from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_resources, to_json
+from bythebook.cli.options import AsJson, DataDir, fields_of, run_async, run_with_resources, to_json
 
 if TYPE_CHECKING:
     from bythebook.cli.output.console import Console
@@ -182,12 +182,10 @@ def _say_language(report: IngestReport) -> None:
 
 
 def _watch(folder: Path, book: str | None, consent: Consent, data_dir: Path | None) -> None:
-    import asyncio
-
     from bythebook.cli.watch import watch
     from bythebook.settings import read_settings
 
-    asyncio.run(watch(read_settings(data_dir=data_dir), folder, book=book, consent=consent))
+    run_async(watch(read_settings(data_dir=data_dir), folder, book=book, consent=consent))
 
 
 async def ingest(

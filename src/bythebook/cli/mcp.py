@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bythebook.cli.options import BookId, DataDir
+from bythebook.cli.options import BookId, DataDir, run_async
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
 def run(book: BookId = None, data_dir: DataDir = None) -> None:
     """Serve the books to an editor or assistant by MCP, over standard input and output."""
-    import asyncio
-
     from bythebook.settings import read_settings
 
-    asyncio.run(_serve(read_settings(data_dir=data_dir), book))
+    run_async(_serve(read_settings(data_dir=data_dir), book))
 
 
 async def _serve(settings: Settings, book: str | None) -> None:

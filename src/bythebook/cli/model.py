@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bythebook.cli.options import AsJson, to_json
+from bythebook.cli.options import AsJson, run_async, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,15 +29,13 @@ def _group() -> None:
 @app.command("check")
 def check(json: AsJson = False) -> None:
     """Ask the configured model a dozen questions about the sample book: its form, its speed, and what was removed."""
-    import asyncio
-
     from bythebook.settings import read_settings
 
     settings = read_settings()
     if not settings.openai_api_key and not settings.openai_base_url:
         _suggest(json=json)
         return
-    turns = asyncio.run(_tried(settings, quiet=json))
+    turns = run_async(_tried(settings, quiet=json))
     if json:
         typer.echo(to_json(turns))
     else:
@@ -47,11 +45,9 @@ def check(json: AsJson = False) -> None:
 
 
 def _suggest(*, json: bool) -> None:
-    import asyncio
-
     from bythebook.drafting.local_servers import find_local_servers
 
-    found = asyncio.run(find_local_servers())
+    found = run_async(find_local_servers())
     if json:
         typer.echo(to_json(found))
         return

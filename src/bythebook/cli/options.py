@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Coroutine
@@ -15,6 +16,8 @@ import typer
 from bythebook.cli import CONTROL
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from bythebook.database.engine import Database
     from bythebook.operations.reader import ReaderFilters
     from bythebook.operations.runner import OperationRunner
@@ -110,8 +113,6 @@ def run_with_settings(
 
 def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, data_dir: Path | None) -> T:
     """Runs the work with the database alone, which a server may have open at the same time."""
-    import asyncio
-
     from bythebook.settings import read_settings
     from bythebook.wiring.author import open_database
 
@@ -119,7 +120,7 @@ def run_with_database(work: Callable[[Database], Coroutine[Any, Any, T]], *, dat
         async with open_database(read_settings(data_dir=data_dir)) as database:
             return await work(database)
 
-    return asyncio.run(opened())
+    return run_async(opened())
 
 
 def _run(
@@ -127,15 +128,48 @@ def _run(
     work: Callable[[OperationRunner[L]], Coroutine[Any, Any, T]],
     settings: Settings,
 ) -> T:
-    import asyncio
-
     from bythebook.operations.runner import open_runner
 
     async def opened() -> T:
         async with open_runner(settings, opening) as library:
             return await work(library)
 
-    return asyncio.run(opened())
+    return run_async(opened())
+
+
+def run_async(work: Coroutine[Any, Any, T], *, loop_factory: Callable[[], AbstractEventLoop] | None = None) -> T:
+    """Runs a command's work in an event loop of its own. The first Ctrl-C cancels it, a second ends it at once.
+
+    asyncio's own runner cancels in the signal handler, between any two instructions: a future that is just being given its result
+    is cancelled in the middle of that, and a traceback is printed. Here the event loop cancels, between two of its callbacks.
+    """
+    import asyncio
+    import signal
+    import threading
+
+    interrupted = False
+
+    def interrupt(*_signal: object) -> None:
+        nonlocal interrupted
+        if interrupted:
+            raise KeyboardInterrupt
+        interrupted = True
+        loop.call_soon_threadsafe(task.cancel)
+
+    with contextlib.closing(work), asyncio.Runner(loop_factory=loop_factory) as runner:
+        loop = runner.get_loop()
+        task = loop.create_task(work)
+        if threading.current_thread() is not threading.main_thread():  # only the main thread hears signals
+            return loop.run_until_complete(task)
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            return loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            if not interrupted:
+                raise
+            raise KeyboardInterrupt from None
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 async def choose_book(library: OperationRunner[Library], wanted: str | None) -> str:

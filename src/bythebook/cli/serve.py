@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import DataDir
+from bythebook.cli.options import DataDir, run_async
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -37,19 +37,16 @@ def run(
 
 def serve(settings: Settings, *, workers: int = 1) -> None:
     """Serves until it is stopped."""
-    import asyncio
-
     from bythebook.web.sockets import listen
 
     _check_settings(settings, workers)
     with listen(settings.host, settings.port) as listening:
         if workers == 1:
-            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(_serve(settings, listening))
+            run_async(_serve(settings, listening), loop_factory=_loop_factory())
             return
         from bythebook.web.server import serve_with_workers
 
-        keyless = asyncio.run(_rehearse(settings, listening))
+        keyless = run_async(_rehearse(settings, listening))
         _pass_on(settings)
         _announce(listening, keyless=keyless)
         serve_with_workers(listening, workers)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.options import DataDir
+from bythebook.cli.options import DataDir, run_async
 
 if TYPE_CHECKING:
     from bythebook.errors import BookError
@@ -20,11 +20,9 @@ def run(
     data_dir: DataDir = None,
 ) -> None:
     """Run queued jobs until stopped. Start as many workers as you like, on any machine that reaches the same servers."""
-    import asyncio
-
     from bythebook.settings import read_settings
 
-    asyncio.run(_work(read_settings(data_dir=data_dir), until_idle))
+    run_async(_work(read_settings(data_dir=data_dir), until_idle))
 
 
 async def _work(settings: Settings, until_idle: bool) -> None:
