@@ -61,7 +61,7 @@ def type_name(kind: type) -> str:
 
 
 def to_plain(value: object) -> Plain:
-    """Raises TypeError for what is no value of ours, ValueError for a time without a zone."""
+    """Raises TypeError for what is not a value of ours, ValueError for a time without a zone."""
     match value:
         case None | bool() | int() | float() | str():
             return value

@@ -1,4 +1,5 @@
-"""How a remote server is asked again: how long, how often, after which answers, and what a key may look like."""
+"""How requests to a remote server are retried: how often, after which responses, with which pauses; and what a key may look
+like."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ TRIED_AGAIN = frozenset({429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to go on asking. Delays double from `first_delay_seconds`, each drawn evenly from nothing to all of it."""
+    """How long to retry. Delays double from `first_delay_seconds`, each a random part of the full one."""
 
     tries: int = 6
     total_seconds: float = 120.0
@@ -36,7 +37,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedTry:
-    """A try that may go better next time."""
+    """A failed request that may succeed when it is repeated."""
 
     reason: str
     rate_limited: bool = False

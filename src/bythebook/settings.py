@@ -36,14 +36,14 @@ Reading = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A key or an address with a password in it. It does not show itself."""
+    """A key, or an address with a password in it. It is never shown."""
 
     value: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitSource:
-    """A repository that a book may be brought in from, and that may announce its pushes."""
+    """A repository that a book may be ingested from, and that may announce its pushes."""
 
     book_id: str
     url: str
@@ -59,7 +59,7 @@ _GIT_SOURCE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSource:
-    """A site that a book may be brought in from."""
+    """A site that a book may be ingested from."""
 
     book_id: str
     url: str
@@ -173,7 +173,7 @@ def _site_sources(given: Any) -> tuple[SiteSource, ...]:
 
 
 def _setting(default: T, reading: Reading, *, variable: str | None = None, secret: bool = False, empty: bool = False) -> T:
-    """A field. Without a `variable` it is one of ours. `empty`: an empty variable is what was given, and not unset."""
+    """A field. Without a `variable` it has one of our names. `empty`: an empty variable counts as given, not as unset."""
     return field(default=default, metadata={"reading": reading, "variable": variable, "secret": secret, "empty": empty})
 
 
@@ -182,7 +182,7 @@ _ADDRESS = _text(r"^https?://\S+$", "an address that begins with http:// or http
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All that can be configured. Ranges are checked once, in `read_settings`."""
+    """Everything that can be configured. Ranges are checked once, in `read_settings`."""
 
     data_dir: Path = field(metadata={"reading": _path, "variable": None, "secret": False, "empty": False})
     book: str | None = _setting(None, _text())
@@ -252,7 +252,7 @@ class Settings:
 
 
 def read_settings(**given: Any) -> Settings:
-    """Settings as they stand now. `given` are command-line options and win over all."""
+    """The settings as they stand now. `given`: command-line options, which override everything else."""
     stored, from_file = _stored(), _env_file()
     known = {setting.name for setting in fields(Settings)}
     if unknown := sorted(set(stored) - known):
@@ -266,7 +266,7 @@ def read_settings(**given: Any) -> Settings:
 
 
 def described(settings: Settings) -> dict[str, str]:
-    """All that is not as it is by default, by variable. Of a secret only that it is set."""
+    """All settings that differ from their defaults, by variable. Of a secret only that it is set."""
     told = {}
     for setting in fields(Settings):
         value = getattr(settings, setting.name)
@@ -280,7 +280,7 @@ def variable_of(setting: Field[Any]) -> str:
 
 
 def _found(setting: Field[Any], given: dict[str, Any], from_file: dict[str, str], stored: dict[str, Any]) -> Any:
-    """The first that is there; an empty variable is unset, where the setting does not say otherwise."""
+    """The first value given; an empty variable counts as unset, unless the setting says otherwise."""
     if given.get(setting.name) is not None:
         return given[setting.name]
     variable = variable_of(setting)
@@ -306,7 +306,7 @@ def _read(setting: Field[Any], found: Any, from_file: dict[str, str]) -> Any:
 
 
 def _env_file() -> dict[str, str]:
-    """The settings in the working folder's `.env`. What else stands there belongs to other programs."""
+    """The settings in the working folder's `.env`. Other lines in it belong to other programs."""
     if os.environ.get(NO_ENV_FILE):
         return {}
     try:
@@ -325,7 +325,7 @@ def _env_file() -> dict[str, str]:
 
 
 def _env_value(text: str, line: int) -> str:
-    """As a shell reads it: quotes go, and so does a comment after a space."""
+    """The value as a shell reads it: without quotes, and without a comment after a space."""
     if text[:1] in ("'", '"'):
         quoted = _QUOTED.match(text)
         if quoted is None:

@@ -1,5 +1,5 @@
-"""What a turn tells as it goes, and what it ends with: documents A's and C's AgentResponse in one. Values only; the command
-line, the service, the page and the tests are renderings of them."""
+"""The events of a turn and the answer it ends with: documents A's and C's AgentResponse in one. Values only; the command line,
+the service and the page render them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bythebook.texts import texts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A place in the book worth looking at."""
+    """A place in the book that the reader may want to open."""
 
     page_title: str
     heading_path: tuple[str, ...]
@@ -36,7 +36,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBegun:
-    """The question as it is searched for; it differs from what was asked where that leaned on the thread."""
+    """The question as it is searched for; it differs from what was asked where that referred to the thread."""
 
     asked: str
     question: str
@@ -83,8 +83,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """How a turn ended: with an answer, or with a refusal that says why and where to look instead. The text of an answer ends
-    with its disclaimer, where it has one."""
+    """What a turn ends with: an answer, or a refusal that says why and where to look instead. The text of an answer ends with its
+    disclaimer, where it has one."""
 
     answer: str
     sentences: tuple[Sentence, ...]
@@ -109,9 +109,9 @@ class Answer:
     generation_time_ms: float
     created_at: datetime
     books: tuple[BookAssessment, ...] = ()
-    """Where several books were asked: how each stood, the one of this answer first."""
+    """Where several books were asked: the assessment of each, this answer's book first."""
     language: str = "en"
-    """Of what the reader is told besides the book's own words."""
+    """The language of what the reader is told besides the book's own words."""
 
     @property
     def headline(self) -> str:
@@ -123,7 +123,7 @@ class Answer:
         return self.retrieval_time_ms + self.generation_time_ms
 
     def __str__(self) -> str:
-        """All that a reader is told, as Markdown."""
+        """The whole answer as Markdown, as a reader sees it."""
         from bythebook.answering.markdown import to_markdown
 
         return to_markdown(self)
@@ -155,24 +155,24 @@ TurnEvent = SearchBegun | Found | FoundAgain | Sentence | Refused | Answered
 
 
 def inline(citation: Citation) -> str:
-    """Document A's form of a citation inside a text."""
+    """A citation inside a text, in document A's form."""
     place = f"Chapter: {citation.chapter} | Section: {citation.section}"
     return f"[Source: {citation.source_url} | {place} | Score: {citation.score:.2f}]"
 
 
 def inline_text(sentences: Sequence[Sentence]) -> str:
-    """The answer as one text with document A's citations in the place of markers."""
+    """The answer as one text, with document A's citations in place of markers."""
     return _joined([(one.kind, _marked(one, inline_citations(one))) for one in sentences])
 
 
 def inline_citations(sentence: Sentence) -> str:
-    """One for each of its labels."""
+    """One citation for each of the sentence's labels."""
     first = {one.label: one for one in reversed(sentence.citations)}
     return " ".join(inline(first[label]) for label in sentence.labels)
 
 
 def sources_footer(citations: Sequence[Citation]) -> list[str]:
-    """Document C's lines below an answer, each source under the label its sentences bear."""
+    """Document C's lines below an answer: each source under the label that its sentences carry."""
     if not citations:
         return []
     return ["---", "**Sources:**", *(f"[{one.label}] {one.source_url} (score: {one.score:.2f})" for one in citations)]
@@ -183,12 +183,12 @@ def _marked(sentence: Sentence, marks: str) -> str:
 
 
 def with_disclaimer(text: str, disclaimer: str | None) -> str:
-    """The disclaimer is part of the answer; an answer that an earlier version stored does not have it in its text yet."""
+    """Adds the disclaimer, which is part of the answer; answers stored by an earlier version do not have it in their text."""
     return text if not disclaimer or text.endswith(disclaimer) else f"{text}\n\n{disclaimer}"
 
 
 def without_disclaimer(text: str, disclaimer: str | None) -> str:
-    """What the book says of it: what a follow-up may refer to."""
+    """The answer without its disclaimer: what a follow-up may refer to."""
     return text.removesuffix(disclaimer).rstrip() if disclaimer else text
 
 
@@ -198,7 +198,7 @@ def joined(sentences: Sequence[Sentence]) -> str:
 
 
 def _joined(parts: Sequence[tuple[str, str]]) -> str:
-    """Sentences run on, items and blocks stand by themselves."""
+    """Joins sentences with spaces; items and blocks stand on lines of their own."""
     text = ""
     for kind, marked in parts:
         if not text:

@@ -1,6 +1,6 @@
-"""One turn: question → standalone question → look at the book → verdict → refuse, or draft and check → events.
+"""One turn: question → standalone question → search and assessment → verdict → refusal, or draft and check → events.
 
-When the verdict is to refuse, no model is called. What a drafter says reaches nobody before it is checked.
+When the verdict is to refuse, no model is called. Nothing drafted is shown before it is checked.
 """
 
 from __future__ import annotations
@@ -59,11 +59,12 @@ EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
 TOTAL_SECONDS = 90.0
 EVIDENCE_TOKENS = 8000
-"""The most that a drafter is shown, unless set otherwise."""
+"""The most tokens of evidence that a drafter is shown, unless configured otherwise."""
 AUTHORED = 20
-"""Questions of an author that a fit must rest on to be believed before the ranking's."""
+"""How many questions of the author a fit must rest on to be used before the ranking's fit."""
 LOOKS_AT_ONCE = 4
-"""Of a hundred questions at once the first is then answered at once and the last no later; all together, all would be last."""
+"""How many questions are looked up at the same time. Of a hundred at once, the first is then answered at once and the last no
+later; all at the same time would all be as late as the last."""
 
 
 class Answerer:
@@ -82,8 +83,8 @@ class Answerer:
         total_seconds: float = TOTAL_SECONDS,
         tracing: Tracing = untraced,
     ) -> None:
-        """`judge`: who judges the meaning of sentences; without one the words rule decides. `model_decides`: whether the
-        drafter is a model, which tells by itself that the passages do not answer."""
+        """`judge`: who judges the meaning of sentences; without one the words rule decides. `model_decides`: whether the drafter
+        is a model, which says itself when the passages do not answer."""
         self._search = search
         self._assessor = assessor
         self._embedder = embedder
@@ -101,7 +102,8 @@ class Answerer:
         self._idle.set()
 
     def answer(self, question: Question, steps: Steps | None = None) -> AsyncIterator[TurnEvent]:
-        """SearchBegun, Found, each Sentence as it passes, then Answered; or Refused. Who traces more gives its own `steps`."""
+        """Yields SearchBegun, Found, each Sentence once it has passed its check, then Answered; or Refused. Pass `steps` to trace
+        the turn."""
         if steps is not None:
             return self._answer(question, steps)
         return traced(self._tracing, question, partial(self._answer, question))
@@ -171,8 +173,8 @@ class Answerer:
         yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
 
     async def assess(self, question: Question, *, in_background: bool = False) -> BookAssessment:
-        """How surely the book answers this, by a look at it alone: nothing is drafted, no model is called. `in_background`: only
-        while no reader's question is looked up."""
+        """How surely the book answers this: nothing is drafted and no model is called. `in_background`: only while no reader's
+        question is looked up."""
         if in_background:
             await self._idle.wait()
         state, manifest = await self._search.served(question.scope.book_id)
@@ -206,7 +208,7 @@ class Answerer:
         before: str = "",
         in_background: bool = False,
     ) -> Look:
-        """`embedding`: the question's, where an earlier look knows it; `before`: what was asked before it."""
+        """`embedding`: the question's, where it is known already. `before`: the question before it."""
         self._waited_for += not in_background
         if self._waited_for:
             self._idle.clear()
@@ -310,7 +312,7 @@ class Answerer:
 
 
 def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:
-    """The sentence as a reader sees it, where one does; the turn keeps what became of it and why."""
+    """The sentence as a reader sees it, or None where it is dropped; the turn keeps the reason."""
     with turn.steps.step("check") as noted:
         shown = _shown(turn, checked.settled.outcome)
         noted |= {"supported": isinstance(shown, Sentence), "by": checked.settled.by}
@@ -326,7 +328,7 @@ def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:
 
 
 def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
-    """What a reader sees of it, or why that is nothing."""
+    """The sentence as a reader sees it, or why it is dropped."""
     if turn.full:
         return "comes after the answer is full"
     if isinstance(outcome, Unsupported):
@@ -344,15 +346,16 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
 
 
 def _room(turn: Turn) -> int:
-    """How long the sentences may be together. Unless the level is high, the answer may end with the disclaimer."""
+    """How many characters the sentences may have together. Unless the level is high, the answer may end with the disclaimer."""
     disclaimer = texts(turn.state.language).disclaimer
     return MAX_ANSWER_LENGTH - (0 if turn.confidence.confidence_level == "high" else len(disclaimer) + 2)
 
 
 def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:
-    """Questions of the book's author and the ranking's fit, which knows readers' questions of other books, tell together what
-    relevance means in a book; without enough of the author's, the ranking's does alone. Where it was not fitted to the embedder
-    or in the language, the book's own fit does, if only by questions that were made from its text."""
+    """What relevance means in a book is fitted by questions of its author together with the ranking's fit, which was made from
+    readers' questions of other books; without enough of the author's questions, by the ranking's fit alone. Where the ranking was
+    not fitted to the embedder or the language, the book's own fit decides, even if it was made only from questions generated from
+    its text."""
     fitted = close_fit(manifest, state)
     if not ranks_by(manifest.embedder, state.language):
         return fitted
@@ -364,7 +367,7 @@ def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:
 
 
 def _searchable(text: str) -> str:
-    """A question may have one character, a search needs three."""
+    """Pads a question of one or two characters: a search needs three."""
     return text.strip().ljust(MIN_TEXT, "?")
 
 

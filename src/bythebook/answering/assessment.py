@@ -1,5 +1,5 @@
-"""Which of several books answers a question. Each is looked at by itself, on its own scale and with the same thresholds; the one
-that is grounded best answers, and the others are named with how they stood."""
+"""Which of several books answers a question. Each is assessed by itself, on its own scale and with the same thresholds. The best
+grounded one answers, and the others are listed with their assessments."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 ALL_BOOKS = "*"
 MOST_BOOKS = 20
-"""Each one is read closely, which takes as long as the search of one question."""
+"""Each book is read closely, which takes as long as the search for one question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookAssessment:
-    """How surely one of several books answers the question, by a look at it alone. `relevance` is the average of its best
-    passages, on the book's own scale; `score` is the best cosine, which is one scale for all books."""
+    """How surely one of several books answers the question. `relevance` is the average of its best passages, on the book's own
+    scale; `score` is the best cosine, which is one scale for all books."""
 
     book_id: str
     title: str
@@ -34,15 +34,15 @@ class BookAssessment:
 
 
 def choose_several(there: Collection[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    """The books that are wanted, or all that are there."""
+    """The books that are named, or all of them."""
     if missing := [book_id for book_id in wanted if book_id != ALL_BOOKS and book_id not in there]:
         raise NotFound(f"There is no book '{missing[0]}'. There is: {', '.join(sorted(there))}." if there else NO_BOOK)
     return tuple(sorted(there)) if ALL_BOOKS in wanted else tuple(wanted)
 
 
 async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[str]) -> tuple[BookAssessment, ...]:
-    """The best grounded first: of those that answer, the one that is closest to the question. A book that cannot be searched now
-    is left out, unless that is so for all."""
+    """Ranks the best grounded book first: of those that answer, the one closest to the question. A book that cannot be searched
+    now is left out, unless none can be."""
     wanted = tuple(dict.fromkeys(book_ids))
     if not wanted:
         raise NotFound(NO_BOOK)

@@ -17,7 +17,8 @@ from bythebook.retrieval.search import Retrieval, Search, to_result
 
 
 class BookSearch:
-    """A glance at what was found tells its relevance: what is read closely to answer a question takes ten times as long."""
+    """Searches a book without reading passages closely, as answering a question does: relevance then takes a tenth of the time,
+    and is less certain."""
 
     def __init__(self, *, search: Search, index: VectorIndex) -> None:
         self._search = search

@@ -1,4 +1,5 @@
-"""Sentences that a model copied from the book. They are true, but need not answer: small models copy whatever they are shown."""
+"""Removes sentences that a model copied from the book and that do not answer. They are true, but small models copy whatever they
+are shown."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from bythebook.retrieval.demands import lacking, names
 from bythebook.retrieval.sentence_reader import all_stems
 
 MOST_COPIED = 4
-"""Copied sentences of one answer. A model that copies more repeats the passage."""
+"""The most copied sentences in one answer. A model that copies more repeats the passage."""
 
 
 def without_idle_copies(turn: Turn, checked: SettledSentence) -> SettledSentence:
-    """The sentence as it was settled, unless it is a copy that goes: where the program itself would have refused and the passage
-    does not speak of what was asked about, and where the model goes on copying."""
+    """The checked sentence, dropped if it is a copy that does not answer: where the program itself would have refused and the
+    passage does not mention what was asked about, or where the model goes on copying."""
     outcome, settled = checked.settled.outcome, checked.settled
     if settled.by != "program" or not isinstance(outcome, Supported):
         return checked
@@ -34,7 +35,7 @@ def without_idle_copies(turn: Turn, checked: SettledSentence) -> SettledSentence
 
 
 def _missing(turn: Turn, citations: Sequence[Citation]) -> str:
-    """A name in the question that the quoted passages do not have; empty where they have all."""
+    """A name in the question that the quoted passages do not contain; empty where they contain all."""
     language, rarity = turn.state.language, turn.look.rarity
     known = [stem for stem, idf in rarity.items() if idf < max(rarity.values())]
     quoted = {one.chunk_id for one in citations}

@@ -19,7 +19,7 @@ from bythebook.grounding.judgement import Judge, Opinion, Settled, approved, ass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledSentence:
-    """A drafted sentence and what becomes of it."""
+    """A drafted sentence and the decision on it."""
 
     draft: DraftSentence
     settled: Settled
@@ -33,10 +33,10 @@ class _Queued:
 
 
 class DraftCheck:
-    """The check of one draft. Without a judge the words rule decides, and every sentence is decided at once."""
+    """Checks one draft. Without a judge the words rule decides every sentence at once."""
 
     def __init__(self, checker: Checker, judge: Judge | None, *, whole: bool = False) -> None:
-        """`whole`: the drafter puts in whatever a sentence needs, and one that ends with a colon says something by itself."""
+        """`whole`: the drafter adds whatever a sentence needs, so that a sentence that ends with a colon is complete."""
         self.checker = checker
         self._whole = whole
         self.tokens = 0
@@ -64,12 +64,13 @@ class DraftCheck:
             one.settled = Settled(outcome=weighed, by="program")
 
     def ready(self) -> Iterator[SettledSentence]:
-        """The sentences that are decided and have none before them that is not."""
+        """The sentences that are decided and have no undecided one before them."""
         while self._queue and (settled := self._settled()):
             yield SettledSentence(draft=self._queue.popleft().draft, settled=settled)
 
     def _settled(self) -> Settled | None:
-        """What becomes of the first sentence in the queue. One that announces what does not follow is removed."""
+        """The decision on the first sentence in the queue. A sentence that announces something which does not follow is
+        dropped."""
         first, *others = self._queue
         if self._whole or not first.settled or not _announces(first.settled.outcome):
             return first.settled
@@ -81,8 +82,8 @@ class DraftCheck:
         return _withdrawn(first.settled) if self._ended and not self.busy else None
 
     def ask(self, wake: Callable[[BaseException | None], None], *, last: bool = False) -> None:
-        """Sends what waits to the judge, unless it is busy and more may come. `wake` is called when it has answered, or with
-        what went wrong."""
+        """Sends what waits to the judge, unless the judge is busy and more may come. `wake` is called when the judge has
+        answered, or with the error."""
         if self._judge is None or not self._unasked or (self._asking and not last):
             return
         batch, self._unasked = self._unasked, []
@@ -113,7 +114,7 @@ class DraftCheck:
             one.settled = one.settled or settled
 
     async def close(self) -> None:
-        """Nothing is asked any more."""
+        """Stops all calls of the judge."""
         for task in list(self._asking):
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
@@ -131,7 +132,7 @@ def _withdrawn(settled: Settled) -> Settled:
 async def checked_draft(
     events: AsyncIterator[DraftEvent], check: DraftCheck
 ) -> AsyncGenerator[DraftEvent | SettledSentence, None]:
-    """The events of a draft, its sentences as soon as they are decided."""
+    """Yields the events of a draft, its sentences as soon as they are decided."""
     inbox: asyncio.Queue[_Inbox] = asyncio.Queue()
     reading = asyncio.create_task(_read(events, inbox))
     reading.add_done_callback(lambda ended: inbox.put_nowait(_End(None if ended.cancelled() else ended.exception())))
@@ -164,16 +165,16 @@ async def checked_draft(
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The draft has ended, well or with an error."""
+    """The draft has ended, successfully or with an error."""
 
     error: BaseException | None
 
 
 _Inbox = DraftEvent | _End | BaseException | None
-"""What was drafted, how the draft ended, and how a judgement did: None where it went well."""
+"""What was drafted, how the draft ended, and how a judgement ended: None where it succeeded."""
 
 
 async def _read(events: AsyncIterator[DraftEvent], inbox: asyncio.Queue[_Inbox]) -> None:
-    """Puts what is drafted into the inbox."""
+    """Puts the drafted events into the inbox."""
     async for event in events:
         inbox.put_nowait(event)

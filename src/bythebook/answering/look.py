@@ -1,4 +1,5 @@
-"""Looking at a question: retrieve, read the pool's sentences, and put what was seen into signals and relevance."""
+"""Assesses a question on a book: retrieves passages, reads their sentences, and computes signals and relevance from them. The
+result is a `Look`."""
 
 from __future__ import annotations
 
@@ -23,14 +24,15 @@ from bythebook.retrieval.search import RankedChunk, Retrieval, Search
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 
 EVERYWHERE = 1.5
-"""Below this IDF a word stands in every fourth chunk or more."""
+"""A word with an IDF below this is in a quarter of the chunks or more."""
 NEXT, BEST, CLOSEST = 2, 3, 6
-"""Sentences to which the question is added; that are asked whether they negate; and around which its names are looked for."""
+"""How many sentences the question is added to; how many are checked for a negation; and around how many its names are searched
+for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What one look at the book saw."""
+    """The result of assessing one question on one book."""
 
     found: Retrieval
     signals: Signals
@@ -51,7 +53,7 @@ class Look:
 
 class Assessor:
     def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader) -> None:
-        """Looks have a ranking too where the `reader` has one."""
+        """`reader`: where it has a ranking, so have the looks."""
         self._search = search
         self._index = index
         self._reader = reader
@@ -66,8 +68,8 @@ class Assessor:
         by_ranking: bool = False,
         without: Collection[str] = (),
     ) -> Look:
-        """`embedding` is the question's. `before`: what was asked before it, to be searched for beside it and not to be read
-        for. `by_ranking`: the ranking's fit decides, which can do without `said_already`. `without`: chunks to pass over."""
+        """Assesses a question with its `embedding`. `before`: the question before it, which is searched for too and not read for.
+        `by_ranking`: the ranking's fit decides, which does not need `said_already`. `without`: chunks to leave out."""
         searched, near = query, embedding
         if before:
             room = max(0, MAX_TEXT - len(query.text) - 1)
@@ -87,8 +89,8 @@ class Assessor:
         return await self._search.read(state, look)
 
     async def unplaced(self, text: str, state: IngestionState) -> str:
-        """The question without "in ROS 2" where that is what the book is about: in every chunk, it only draws the search away
-        from what is asked."""
+        """The question without "in ROS 2" where the whole book is about that: such words are in every chunk and only lead the
+        search away from what is asked."""
         placed = placed_in(text, state.language)
         if not placed:
             return text
@@ -137,7 +139,7 @@ class Assessor:
 
 
 def _as_asked(hit: RankedChunk, embedding: NDArray[np.float32]) -> RankedChunk:
-    """With the cosine of the question itself, which a source shows, whatever was searched for beside it."""
+    """The result with the cosine of the question itself, which a source shows, whatever else was searched for."""
     if hit.embedding is None:
         return hit
     return replace(hit, cosine=min(1.0, max(0.0, float(embedding @ hit.embedding))))
@@ -148,7 +150,7 @@ async def _nothing() -> tuple[ReadStatement, ...]:
 
 
 def relevances(look: Look, scale: Scale | None) -> list[float]:
-    """The relevance of each hit on the fitted scale; without a scale, its cosine."""
+    """The relevance of each result on the fitted scale; without a scale, its cosine."""
     if scale is None:
         return [hit.cosine for hit in look.found.hits]
     pool = [hit.score for hit in look.found.hits[:POOL]]
@@ -158,7 +160,7 @@ def relevances(look: Look, scale: Scale | None) -> list[float]:
 
 
 def _overall(look: Look, scale: Scale) -> float:
-    """Where no statement was found, there is nothing to answer from."""
+    """0 where no statement was found: there is nothing to answer from."""
     if isinstance(scale, RankedScale):
         return scale.relevance(look.ranking) if look.ranking else 0.0
     if isinstance(scale, AuthoredScale):
@@ -178,7 +180,7 @@ def _scores(found: Retrieval) -> list[Scores]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rarity:
-    """The IDF of each stem. `most` is that of a stem no chunk has."""
+    """The IDF of each stem. `most` is that of a stem that no chunk has."""
 
     by_stem: dict[str, float]
     most: float

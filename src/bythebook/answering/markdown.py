@@ -1,5 +1,5 @@
-"""An answer as Markdown, for clients that show nothing else: its sentences, then what it rests on. And the same read back from a
-client that sends it again with the next question."""
+"""An answer as Markdown, for clients that show nothing else: its sentences, then its sources. Also reads such Markdown back from
+a client that sends it with the next question."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TAG = re.compile(r"<(?=[A-Za-z/!?])")
 ADDRESS = re.compile(r"(?<=\])(?:\((?!https?://)|:(?!\s*https?://))")
 
 LinkOf = Callable[[Citation | Section], str]
-"""Where a reader can open it; empty where that is nowhere."""
+"""Where a reader can open it; empty where there is no such address."""
 
 
 def web_address(place: Citation | Section) -> str:
-    """The place on the book's own site; empty for a book that has none."""
+    """The address on the book's own site; empty for a book without one."""
     return web_url(place.source_url)
 
 
@@ -37,7 +37,7 @@ def web_url(source_url: str) -> str:
 
 
 def link_to(book_id: str, base_url: str) -> LinkOf:
-    """Links to the book's own site; where it has none, to the lesson on the page of the server at `base_url`."""
+    """Links to the book's own site or, where it has none, to the lesson on the page of the server at `base_url`."""
 
     def link(place: Citation | Section) -> str:
         heading = place.section if isinstance(place, Citation) else (place.heading_path or ("",))[-1]
@@ -47,18 +47,18 @@ def link_to(book_id: str, base_url: str) -> LinkOf:
 
 
 def page_address(book_id: str, base_url: str, source_url: str, heading: str | None) -> str:
-    """Where a server's page shows the lesson; empty where there is no server."""
+    """Where a server's page shows the lesson; empty without a server."""
     here = "/".join(quote(part, safe="") for part in (book_id, source_url, heading or ""))
     return f"{base_url}#/books/{here}" if base_url else ""
 
 
 def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:
-    """All that a reader is told."""
+    """The whole answer, as a reader sees it."""
     return opening(answer) + without_disclaimer(answer.answer, answer.disclaimer) + after(answer, link)
 
 
 def opening(answer: Answer) -> str:
-    """What stands before a refusal: its reason."""
+    """The reason, which stands before a refusal."""
     return f"**{answer.headline}**\n\n" if answer.refused else ""
 
 
@@ -80,18 +80,18 @@ def title_of_source(citation: Citation) -> str:
 
 
 def place_of_quote(citation: Citation) -> str:
-    """Where in the author's file it stands."""
+    """Where in the author's file the quote stands."""
     return citation.where or f"line {citation.span.first_line}"
 
 
 def quotes_of(answer: Answer, label: int) -> list[Citation]:
-    """The different quotes of one source, in the order of the book."""
+    """The distinct quotes of one source, in the book's order."""
     found = {one.quote: one for sentence in answer.sentences for one in sentence.citations if one.label == label}
     return sorted(found.values(), key=lambda one: one.span.start)
 
 
 def read_exchange(question: str, markdown: str) -> Exchange:
-    """An earlier turn, from what was asked and what was answered as `to_markdown` wrote it."""
+    """Reads an earlier turn back from its question and the answer as `to_markdown` wrote it."""
     text = markdown.replace("\r\n", "\n").strip()
     tail, headed = _tail().search(text), _headed().match(text)
     said = text[headed.end() if headed else 0 : tail.start() if tail else None]
@@ -100,16 +100,16 @@ def read_exchange(question: str, markdown: str) -> Exchange:
     return Exchange(question=question, answer=said.strip(), sources=sources, refused=headed is not None)
 
 
-@cache  # and not at once: few programs read answers back, and these are all languages
+@cache  # made when first needed: few programs read answers back, and these are all languages
 def _tail() -> re.Pattern[str]:
-    """Where what follows an answer begins."""
+    """Finds where the part after an answer begins."""
     tails = [part for one in all_texts() for part in (f"*{one.disclaimer}*", f"**{one.sources}**", f"**{one.nearest}**")]
     return re.compile(rf"\n\n(?:{'|'.join(map(re.escape, tails))})(?=\n|$)")
 
 
 @cache
 def _headed() -> re.Pattern[str]:
-    """A refusal, by its headline."""
+    """Finds a refusal by its headline."""
     headlines = [headline for one in all_texts() for headline in one.headlines.values()]
     return re.compile(rf"\*\*(?:{'|'.join(map(re.escape, headlines))})\*\*\n\n")
 
@@ -140,7 +140,7 @@ def _linked(title: str, place: Citation | Section, link: LinkOf) -> str:
 
 
 def _address(url: str) -> str:
-    """As it stands between the brackets of a link."""
+    """The address as it is written between the brackets of a link."""
     return re.sub(r"[\s()<>]", lambda sign: f"%{ord(sign[0]):02X}", url)
 
 
@@ -150,8 +150,8 @@ def _line(quote: str) -> str:
 
 
 def _code_blocks(markdown: str) -> list[tuple[int, int]]:
-    """The lines of each, as a program that shows Markdown finds them: indented fences, and fences in lists, end elsewhere than it
-    seems. Without tags, as what is made of it has none."""
+    """The lines of each code block, as a program that shows Markdown finds them: indented fences, and fences in lists, end
+    elsewhere than it seems. Without HTML, because the result has none."""
     tokens = MarkdownIt("commonmark", {"html": False}).parse(markdown)
     return [(token.map[0], token.map[1]) for token in tokens if token.type == "fence" and token.map]
 

@@ -1,4 +1,4 @@
-"""An answer as a notebook shows it: each sentence with its marks, and below them the book's words. No script, no style sheet."""
+"""An answer as a notebook shows it: each sentence with its markers, and the quotes below. No script, no style sheet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bythebook.texts import texts
 
 QUOTE = "margin:0.2em 0 0.6em 1.6em;padding-left:0.8em;border-left:3px solid #8aa;opacity:0.85"
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-"""The sign that a list item may begin with."""
+"""The bullet or number of a list item."""
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -31,7 +31,7 @@ def to_html(answer: Answer) -> str:
 
 
 def _text(sentences: Sequence[Sentence]) -> str:
-    """Sentences run on, items are a list, blocks stand by themselves."""
+    """Sentences follow each other, items become a list, blocks stand alone."""
     parts = []
     for kind, group in groupby(sentences, key=lambda one: one.kind):
         said = [_sentence(one) for one in group]

@@ -23,14 +23,14 @@ from bythebook import __version__
 from bythebook.answering.turn import Attributes, Steps
 
 EXPORT_SECONDS = 5.0
-"""How long a collector that is away is waited for, at most. No answer waits for it, only the end of the program."""
+"""How long the program's end waits for a collector that does not answer. No answer waits for it."""
 WORDS_OF_READERS = frozenset({"asked", "question"})
 NANOSECONDS = 1_000_000_000
 log = logging.getLogger(__name__)
 
 
 class SpanRecorder:
-    """Spans of every turn. `questions`: with what readers asked, which is otherwise left out."""
+    """Records the spans of every turn. `questions`: with what readers asked, which is otherwise left out."""
 
     def __init__(self, processor: SpanProcessor, *, questions: bool = False) -> None:
         ours = Resource.create({SERVICE_NAME: "bythebook", SERVICE_VERSION: __version__})
@@ -49,13 +49,13 @@ class SpanRecorder:
 
 def open_tracing(endpoint: str, *, questions: bool = False) -> SpanRecorder:
     """`endpoint`: the collector's address, as OTEL_EXPORTER_OTLP_ENDPOINT has it."""
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it tells every attempt, with tracebacks
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it logs every attempt, with tracebacks
     exporter = _Exporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=EXPORT_SECONDS)
     return SpanRecorder(BatchSpanProcessor(exporter), questions=questions)
 
 
 class _Exporter(OTLPSpanExporter):
-    """Says once that the collector takes nothing, and again only when it did in between."""
+    """Reports once that the collector accepts nothing, and again only if it did in between."""
 
     _failing = False
 
@@ -69,8 +69,8 @@ class _Exporter(OTLPSpanExporter):
 
 
 class _Turn(AbstractContextManager[Steps]):
-    """One turn. Its spans begin and end when its steps did, and none of them is ever the current one: a turn is a generator,
-    and whatever its reader does between two events is not part of it."""
+    """One turn. Its spans begin and end with its steps, and none of them is ever the current span: a turn is a generator, and
+    what its consumer does between two events is not part of it."""
 
     def __init__(self, tracer: Tracer, *, questions: bool) -> None:
         self._tracer = tracer

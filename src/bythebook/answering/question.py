@@ -1,4 +1,4 @@
-"""What a reader asks, and what a question may be."""
+"""What a reader asks, and the rules for a question."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from bythebook.retrieval.query import MAX_TEXT, Scope
 
 MAX_QUESTION = 1000
 UNREADABLE = ("Cc", "Cs")
-"""Control characters, and what a terminal makes of bytes that are no text."""
+"""Control characters, and what a terminal makes of bytes that are not text."""
 
 ScoreScale = Literal["relevance", "cosine"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a reader asks, what may be answered from, and how sure an answer must be. The limit of its scope is
-    how many results are shown."""
+    """What a reader asks, which lessons may be used, and how sure an answer must be. The limit of its scope is how many results
+    are shown."""
 
     text: str
     scope: Scope
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
     similarity_threshold: float = 0.0
     gate: bool = True
-    """Whether document E's confidence decides, too; without it the two thresholds do alone."""
+    """Whether document E's confidence decides, too; without it only the two thresholds decide."""
     score_scale: ScoreScale = "relevance"
     history: tuple[Exchange, ...] = ()
     selection: str = ""
     """Words of the book that the reader selected, which the question is about."""
     books: tuple[BookAssessment, ...] = ()
-    """Where several books were asked: how each stood, the one that answers first."""
+    """Where several books were asked: the assessment of each, the one that answers first."""
 
     def __post_init__(self) -> None:
         check_question(self.text)
@@ -45,7 +45,7 @@ class Question:
 
 
 def about(question: str, selection: str) -> str:
-    """The question together with the words it is about, as long as a search may be."""
+    """The question together with the selected words, shortened to what a search accepts."""
     room = MAX_TEXT - len(question) - len(" “”")
     words = " ".join(selection.split())
     if len(words) > room:

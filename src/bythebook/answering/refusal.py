@@ -16,7 +16,7 @@ NEAREST = 3
 
 
 def refusal(turn: Turn, reason: RefusalReason, detail: str, *, model: str) -> Answer:
-    """The turn ends without an answer."""
+    """Ends the turn without an answer."""
     inside = list(zip(turn.look.found.hits, turn.levels, strict=True))
     sections = _sections(turn.beyond if reason == "outside_filters" else inside)
     said = _texts(turn)
@@ -33,7 +33,7 @@ def refusal(turn: Turn, reason: RefusalReason, detail: str, *, model: str) -> An
 
 
 def _sections(hits: list[tuple[RankedChunk, float]]) -> tuple[Section, ...]:
-    """The nearest places, each once."""
+    """The nearest sections, each once."""
     sections: dict[str, Section] = {}
     for hit, level in hits:
         chunk, section = hit.chunk, hit.section
@@ -83,8 +83,8 @@ def _texts(turn: Turn) -> Texts:
 
 
 def _foreign(turn: Turn) -> bool:
-    """Whether the question may be in another language than the book: the book has hardly any of its words, and in an
-    English one they do not stand among English words either."""
+    """Whether the question may be in another language than the book: the book has hardly any of its words, and for an English
+    book they are not among common English words either."""
     return turn.look.signals.known_share <= 0.2 and not (turn.state.language == "en" and _in_english(turn))
 
 
@@ -94,5 +94,5 @@ def _in_english(turn: Turn) -> bool:
 
 
 def _language(code: str) -> str:
-    """In words, where the code is known."""
+    """The language's name, where the code is known."""
     return LANGUAGES.get(code.partition("-")[0].lower(), f"'{code}'").capitalize()

@@ -1,5 +1,5 @@
-"""What a turn found, in the forms that the design documents name: A's GroundingContext and AssembledContext, C's RetrievalContext
-and sources, E's RetrievalResult. Made at the edge, for whoever asks for them, of the results and the answer."""
+"""What a turn found, in the forms of the design documents: A's GroundingContext and AssembledContext, C's RetrievalContext and
+sources, E's RetrievalResult. Made from the results and the answer when a client asks for them."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def retrieval_result(results: Sequence[SearchResult], embedding: Iterable[float]
 
 
 def sources(answer: Answer, results: Sequence[SearchResult]) -> list[dict[str, Any]]:
-    """Document C's `sources`: the chunk that each label stands for, and beside its text the words that are quoted from it."""
+    """Document C's `sources`: the chunk behind each label, with its text and the words quoted from it."""
     texts = {one.id: one.preface + one.text for one in results}
     return [
         {
@@ -194,7 +194,7 @@ def _chunk(one: SearchResult) -> RetrievedChunk:
 
 
 def _relevance(one: SearchResult) -> float:
-    """Where a book is not calibrated the cosine stands for it."""
+    """The relevance of a result; its cosine where the book is not calibrated."""
     return one.score if one.relevance is None else one.relevance
 
 

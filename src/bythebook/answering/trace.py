@@ -1,4 +1,4 @@
-"""How a turn came about, beyond what its answer says: what an author looks at when it is wrong. Values only."""
+"""How a turn came about, beyond what its answer says: what an author reads when an answer is wrong. Values only."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowUp:
-    """Who made a question standalone that leans on the thread. `note`: why the model's line was not taken, where one was asked
-    for."""
+    """Who rewrote a question that refers to the thread. `note`: why the model's rewrite was not used, where a model was asked."""
 
     by: Literal["rules", "model"] | None
     note: str = ""
@@ -62,8 +61,8 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """An evidence that the drafter was shown. `label`: the number under which the answer cites it; where it does not, one after
-    those."""
+    """One piece of evidence that the drafter was shown. `label`: the number under which the answer cites it; evidence that is not
+    cited gets the numbers after those."""
 
     label: int
     chunk_ids: tuple[str, ...]
@@ -76,8 +75,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafted:
-    """A sentence of the draft. `dropped`: why no reader saw it; None where it stands in the answer. `by`: who decided, the
-    program by what it knows for sure, a judge of meaning, or the words rule in its place; `note` then says why."""
+    """A sentence of the draft. `dropped`: why it was not shown; None where it is in the answer. `by`: who decided: the program by
+    its rules, a judge of meaning, or the words rule in the judge's place; `note` then says why."""
 
     text: str
     kind: str
@@ -89,8 +88,8 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """`query` is the standalone question with the filters it was searched under; `system_prompt` what the model was sent, where
-    one was asked."""
+    """How one turn came about. `query` is the standalone question with the filters it was searched under; `system_prompt` is what
+    the model was sent, if one was asked."""
 
     query: SearchQuery
     score_threshold: float

@@ -40,7 +40,7 @@ Attribute = str | int | float | bool
 Attributes = dict[str, Attribute]
 
 CONSIDERED = 10
-"""Hits that a trace tells of: what a drafter may be shown, and as many again."""
+"""How many hits a trace lists: what a drafter may be shown, and as many again."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Steps:
 
 
 Tracing = Callable[[], AbstractContextManager[Steps]]
-"""Entered for each turn, and left when it has ended, failed or was given up."""
+"""Entered for each turn, and left when the turn has ended, failed or been abandoned."""
 
 
 def untraced() -> AbstractContextManager[Steps]:
@@ -86,7 +86,7 @@ class Turn:
     confidence: ConfidenceMetrics
     retrieved_at: float
     beyond: list[tuple[RankedChunk, float]] = field(default_factory=list)
-    """Better hits outside the reader's filters with their relevance, where that was looked into."""
+    """Better hits outside the reader's filters with their relevance, where they were searched for."""
     evidence: tuple[Evidence, ...] = ()
     """What the drafter was shown."""
     sentences: list[Sentence] = field(default_factory=list)
@@ -97,11 +97,11 @@ class Turn:
     declined: bool = False
     """Whether the drafter said that the passages do not answer."""
     doubted: bool = False
-    """Whether the program alone would have refused, and left it to the model."""
+    """Whether the program alone would have refused, and left the decision to the model."""
     lacks: str = ""
-    """What was asked about, where a passage that the model only copied does not speak of it."""
+    """What was asked about, where a passage that the model only copied does not mention it."""
     copied: int = 0
-    """Sentences of the book that a model copied, so far."""
+    """How many of the book's sentences a model has copied so far."""
     full: bool = False
     """Whether the next sentence was too long for the answer."""
     dropped: list[Dropped] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Turn:
     steps: Steps = field(default_factory=Steps)
     calls: list[ToolCall] = field(default_factory=list)
     found_again: list[tuple[SearchResult, ...]] = field(default_factory=list)
-    """What further searches found that are not told yet."""
+    """Results of further searches that no event has reported yet."""
     tokens: int = 0
 
     @property
@@ -140,7 +140,7 @@ def numbered(turn: Turn, citations: Sequence[Citation]) -> tuple[Citation, ...]:
 
 
 def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
-    """The turn ends with what passed the check."""
+    """Ends the turn with the sentences that passed the check."""
     sentences = tuple(turn.sentences)
     disclaimer = texts(turn.state.language).disclaimer if confidence.confidence_level in ("low", "insufficient") else None
     cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
@@ -187,7 +187,7 @@ def unended_answer(turn: Turn, model: str) -> Answer:
 
 
 def _reached(turn: Turn) -> int:
-    """How many of the results reached the drafter; where none was asked, how many there were."""
+    """How many of the results reached the drafter; where there was no draft, how many there were."""
     if not turn.evidence:
         return len(turn.shown)
     held = {passage.id for one in turn.evidence for passage in one.passages}
@@ -196,7 +196,7 @@ def _reached(turn: Turn) -> int:
 
 def trace(turn: Turn) -> Trace:
     numbers = dict(turn.numbers)
-    for one in turn.evidence:  # what no sentence cites is numbered after what some sentence does
+    for one in turn.evidence:  # uncited evidence is numbered after the cited
         numbers.setdefault(one.label, len(numbers) + 1)
     labels = {passage.id: numbers[one.label] for one in turn.evidence for passage in one.passages}
     return Trace(
@@ -260,7 +260,7 @@ def _shown(evidence: Evidence, number: int) -> Shown:
 async def traced(
     tracing: Tracing, question: Question, turn: Callable[[Steps], AsyncGenerator[TurnEvent, None]]
 ) -> AsyncGenerator[TurnEvent, None]:
-    """An answer that is part of no thread."""
+    """Runs a turn that is part of no thread, with tracing."""
     with tracing() as steps:
         steps.attributes |= {"book_id": question.scope.book_id, "asked": question.text}
         async with aclosing(turn(steps)) as events:
@@ -271,7 +271,7 @@ async def traced(
 
 
 def told(answer: Answer) -> Attributes:
-    """What a trace tells of how the turn ended."""
+    """What a trace reports of how the turn ended."""
     return {
         "refused": answer.refused,
         "reason": answer.reason or "",

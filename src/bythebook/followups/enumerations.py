@@ -21,11 +21,11 @@ LEAD = re.compile(
 BRACKETS = re.compile(r" ?\([^()]*\)")
 END = re.compile(r"[.!?](?:\s|$)")
 LONGEST_ITEM = 8
-"""Words. What is longer is a sentence, not the name of a thing."""
+"""Words. Anything longer is a sentence, not the name of a thing."""
 
 
 def with_item(question: str, answer: str) -> str:
-    """The question with the thing itself in the place of "the second one", where the answer tells which that is."""
+    """The question with the thing itself in place of "the second one", where the answer shows which one that is."""
     match = ORDINAL.search(question)
     if match is None:
         return question
@@ -34,7 +34,7 @@ def with_item(question: str, answer: str) -> str:
 
 
 def _item(answer: str, place: str) -> str:
-    plain = MARKER.sub("", BLANKS.sub(" ", answer))  # single blanks, so that no pattern looks at a run of them twice
+    plain = MARKER.sub("", BLANKS.sub(" ", answer))  # single spaces, so that no pattern scans a run of them twice
     counted = {word.casefold(): _named(text) for word, text in COUNTED.findall(plain)}
     if len(counted) > 1 and place in counted:
         return counted[place]
@@ -54,6 +54,6 @@ def _in_line(answer: str) -> list[str]:
 
 
 def _named(text: str) -> str:
-    """Without what explains it: an item of a list often begins with its name."""
+    """The name at the beginning of an item, without its explanation."""
     name = re.split(r" [-–—] |:\s", BRACKETS.sub("", text).strip(), maxsplit=1)[0]
     return LEAD.sub("", name.strip(" *_`.,;"))

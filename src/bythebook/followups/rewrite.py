@@ -46,8 +46,8 @@ Rewriter = Literal["rules", "model"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """A question that stands alone, and who made it so: nobody where it did already. `note` says why the model's line was not
-    taken, where one was asked for. `before`: the question asked before it, which is searched for beside it."""
+    """A standalone question, and who rewrote it: nobody where it stood alone already. `note` says why the model's rewrite was not
+    used, where a model was asked. `before`: the question asked before it, which is searched for too."""
 
     text: str
     by: Rewriter | None = None
@@ -58,7 +58,7 @@ class Rewrite:
 
 async def make_standalone(question: str, history: Sequence[Exchange], language: str, write_line: WriteLine | None) -> Rewrite:
     """Rewrites the question. Never fails, and waits no longer than the model may take for one line. A question that refers to
-    nothing costs no call."""
+    nothing causes no call."""
     if write_line is None or not may_lean(question, history, language):
         return _by_rules(question, history, language)
     try:
@@ -94,13 +94,13 @@ def _line(text: str) -> str:
 
 
 def unwrapped(line: str) -> str:
-    """Without the quotation marks, the emphasis and the "Question:" that models put around it."""
+    """Removes the quotation marks, the emphasis and the "Question:" that models put around it."""
     return WRAPPING.sub("", line.strip(), count=1).rstrip(" \t*_`\"'“”")
 
 
 def objection_to(text: str, question: str, history: Sequence[Exchange], language: str = LANGUAGE) -> str | None:
-    """Why a model's rewrite may not be searched for; None where it may: one line that asks one thing, brings in no word of
-    content, name or number that is in neither question nor thread, and keeps what the question itself said."""
+    """Why a model's rewrite must not be used; None where it may. It must be one line that asks one thing, add no content word,
+    name or number that is in neither question nor thread, and keep what the question itself said."""
     if not text:
         return "line is empty"
     if len(text) > LONGEST:
@@ -122,7 +122,7 @@ def objection_to(text: str, question: str, history: Sequence[Exchange], language
 
 
 def _leans_still(text: str, question: str) -> bool:
-    """It was asked for because the rules say so of the question."""
+    """Whether the rewrite still refers to the thread."""
     return text == question or open_pronoun(text) is not None or not stems(text)
 
 
@@ -135,7 +135,8 @@ def _counted(text: str) -> set[str]:
 
 
 def _asks(text: str, question: str) -> bool:
-    """A question mark, or an opening word of a question or request. Where the reader used neither, the model need not either."""
+    """Whether it has a question mark, or the opening word of a question or request. Where the reader used neither, the model need
+    not either."""
     return (
         text.endswith(QUESTION_MARKS)
         or bool(REQUEST.match(text))

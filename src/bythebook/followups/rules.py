@@ -127,7 +127,7 @@ def is_small_talk(text: str) -> bool:
 
 
 def leans(asked: str) -> bool:
-    """Returns whether a question cannot be understood without what was said before it. "Thanks" is no question about it."""
+    """Whether a question cannot be understood without what was said before it. "Thanks" is not such a question."""
     if is_small_talk(asked):
         return False
     if LEANING_OPENING.match(asked) or not stems(asked) or open_pronoun(asked):
@@ -137,7 +137,7 @@ def leans(asked: str) -> bool:
 
 
 def open_pronoun(asked: str) -> re.Match[str] | None:
-    """The first pronoun with nothing before it in the question that it could stand for; those after it mean the same."""
+    """The first pronoun with nothing before it in the question that it could stand for; later ones mean the same."""
     found = [match for pattern in (POSSESSIVE, PERSONAL, POINTING) for match in pattern.finditer(asked)]
     return min((match for match in found if _open(asked, match)), key=re.Match.start, default=None)
 
@@ -160,7 +160,7 @@ def _open(asked: str, match: re.Match[str]) -> bool:
 
 
 def _settled(before: str) -> bool:
-    """Whether these words name something that a later word can point back to."""
+    """Whether these words name something that a later word can refer back to."""
     content = [stem for stem in stems(before) if not stem.isdigit()]
     if len(content) >= 2 or (content and (SENTENCE_BEFORE.search(before) or CLAUSE.search(before))):
         return True
@@ -168,7 +168,7 @@ def _settled(before: str) -> bool:
 
 
 def standalone(question: str, history: Sequence[Exchange], language: str) -> str:
-    """The question as it can be searched for without the thread, at most 300 characters where it was changed."""
+    """The question as it can be searched for without the thread; at most 300 characters where it was changed."""
     asked = " ".join(question.split())
     if not history or not asked:
         return question
@@ -182,8 +182,8 @@ def standalone(question: str, history: Sequence[Exchange], language: str) -> str
 
 
 def may_lean(question: str, history: Sequence[Exchange], language: str) -> bool:
-    """Whether a question cannot be understood without the thread, as far as rules can tell: of a language they do not know,
-    every question after the first may be one."""
+    """Whether a question may refer to the thread, as far as rules can tell: in a language that they do not know, every question
+    after the first may."""
     asked = " ".join(question.split())
     if not history or not asked:
         return False
@@ -191,8 +191,8 @@ def may_lean(question: str, history: Sequence[Exchange], language: str) -> bool:
 
 
 def asked_before(question: str, history: Sequence[Exchange], language: str) -> str:
-    """The question before it, standing alone, where this one may go on about the same; else nothing. What answers a follow-up
-    stands near what answered the question before it more often than rules can tell what it refers to."""
+    """The standalone question before this one, where this one may continue it; else nothing. What answers a follow-up is near
+    what answered the question before it more often than rules can tell what it refers to."""
     asked = " ".join(question.split())
     if not history or not asked or not is_english(language) or is_small_talk(asked):
         return ""
@@ -205,7 +205,7 @@ def is_english(language: str) -> bool:
 
 
 def _resolved(history: Sequence[Exchange]) -> list[Exchange]:
-    """The thread with each question made standalone by those before it, so that the subject is carried on."""
+    """The thread with each question made standalone by those before it, so that its subject is carried on."""
     done: list[Exchange] = []
     for exchange in history[-REMEMBERED:]:
         done.append(replace(exchange, question=_in_thread(" ".join(exchange.question.split()), done)))
@@ -213,7 +213,8 @@ def _resolved(history: Sequence[Exchange]) -> list[Exchange]:
 
 
 def _in_thread(asked: str, history: Sequence[Exchange]) -> str:
-    """References to sources are labels while pronouns are looked at: a section's name may hold pronouns of its own."""
+    """Replaces references. References to sources are labels while pronouns are examined: a section's name may hold pronouns of
+    its own."""
     if not history:
         return asked
     labelled = SOURCE.sub(lambda match: f"[{_label(match)}]", asked)
@@ -222,7 +223,7 @@ def _in_thread(asked: str, history: Sequence[Exchange]) -> str:
 
 
 def _with_sources(asked: str, history: Sequence[Exchange]) -> str:
-    """Whether written "the second source", "source 2" or [2]: these are the sections that the last answer cited."""
+    """Replaces "the second source", "source 2" and [2] by the sections that the last answer cited."""
     sources = next((exchange.sources for exchange in reversed(history) if exchange.sources), ())
 
     def section(match: re.Match[str]) -> str:
@@ -240,7 +241,7 @@ def _label(match: re.Match[str]) -> int:
 def _leaning(asked: str, history: Sequence[Exchange]) -> str:
     body = OPENING.sub("", asked)
     if history[-1].refused and WANTS_MORE.search(_parted(body)[0]) and not stems(body):
-        return history[-1].question  # of what the book does not have there is no more: the same is asked again
+        return history[-1].question  # the book has no more of it: the same question is asked again
     chosen = with_item(body, history[-1].answer)
     about = topics(history, asked) if chosen != body or leans(asked) else []
     if chosen != body:
@@ -265,7 +266,7 @@ def _subject(pronoun: str, about: Sequence[Phrase]) -> Phrase:
 
 
 def _agree(pronoun: str, subject: Phrase) -> bool:
-    """Whether the sentence stays English with the subject in the pronoun's place. Names are let through: bands are "they"."""
+    """Whether the sentence stays English with the subject in the pronoun's place. Names are allowed: bands are "they"."""
     plural = subject.text.endswith("s") and not subject.text.endswith(("ss", "us", "is"))
     return subject.proper or plural == (pronoun.casefold() in MANY)
 

@@ -59,13 +59,14 @@ CACHED = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
-    """`text` as it was written; `definite` when an article stood before it, so that it reads well only with one."""
+    """A run of words that may be the subject. `text` is as it was written; `definite`: an article stood before it, so that it
+    reads well only with one."""
 
     text: str
     definite: bool
     stems: frozenset[str]
     asked: bool = True
-    """Part of a question, or the whole of a short answer to one."""
+    """Whether it is part of a question, or the whole of a short answer to one."""
 
     @property
     def named(self) -> str:
@@ -73,7 +74,7 @@ class Phrase:
 
     @property
     def proper(self) -> bool:
-        """A name, not words of the language."""
+        """Whether it is a name rather than words of the language."""
         return all(word[:1].isupper() for word in self.text.split() if word not in JOINING)
 
 
@@ -87,7 +88,7 @@ class _Said:
 
 @lru_cache(maxsize=CACHED)
 def stems(text: str, language: str = LANGUAGE) -> frozenset[str]:
-    """The words that carry content. Small words never count, not even where there is nothing else."""
+    """The stems of content words. Small words never count, not even where there is nothing else."""
     return frozenset(stem for start, end, stem in words(text, language) if not small(text[start:end]))
 
 
@@ -109,8 +110,8 @@ def phrases(text: str) -> tuple[Phrase, ...]:
 
 
 def topics(history: Sequence[Exchange], known: str) -> list[Phrase]:
-    """The phrases of a thread that `known` does not hold already, the likeliest subject first: recent before old, questions
-    before answers, what both speak of before what only one does."""
+    """The phrases of a thread that `known` does not contain, the likeliest subject first: recent before old, questions before
+    answers, and what both mention before what only one does."""
     told = list(_told(history))
     weights: Counter[str] = Counter()
     for said in told:
@@ -132,7 +133,7 @@ def _factor(phrase: Phrase, first: bool) -> float:
 
 
 def _apart(ordered: Iterable[Phrase]) -> list[Phrase]:
-    """Without those that say nothing the better ones have not said."""
+    """Leaves out phrases that say nothing beyond better ones."""
     kept: list[Phrase] = []
     said: set[str] = set()
     for phrase in ordered:
@@ -143,7 +144,7 @@ def _apart(ordered: Iterable[Phrase]) -> list[Phrase]:
 
 
 def _told(history: Sequence[Exchange]) -> Iterator[_Said]:
-    """The latest exchange first, its question before its answer. A refusal's words are nobody's subject."""
+    """The latest exchange first, its question before its answer. The words of a refusal are left out."""
     fading = 1.0
     for age, exchange in enumerate(reversed(history)):
         answer = exchange.answer[:ANSWER_CHARACTERS] if age < ANSWERS_READ and not exchange.refused else ""

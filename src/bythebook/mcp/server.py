@@ -1,6 +1,6 @@
-"""The tools as an MCP server, for both eras of the protocol, over stdio or streamable HTTP.
+"""The tools as an MCP server, for both versions of the protocol's transport, over stdio or streamable HTTP.
 
-Uses the low-level server of the mcp package: the other one configures logging by itself. Who imports this waits for it.
+Uses the low-level server of the mcp package, because the other one configures logging by itself. Importing it takes a while.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ INSTRUCTIONS = (
     "the book yourself."
 )
 PAGE = 200
-"""Resources in one answer."""
+"""How many resources one response lists."""
 LONGEST_CURSOR = 9
 """Digits."""
 HINTS = types.ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True, destructive_hint=False)
 
 HttpManager = StreamableHTTPSessionManager
 CallerOf = Callable[[Any], ToolCaller]
-"""Who calls, from the request that a transport hands on; None over stdio."""
+"""Identifies the caller from the request of the transport; None over stdio."""
 Told = Callable[[Any, BookError], str]
-"""The error as it is sent to the client."""
+"""Words the error that is sent to the client."""
 
 
 def make_server(caller_of: CallerOf, told: Told = lambda request, error: str(error)) -> Server[Any]:
@@ -98,12 +98,12 @@ def make_server(caller_of: CallerOf, told: Told = lambda request, error: str(err
 
 
 async def serve_stdio(caller: ToolCaller) -> None:
-    """Until the client closes."""
+    """Serves until the client closes the connection."""
     server = make_server(lambda request: caller)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
 def make_manager(caller_of: CallerOf, told: Told) -> HttpManager:
-    """For HTTP: without sessions, one answer to each request. Whether a host may be asked is checked before."""
+    """The HTTP transport: without sessions, one response to each request. The Host header is checked before."""
     return HttpManager(make_server(caller_of, told), json_response=True, stateless=True)

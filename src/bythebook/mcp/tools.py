@@ -1,6 +1,6 @@
 """The tools that an editor or assistant calls by MCP. Knows nothing of the protocol.
 
-Each result says everything twice, as text and as JSON: some clients give their model only the one, some only the other.
+Each result says everything twice, as text and as JSON: some clients give their model only one of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ID = {"type": "string", "description": "The id of a search result."}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookTool:
-    """A tool as it is described to clients. `required` are the arguments it cannot do without."""
+    """A tool as it is described to clients. `required`: the arguments that must be given."""
 
     name: str
     description: str
@@ -104,22 +104,22 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCaller:
-    """Whoever calls: the library, which books are there for the caller, whose threads are the caller's, and the address of the
-    page where the caller can open a lesson, if there is one."""
+    """Who calls: the library, the books that the caller may use, whose threads are the caller's, and the address of the page
+    where the caller can open a lesson, if there is one."""
 
     library: Callable[[], AbstractAsyncContextManager[OperationRunner[Resources]]]
     opens: Callable[[str], bool] = lambda book_id: True
     key_id: str | None = None
     base_url: str = ""
     book_id: str | None = None
-    """The book that is meant where none is named."""
+    """The book to use where none is named."""
     asking: Callable[[], Awaitable[object]] | None = None
-    """Raises where the caller may not be answered just now."""
+    """Raises where the caller may not be answered now, because of a rate limit for example."""
     answered: Callable[[Answer], Awaitable[None]] | None = None
     """Counts the answer."""
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None) -> ToolOutput:
-        """Raises BookError for what cannot be done, so that a model can do better."""
+        """Runs a tool. Raises BookError with a sentence that tells the model what to change."""
         tool = next((tool for tool in TOOLS if tool.name == name), None)
         if tool is None:
             raise InvalidInput(f"There is no tool '{name}'. There is: {', '.join(tool.name for tool in TOOLS)}.")
@@ -173,7 +173,7 @@ class ToolCaller:
         return self._told(ended, session)
 
     async def _several(self, runner: OperationRunner[Resources], given: Mapping[str, Any]) -> tuple[str, ...]:
-        """Of the books that are there for the caller."""
+        """Several books, of those that the caller may use."""
         if both := [name for name in ("book", "session") if name in given]:
             raise InvalidInput(f"The argument 'books' cannot be sent with '{both[0]}': leave out one of the two.")
         return choose_several({state.book_id for state in await self._states(runner)}, given["books"])
@@ -277,7 +277,7 @@ class ToolCaller:
 
 
 def _checked(tool: BookTool, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments that were given; those that are null were not."""
+    """The arguments that were given; null counts as not given."""
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
     takes = f"{tool.name} takes {', '.join(tool.arguments) or 'no arguments'}"
     if unknown := sorted(given.keys() - tool.arguments.keys()):
@@ -295,7 +295,7 @@ def _checked(tool: BookTool, arguments: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _limit(given: Any) -> int:
-    """A model's number is clamped; what is no number is an error."""
+    """Clamps a model's number to the range; anything that is not a number is an error."""
     try:
         return min(MAX_LIMIT, max(1, int(given))) if given is not None else 5
     except (TypeError, ValueError, OverflowError) as error:

@@ -24,7 +24,7 @@ class Texts:
     off_topic: str
     """With the book's title for {title}."""
     no_confidence: str
-    """How a refusal begins whose passages were relevant."""
+    """How a refusal begins although passages were relevant."""
     declined: str
     unsupported: str
     outside_filters: str
@@ -43,7 +43,7 @@ class Texts:
 
 @cache
 def texts(language: str) -> Texts:
-    """In the language of this code, or in English."""
+    """The texts in the language of this code, or else in English."""
     code = language.strip().lower().replace("_", "-").partition("-")[0]
     known = _read(code if code in LANGUAGES else "en")
     return Texts(**known["answers"], language=code if code in LANGUAGES else "en")
@@ -51,7 +51,7 @@ def texts(language: str) -> Texts:
 
 @cache
 def page_words(language: str) -> dict[str, str]:
-    """The page's English words, each with what stands for it in this language."""
+    """The page's English words, each with its translation."""
     words: dict[str, str] = _read(language)["page"]
     return words
 

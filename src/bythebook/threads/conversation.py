@@ -35,7 +35,7 @@ from bythebook.threads.transcript import opening, spoken
 MAX_TURNS = 50
 WAIT_SECONDS = 60.0
 """How long a turn waits for the one before it."""
-CHANCE = Random()  # of our own: the shared one is for who seeds it
+CHANCE = Random()  # our own: the shared generator may be seeded by others
 LOOK_SECONDS = (0.02, 0.25)
 """How long to wait between two checks whether the thread is free: briefly at first, then longer."""
 

@@ -1,4 +1,4 @@
-"""Exports a thread as Markdown, each answer with its quotes. What a book or a reader wrote adds no tags, and only web
+"""Exports a thread as Markdown, each answer with its quotes. Text of a book or a reader can add no HTML, and only links to web
 addresses."""
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def to_markdown(thread: Thread, turns: Sequence[StoredTurn]) -> str:
 
 
 async def book_to_markdown(threads: Threads, book_id: str) -> str:
-    """Returns every thread of a book, of all keys, the latest first."""
+    """All threads of a book, of all keys, the latest first."""
     listed = await threads.list(ANY_KEY, book_id=book_id, limit=MOST_THREADS)
     return "\n".join([to_markdown(thread, await threads.turns(thread.thread_id)) for thread in listed])
 
 
 def _sources(answer: Answer) -> list[Citation]:
-    """One for each number in the text, in order; `answer.citations` has the first five."""
+    """One source for each number in the text, in order; `answer.citations` has only the first five."""
     cited = {one.label: one for said in reversed(answer.sentences) for one in reversed(said.citations)}
     return [cited[label] for label in sorted(cited)]
 

@@ -30,8 +30,8 @@ _UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """A conversation with one book, and whose it is. Whether it is archived is a matter of time, so nothing has to be run for
-    that: `archived_at` says when it came to be, None while it is not."""
+    """A conversation with one book, and the key it belongs to. A thread is archived by the passing of time alone, without any
+    job: `archived_at` says since when, None while it is not."""
 
     thread_id: str
     book_id: str
@@ -47,8 +47,8 @@ class Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message of the transcript. `confidence` stands with the book's answers, `tool_calls` with what asked for a search,
-    `tool_name` and `tool_call_id` with what the search gave."""
+    """One message of the transcript. `confidence` is set on answers, `tool_calls` on messages that ask for a search, `tool_name`
+    and `tool_call_id` on search results."""
 
     role: Role
     content: str
@@ -70,14 +70,14 @@ class Message:
 
     @property
     def spoken(self) -> bool:
-        """Whether a reader said or was told it: document E's view."""
+        """Whether it is a question or an answer: document E's view."""
         return self.role == "user" or (self.role == "assistant" and self.tool_calls is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTurn:
-    """How one turn of a thread ended, and how it came about. `stale_since`: when the book changed under one of its citations;
-    `stale_labels`: which of them it no longer bears out."""
+    """One turn of a thread as it is stored. `stale_since`: when the book changed under one of its citations; `stale_labels`: the
+    citations that the book no longer supports."""
 
     thread_id: str
     number: int
@@ -102,7 +102,7 @@ class NewTurn:
     topic_summary: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     said: str | None = None
-    """The digest of all that the thread has said with this turn, where its reader's client keeps the conversation itself."""
+    """The digest of everything said in the thread including this turn, where the client keeps the conversation itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,13 +146,13 @@ def read_thread_id(text: str) -> str:
 
 
 def digest_of(exchanges: Iterable[Exchange]) -> str:
-    """Tells one conversation from another by its words alone: clients change spaces and line ends."""
+    """Identifies a conversation by its words alone: clients change spaces and line ends."""
     said = [(" ".join(one.question.split()), " ".join(one.answer.split())) for one in exchanges]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for what a thread does not keep."""
+    """Raises InvalidInput for metadata that a thread cannot store."""
     try:
         written = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:  # NaN, and half a surrogate pair

@@ -1,4 +1,4 @@
-"""What is kept of a reader: all of it written out, all of it erased, and old threads removed after the time they are kept."""
+"""A reader's personal data: exported, erased, and deleted after the configured time."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ EXPIRED_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOwner:
-    """Whose data: of a key, with the readers of a public one; or of the user that a client names; or of that user with that key.
-    `book_id`: only what belongs to this book. `threads_only`: the key itself is left as it is."""
+    """Whose data: that of a key, with the readers of a public one; of the user that a client names; or of that user with that
+    key. `book_id`: only what belongs to this book. `threads_only`: the key itself is left unchanged."""
 
     key_id: str | None = None
     user_id: str | None = None
@@ -48,7 +48,7 @@ class DataOwner:
 
     @property
     def whole_key(self) -> bool:
-        """Whether the key itself is meant, not a user or a book of it."""
+        """Whether the key itself is meant, not one of its users or books."""
         return bool(self.key_id and not self.user_id and not self.book_id and not self.threads_only)
 
 
@@ -64,8 +64,8 @@ class PersonalData:
         self._threads = Threads(database)
 
     async def export(self, owner: DataOwner) -> AsyncIterator[dict[str, Any]]:
-        """An object at a time, each with its `kind`: the key and what it used and did, then every thread with its transcript and
-        its turns."""
+        """Yields one object at a time, each with its `kind`: the key, what it used and did, then every thread with its transcript
+        and turns."""
         await self._database.run(act("data exported", owner.user_id or owner.key_id, book_id=owner.book_id).write)
         if owner.whole_key:
             for one in await self._database.run(lambda connection: _of_key(connection, owner.key_id or "")):
@@ -85,8 +85,8 @@ class PersonalData:
         return [dict(row._mapping) for row in rows]
 
     async def erase(self, owner: DataOwner) -> Erasure:
-        """For good. A turn that is running is not stored. Of a key there stays that it existed, revoked and without its name:
-        were it gone, a service whose only key it was would be open to all."""
+        """Erases for good. A turn that is running is not stored. Of a key there remains that it existed, revoked and without its
+        name: if it were deleted, a service whose only key it was would be open to all."""
         told = act("data erased", owner.user_id or owner.key_id, book_id=owner.book_id)
 
         def erase(connection: Connection) -> Erasure:
@@ -108,8 +108,7 @@ class PersonalData:
         return await self._database.run(erase)
 
     async def expire(self, days: int) -> int:
-        """Removes threads in which nothing was said for so many days, some hundred at a time; how many. One that is being used
-        stays."""
+        """Deletes threads without a turn for so many days, some hundreds at a time. Returns how many. A thread in use is kept."""
         removed = 0
 
         def expire(connection: Connection) -> int:

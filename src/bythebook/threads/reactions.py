@@ -1,4 +1,4 @@
-"""What readers do with a stored turn: they say whether it was right, and share it by a link that they can revoke."""
+"""What readers do with a stored turn: they rate it, and share it by a link that they can revoke."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONE_TURN = ("thread_id", "turn")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """A reader's word on a turn: whether it was right, and why not."""
+    """A reader's rating of a turn: whether it was right, and why not."""
 
     right: bool
     reason: str
@@ -36,13 +36,13 @@ class RatedTurn:
 
 
 class Reactions:
-    """Whose a thread is has been checked by whoever asks."""
+    """Ratings and shared links. The caller has checked whose thread it is."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def rate(self, turn: StoredTurn, *, right: bool, reason: str) -> None:
-        """The last word counts."""
+        """Stores a rating; it replaces an earlier one."""
         here = {"thread_id": turn.thread_id, "turn": turn.number}
         row = {**here, "right": right, "reason": reason, "rated_at": datetime.now(UTC)}
         await self._database.run(lambda connection: upsert(connection, ratings, [row], keys=ONE_TURN))
@@ -63,7 +63,7 @@ class Reactions:
         return await self._database.run(read)
 
     async def rated(self, book_id: str, *, right: bool, since: datetime | None = None) -> tuple[RatedTurn, ...]:
-        """The turns of a book that readers found right, or wrong; the latest first."""
+        """The turns of a book that readers rated right, or wrong; the latest first."""
         same = (ratings.c.thread_id == turns.c.thread_id) & (ratings.c.turn == turns.c.number)
         wanted = (turns.c.book_id == book_id) & (ratings.c.right.is_(right))
         if since is not None:
@@ -77,7 +77,7 @@ class Reactions:
         )
 
     async def share(self, turn: StoredTurn) -> str:
-        """The token of a new link; the one before it opens nothing any more."""
+        """Makes a link and returns its token; an earlier link stops working."""
         token = secrets.token_urlsafe(24)
         row = {
             "thread_id": turn.thread_id,

@@ -34,7 +34,7 @@ class Review:
         return tuple(CitedChunk(**row._mapping) for row in rows)
 
     async def cited_chunks(self, book_id: str) -> dict[str, bool]:
-        """The id of every chunk of the book that a kept answer rests on, and whether any of them is stale for it."""
+        """The id of every chunk of the book that a stored answer cites, and whether any of these citations is stale."""
         stale = func.max(case((cited.c.stale_since.is_(None), 0), else_=1)).label("stale")
         wanted = select(cited.c.chunk_id, stale).where(cited.c.book_id == book_id).group_by(cited.c.chunk_id)
         rows = await self._database.run(lambda connection: connection.execute(wanted).all())

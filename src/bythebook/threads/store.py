@@ -62,8 +62,8 @@ class Threads:
         before: datetime | None = None,
         stale: bool = False,
     ) -> builtins.list[Thread]:
-        """The one that was last spoken in comes first. `before`: an `updated_at`, to read on from. `stale`: only those with an
-        answer that quotes what the book no longer says."""
+        """Threads, the latest used first. `before`: an `updated_at`, for the next page. `stale`: only those with an answer that
+        quotes what the book no longer says."""
         wanted = _whose(key_id) & STORED
         if book_id is not None:
             wanted &= threads.c.book_id == book_id
@@ -162,7 +162,8 @@ class Threads:
 
 
 def stored_turns() -> Select[Any]:
-    """Turns, each with the moment from which the book no longer says what one of its citations quotes, and which those are."""
+    """Selects turns, each with the time since when the book no longer has what a citation quotes, and which citations those
+    are."""
     same = (cited.c.thread_id == turns.c.thread_id) & (cited.c.turn == turns.c.number)
     labels = func.aggregate_strings(cast(cited.c.label, String), ",")
     return select(

@@ -1,5 +1,6 @@
-"""What a thread is about, in a line: the sections its answers rest on, the most cited first. Where a model is configured it
-writes the line, out of the thread's own words, while the answer is drafted; what is not there or not so gives way."""
+"""What a thread is about, in one line: the sections that its answers cite, the most cited first. Where a model is configured, it
+writes the line from the thread's own words while the answer is drafted; if it is late or adds something, the sections are
+used."""
 
 from __future__ import annotations
 
@@ -25,23 +26,23 @@ Reply with the one line, in its language, in at most {MAX_SUMMARY} characters, a
 SPEAKING_OF_IT = frozenset(
     stems("discussion conversation reader question answer topic summary book cover discuss explore explanation overview concept")
 )
-"""What a summary may say though nobody did."""
+"""Words that a summary may add."""
 
 
 class PendingSummary:
-    """The summary of one turn's thread, in the making. Nobody waits for it: `told` gives what is there."""
+    """A summary that is being written. Nothing waits for it: `told` returns what there is."""
 
     def __init__(self, write_line: WriteLine | None) -> None:
         self._write_line = write_line
         self._writing: asyncio.Task[str | None] | None = None
 
     def begin(self, question: str, history: Sequence[Exchange]) -> None:
-        """Once the book is known to answer: for a refusal no model is called."""
+        """Starts the model once the book is known to answer: for a refusal no model is called."""
         if self._write_line and not self._writing and len(history) + 1 >= FROM_EXCHANGES:
             self._writing = asyncio.create_task(self._written(self._write_line, question, history))
 
     def told(self, exchanges: Sequence[Exchange]) -> str | None:
-        """The model's line where it is written by now and says nothing that the thread did not; else the sections'."""
+        """The model's line, where it is ready and adds nothing to the thread; else the sections."""
         line = self._writing.result() if self._writing and self._writing.done() else None
         return line if line and sums_up(line, exchanges) else summarise(exchanges)
 
@@ -58,8 +59,8 @@ class PendingSummary:
 
 
 def sums_up(line: str, exchanges: Sequence[Exchange]) -> bool:
-    """Whether a model's line may stand: one line, not too long, with no word of content, name or number that the thread does not
-    have, and with no denial of its own."""
+    """Whether a model's line may be used: one line, not too long, with no content word, name, number or denial that the thread
+    does not have."""
     if len(line.splitlines()) != 1 or len(line) > MAX_SUMMARY or not line.isprintable():
         return False
     thread = " ".join(part for one in exchanges for part in (one.question, one.answer, *one.sources))
@@ -70,8 +71,8 @@ def sums_up(line: str, exchanges: Sequence[Exchange]) -> bool:
 
 
 def summarise(exchanges: Sequence[Exchange]) -> str | None:
-    """In the book's own titles, so that nothing is said that is not so. Where nothing was answered, the questions stand for
-    it. None before there is enough to sum up."""
+    """A line made of the book's own titles, so that it claims nothing. Where nothing was answered, of the questions. None before
+    there is enough to sum up."""
     if len(exchanges) < FROM_EXCHANGES:
         return None
     lessons: dict[str, Counter[str]] = {}
@@ -91,7 +92,7 @@ def _told(lesson: str, sections: Counter[str]) -> str:
 
 
 def _fitting(parts: Sequence[str]) -> str:
-    """As many parts as the line holds, the first of them always."""
+    """As many parts as fit into the line; always the first."""
     line = " ".join(parts[0].split())
     for part in parts[1:]:
         longer = f"{line}; {' '.join(part.split())}"

@@ -22,7 +22,7 @@ METADATA = (
     "score", "relevance", "source_file", "content_hash",
     "module", "chapter", "lesson", "hardware_tier", "proficiency_level", "layer",
 )  # fmt: skip
-"""What document B's RetrievalResult takes along of a result, besides its id."""
+"""The fields of a result, besides its id, that document B's RetrievalResult has."""
 
 
 def opening(system_prompt: str, asked_at: datetime) -> Message:
@@ -31,7 +31,7 @@ def opening(system_prompt: str, asked_at: datetime) -> Message:
 
 
 def spoken(answer: Answer, found: Sequence[Sequence[SearchResult]], *, turn: int, asked_at: datetime) -> tuple[Message, ...]:
-    """`found`: what each search gave that did not fail, the program's own first."""
+    """The messages of one turn. `found`: the results of each search that succeeded, the program's own search first."""
     given = iter(found)
     made = [Message(role="user", content=answer.query, timestamp=asked_at, turn=turn)]
     for number, call in enumerate(answer.tool_calls, start=1):
@@ -49,7 +49,7 @@ def spoken(answer: Answer, found: Sequence[Sequence[SearchResult]], *, turn: int
 
 
 def found_texts(messages: Sequence[Message]) -> dict[str, str]:
-    """The text of every chunk that these messages say was found, by its id. What an earlier version stored has no ids."""
+    """The text of every chunk that these messages found, by its id. Messages stored by an earlier version have no ids."""
     outputs = [json.loads(message.content) for message in messages if message.role == "tool"]
     found = [one for output in outputs for one in output.get("results", ())]
     return {one["metadata"]["chunk_id"]: one["chunk_text"] for one in found if "metadata" in one}
@@ -74,7 +74,7 @@ class Transcript:
 
 
 async def read_transcript(threads: Threads, thread: Thread, *, view: View = "all") -> Transcript:
-    """All that was said, from its very beginning. `spoken`: questions and answers alone; `openai`: for chat completions."""
+    """The whole transcript. `spoken`: only questions and answers. `openai`: in the form of chat completions."""
     turns = await threads.turns(thread.thread_id)
     messages = await threads.messages(thread.thread_id, archived=True)
     write = openai_message if view == "openai" else stored_message
@@ -102,7 +102,7 @@ def openai_message(message: Message) -> dict[str, Any]:
 
 
 def stored_message(message: Message) -> dict[str, Any]:
-    """The message with all that is stored of it."""
+    """The message with everything stored about it."""
     more = {"name": message.tool_name, "confidence": message.confidence}
     return {
         **openai_message(message),
@@ -114,7 +114,7 @@ def stored_message(message: Message) -> dict[str, Any]:
 
 
 def _call(call: ToolCall, call_id: str) -> Mapping[str, Any]:
-    """In the form that chat completions have."""
+    """A tool call in the form of chat completions."""
     arguments = json.dumps({"query": call.query}, ensure_ascii=False)
     return {"id": call_id, "type": "function", "function": {"name": call.tool_name, "arguments": arguments}}
 

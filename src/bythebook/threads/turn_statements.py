@@ -61,8 +61,8 @@ ARCHIVE = update(messages).where((messages.c.thread_id == bindparam("of_thread")
 def take(
     connection: Connection, thread_id: str, token: str, *, book_id: str, key_id: str | None, lasts: timedelta, history: int
 ) -> Lease | None:
-    """Closes the thread to all other turns, and begins one that is not there. None while another turn has it; NotFound where it
-    is not for this key and book."""
+    """Locks the thread for one turn, and makes one that does not exist. None while another turn has the lock; NotFound where it
+    belongs to another key or book."""
     moment = now(connection)
     own = {"of_thread": thread_id, "of_book": book_id, "of_key": key_id}
     taken = connection.execute(
@@ -84,7 +84,7 @@ def take(
 
 
 def find_said(connection: Connection, said: str, *, book_id: str, key_id: str | None, lasts: timedelta) -> str | None:
-    """The latest thread that has said this and nothing after it, and in which no turn is running."""
+    """The latest thread with exactly this conversation, in which no turn is running."""
     moment = now(connection)
     wanted = {"of_said": said, "of_book": book_id, "of_key": key_id, "moment": moment, "beyond": moment + 2 * lasts}
     found: str | None = connection.execute(SAID, wanted).scalar()
@@ -118,7 +118,7 @@ def store(connection: Connection, lease: Lease, turn: NewTurn) -> None:
 
 
 def _changes(lease: Lease, turn: NewTurn) -> dict[str, Any]:
-    """What the turn makes of its thread."""
+    """The columns of the thread that the turn changes."""
     number = lease.turn_count + 1
     changes: dict[str, Any] = {"turn_count": number, "turn_token": None, "turn_expires_at": None}
     changes["updated_at"] = turn.answer.created_at
