@@ -11,17 +11,18 @@ import sys
 from bythebook.errors import BookError, InvalidInput, InvalidSettings
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""All but tab and line feed; and the signs that turn the direction of what follows."""
+"""All but tab and line feed, and the characters that change the direction of text."""
 INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal takes as orders: to hide text, to fill the clipboard, to answer in the reader's name."""
+    """The text without control sequences of a terminal, which could hide text, fill the clipboard, or send input in the reader's
+    name."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def main() -> None:
-    """Errors meant for a person become one sentence and an exit code: 2 for what was asked wrongly, 1 for the rest."""
+    """Errors meant for a person become one sentence and an exit code: 2 for wrong arguments, 1 for the rest."""
     try:
         from bythebook.cli.app import command  # here, so that Ctrl-C is answered while the program is still loading
 
@@ -29,7 +30,7 @@ def main() -> None:
     except BookError as error:
         sys.stderr.write(f"bythebook: {printable(str(error))}\n")
         sys.exit(2 if isinstance(error, InvalidInput | InvalidSettings) else 1)
-    except BrokenPipeError:  # the reader of our output has gone away
+    except BrokenPipeError:  # the program that reads our output has ended
         sys.stderr.close()
         sys.exit(1)
     except (KeyboardInterrupt, SystemExit) as end:  # typer turns a Ctrl-C into a silent exit

@@ -135,7 +135,7 @@ def run(
 
 
 def _check_k(k: int, must: str) -> int:
-    """Document A's range, whoever sets it."""
+    """Checks document A's range, whether it comes from an option or a setting."""
     from bythebook.errors import InvalidInput
 
     if not LEAST_K <= k <= MOST_K:

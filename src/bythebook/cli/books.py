@@ -117,7 +117,7 @@ def remove(
 
 
 def _check_nothing_before(command: str, *, given: bool) -> None:
-    """An option that stands before the command would go unheard, and another library be meant."""
+    """An option before the command would be ignored, and another library be used."""
     from bythebook.errors import InvalidInput
 
     if given:

@@ -31,7 +31,7 @@ WELCOME = "Ask the book. /help lists the commands."
 
 @dataclass(slots=True)
 class ChatSession:
-    """What the command remembers between two lines. The conversation itself is in the thread."""
+    """What the command remembers between two lines. The conversation itself is stored in the thread."""
 
     scope: Scope
     thread_id: str | None = None
@@ -112,8 +112,8 @@ async def _loop(library: OperationRunner[Resources], sitting: ChatSession, title
 
 
 async def _typed(prompt: str) -> str:
-    """The next line. Ctrl-C ends the wait for it at once: a pool's thread would be waited for until a line is typed, so it is
-    read in a daemon thread, and the terminal gets back the mode in which the line editor found it."""
+    """Reads the next line. Ctrl-C ends the wait at once: a pool's thread would be waited for until a line is typed, so the line
+    is read in a daemon thread, and the terminal gets back the mode it had before."""
     import asyncio
     import sys
     from threading import Thread

@@ -49,7 +49,7 @@ def run(
 
 
 def _stretch(chunk: Chunk) -> str:
-    """From where to where the chunk stands in the author's file."""
+    """The chunk's first and last line in the author's file."""
     from bythebook.books.model import where
 
     if not chunk.marks:

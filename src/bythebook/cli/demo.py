@@ -50,7 +50,7 @@ def run(
         from bythebook.ingestion.request import Consent, IngestionRequest
         from bythebook.operations.reader import OpenBook
 
-        moved = Consent(replace=True, remove=True)  # with every new place that the program is installed at
+        moved = Consent(replace=True, remove=True)  # the path changes with every new place that the program is installed at
         try:
             report = await ingest(resources, sample_book(), IngestionRequest(consent=moved))
         except Mismatch:  # the book is the program's own, so nobody need be asked
@@ -82,7 +82,7 @@ def demo_settings(data_dir: Path | None) -> Settings:
 
 
 def _serve(settings: Settings) -> None:
-    """On the configured port, or on a free one where that is taken."""
+    """Serves on the configured port, or on a free one where that is in use."""
     from dataclasses import replace
 
     from bythebook.cli.serve import serve

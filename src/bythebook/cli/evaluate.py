@@ -53,7 +53,7 @@ def run(
     if fail_on_worse and not compare:
         raise InvalidInput("--fail-on-worse needs an earlier report; name it with --compare.")
     for path in (html, output):
-        if path and not path.absolute().parent.is_dir():  # said now, not after all questions have been asked
+        if path and not path.absolute().parent.is_dir():  # reported now, not after all questions have been asked
             raise InvalidInput(f"There is no folder {path.parent} to write the report to; name another file.")
     before = read_report(compare) if compare else None
     given = read_cases(questions, limit=limit)

@@ -127,7 +127,7 @@ def _is_site(address: str) -> bool:
 
 
 def _fetched(address: str, data_dir: Path | None, *, quiet: bool) -> Path:
-    """The folder with the pages of a site, brought up to date."""
+    """The folder with the pages of a site, fetched now."""
     from rich.progress import Progress
 
     from bythebook.cli.output.console import Console
@@ -149,7 +149,7 @@ def _fetched(address: str, data_dir: Path | None, *, quiet: bool) -> Path:
 
 
 def _with_consent(attempt: Callable[[Consent], T], consent: Consent) -> tuple[T, Consent]:
-    """A person at a terminal is asked; a script must have said it."""
+    """A person at a terminal is asked for consent; a script must give it by an option."""
     from dataclasses import replace
 
     from bythebook.errors import NeedsConsent
@@ -167,7 +167,7 @@ def _with_consent(attempt: Callable[[Consent], T], consent: Consent) -> tuple[T,
 
 
 def _propose(report: IngestReport, shelf: list[str]) -> None:
-    """How to ask the book that has just come in, also where it is not the only one."""
+    """Suggests a question to ask the ingested book, with its id where it is not the only one."""
     if not report.dry_run:
         named = f" --book {report.book_id}" if len(shelf) > 1 else ""
         typer.echo(f'\n  Ask it: bythebook ask{named} "your question"')
@@ -296,7 +296,7 @@ def print_report(report: IngestReport) -> None:
 
 
 def _site(report: IngestReport) -> str:
-    """What was found out about the book's site, and where."""
+    """The site that was recognised, and in which file."""
     from bythebook.books.sites.site import GENERATOR_NAMES
 
     name = next((name for style, name in GENERATOR_NAMES.items() if style == report.site), report.site)

@@ -125,7 +125,7 @@ def _print(job: Job, json: bool) -> None:
 
 
 def _chunks(job: Job) -> str:
-    """Chunks added and removed are known only at the end."""
+    """Chunks added and removed; known only at the end."""
     if job.progress:
         return f"{job.progress.chunks_embedded:,} chunks embedded"
     return f"{job.chunks_created:,} chunks added, {job.chunks_deleted:,} removed"

@@ -1,4 +1,4 @@
-"""`bythebook lessons`: what can be read of a book."""
+"""`bythebook lessons`: the lessons of a book."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def run(
 
 
 def _write(file: Path, text: str) -> None:
-    """In one step: a site that is being served shows the old one or the new one."""
+    """Writes the file in one step, so that a site being served shows the old one or the new one."""
     from bythebook.errors import StorageFailure
 
     fresh = file.with_name(f".{file.name}.new")

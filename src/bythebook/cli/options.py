@@ -173,7 +173,7 @@ def run_async(work: Coroutine[Any, Any, T], *, loop_factory: Callable[[], Abstra
 
 
 async def choose_book(library: OperationRunner[Library], wanted: str | None) -> str:
-    """The book that was named; else the configured one; else the one that is there."""
+    """The book that was named; else the configured one; else the only one."""
     from bythebook.operations.reader import choose_book
 
     return await library.run(choose_book, wanted=wanted, configured=library.settings.book)
@@ -191,7 +191,7 @@ def reader_filters(
     parent: str | None = None,
     prefix: str | None = None,
 ) -> ReaderFilters:
-    """What the options let a reader see. Levels and layers may be typed in small letters."""
+    """The filters that the options give. Levels and layers may be typed in lower case."""
     return {
         "hardware_tier": tier,
         "module": module,

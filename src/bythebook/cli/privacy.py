@@ -87,7 +87,7 @@ def _confirm(whose: str) -> None:
 
 
 def _write(file: Path, lines: list[str]) -> None:
-    """For its owner alone: it is what a reader said."""
+    """Makes the file readable for its owner alone: it contains a reader's questions."""
     import os
 
     from bythebook.errors import InvalidInput

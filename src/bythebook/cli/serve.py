@@ -82,8 +82,8 @@ async def _rehearse(settings: Settings, listening: socket) -> bool:
 
 
 async def _check(resources: Resources, listening: socket) -> bool:
-    """Whether everyone who reaches it may ask. Without keys nobody beyond this machine may reach it. A model or a collector whose
-    settings are wrong is reported here too, in one sentence, before the server starts."""
+    """Checks who may reach the server: without keys only this machine may. Wrong settings of a model or a collector are reported
+    here too, in one sentence, before the server starts."""
     from bythebook.errors import InvalidSettings
     from bythebook.web.keys import Keys
     from bythebook.web.sockets import is_loopback
@@ -103,7 +103,7 @@ async def _check(resources: Resources, listening: socket) -> bool:
 
 
 async def _record_settings(resources: Resources) -> None:
-    """Where they are not what they were at the last start. Of a secret only that it is set."""
+    """Records the settings in the audit log where they changed since the last start. Of a secret only that it is set."""
     from bythebook.database.audit import AuditLog, act
     from bythebook.settings import described
 

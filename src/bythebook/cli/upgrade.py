@@ -35,7 +35,7 @@ def run(data_dir: DataDir = None) -> None:
 
 
 def _index_again(book: OutdatedBook, data_dir: Path | None) -> bool:
-    """Whether it could be done."""
+    """Rebuilds a book's index. Whether that was possible."""
     from bythebook.cli.ingest import ingest
     from bythebook.ingestion.request import IngestionRequest
 

@@ -54,8 +54,8 @@ async def watch(settings: Settings, folder: Path, *, book: str | None, consent: 
 
 
 class DeferredFit:
-    """Calibrates beside the watching. An edit does not wait for it: calibration is stopped, and starts again when the author
-    pauses again."""
+    """Calibrates while watching. An edit does not wait for it: calibration is stopped, and starts again when the author
+    pauses."""
 
     def __init__(self, fit: Callable[[IngestReport], Coroutine[Any, Any, None]]) -> None:
         self._fit = fit
@@ -83,7 +83,7 @@ class DeferredFit:
 
 
 async def _changes(folder: Path) -> AsyncIterator[bool]:
-    """True once at the beginning and after every change, False after every pause. What changes meanwhile is not missed."""
+    """True once at the beginning and after every change, False after every pause. No change is missed."""
     from watchfiles import awatch
 
     seen = awatch(folder, debounce=SETTLED_MILLISECONDS, step=50, rust_timeout=PAUSE_MILLISECONDS, yield_on_timeout=True)
@@ -103,7 +103,7 @@ async def _changes(folder: Path) -> AsyncIterator[bool]:
 async def _ingest(
     settings: Settings, embedder: Embedder, folder: Path, book: str | None, consent: Consent
 ) -> IngestReport | None:
-    """The report, where relevance must be fitted again."""
+    """Ingests. Returns the report where relevance must be fitted again."""
     from bythebook.ingestion.progress import IngestReport
     from bythebook.ingestion.request import IngestionRequest
     from bythebook.operations.author import publish

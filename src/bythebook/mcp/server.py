@@ -1,4 +1,4 @@
-"""The tools as an MCP server, for both versions of the protocol's transport, over stdio or streamable HTTP.
+"""The tools as an MCP server, for the protocols of 2025 (sessions) and 2026 (stateless), over stdio or streamable HTTP.
 
 Uses the low-level server of the mcp package, because the other one configures logging by itself. Importing it takes a while.
 """

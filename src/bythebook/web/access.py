@@ -1,4 +1,5 @@
-"""Who asks, and what that opens: a key's scopes and its book. What belongs to another key or book is not there (404)."""
+"""Who sends a request, and what it may use: a key's scopes and its book. What belongs to another key or book does not exist for
+it (404)."""
 
 from __future__ import annotations
 
@@ -31,10 +32,10 @@ ASKED_EVERY_SECONDS = 2.0
 READER_HEADER = "X-Reader"
 READER_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 PUBLIC = "public"
-"""Stands for a key's id: the threads of those who read public books without one."""
+"""Stands for a key's id: the threads of readers who use public books without one."""
 PUBLIC_REQUESTS_PER_MINUTE = 30
 READERS_AT_ONCE = 50
-"""How many readers' pace a public key has in all, so that nobody gets any pace by calling himself many."""
+"""All readers of a public key together may send as many requests as so many readers: pretending to be more gains nothing."""
 
 bearer = HTTPBearer(auto_error=False, description="A key made with `bythebook keys create`.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
@@ -42,8 +43,8 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Whoever asks. Without a key (`key_id` None) it is the one who runs the server, on the same machine. With a public key,
-    `key_id` is the key's and the reader's, so that one reader's threads are not there for another."""
+    """Who sends a request. Without a key (`key_id` None) it is the operator, on the same machine. With a public key, `key_id` is
+    made of the key and the reader, so that one reader cannot see another's threads."""
 
     key_id: str | None
     scopes: frozenset[str]
@@ -59,14 +60,14 @@ class Principal:
         return self.book_id in (None, book_id) and (self.public_books is None or book_id in self.public_books)
 
     def book(self, wanted: str) -> str:
-        """The book's id, where this key opens it."""
+        """The book's id, if this key may use the book."""
         if self.book_id not in (None, wanted):
             raise NotFound(f"There is no book '{wanted}' for this key.")
         return wanted
 
 
 class Doorkeeper:
-    """Whether a key is needed at all. Once one has been made it stays so, also when the last is revoked."""
+    """Whether a key is required. Once one has been created that stays so, even after the last is revoked."""
 
     def __init__(self, keys: Keys, *, loopback: bool) -> None:
         self._keys = keys
@@ -75,7 +76,7 @@ class Doorkeeper:
 
     @property
     def was_open(self) -> bool:
-        """When last looked."""
+        """Whether it was open when last checked."""
         return not self._needed
 
     async def needs_key(self) -> bool:
@@ -86,12 +87,12 @@ class Doorkeeper:
 
 
 async def principal(request: Request, current: Current, credentials: Credentials) -> Principal:
-    """Counts the request, too: whoever is let in is counted."""
+    """Identifies who sends a request, and counts the request for the rate limit."""
     notes = request.scope["state"]
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
     notes["trusted"] = doorkeeper.was_open
     key = await current.keys.find(credentials.credentials) if credentials else None
-    if key is None and not await doorkeeper.needs_key():  # some clients send a key whether there is any or not
+    if key is None and not await doorkeeper.needs_key():  # some clients send a key although there is none
         _check_nearness(request, current)
         ACTOR.set("this machine")
         return Principal(key_id=None, scopes=frozenset({"admin"}))
@@ -112,8 +113,8 @@ async def principal(request: Request, current: Current, credentials: Credentials
 
 
 async def guest(request: Request, current: Current, credentials: Credentials) -> Principal:
-    """A reader with a key; or, without one, anyone, where there are public books. Their threads are found by nothing but their
-    ids, and each address has its own count."""
+    """A reader with a key or, where there are public books, without one. Threads without a key are found only by their ids, and
+    each address has its own count."""
     public = current.settings.public_books
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
     if not public or credentials is not None or not await doorkeeper.needs_key():
@@ -127,7 +128,7 @@ async def guest(request: Request, current: Current, credentials: Credentials) ->
 
 
 async def _count(owner: str, per_minute: int, current: State, notes: dict[str, Any] | None = None) -> dict[str, str]:
-    """One request more; the headers that say where its owner stands."""
+    """Counts a request. Returns the headers with what is left."""
     standing, passes = await current.limiter.count(owner, per_minute)
     if notes is not None:
         notes["headers"] = standing.headers
@@ -137,7 +138,7 @@ async def _count(owner: str, per_minute: int, current: State, notes: dict[str, A
 
 
 def network_of(host: str) -> str:
-    """Whoever has one IPv6 address has the whole network of its first 64 bits."""
+    """The network that counts as one reader: the owner of one IPv6 address has all those with the same first 64 bits."""
     with suppress(ValueError):
         address = ip_address(host.partition("%")[0])
         if isinstance(address, IPv6Address):
@@ -146,8 +147,8 @@ def network_of(host: str) -> str:
 
 
 def _reader(key: Key, request: Request) -> tuple[str, dict[str, str]]:
-    """Who reads with a public key, by a token that this server made and the browser keeps; and the header that brings a new one.
-    Only a part of the token's hash is kept, with the threads."""
+    """Identifies a reader of a public key by a token that this server made and the browser keeps, and returns the header for a
+    new one. Only a part of the token's hash is stored, with the threads."""
     given = request.headers.get(READER_HEADER, "")
     token = given if READER_TOKEN.fullmatch(given) else secrets.token_urlsafe(32)
     told = {} if token == given else {READER_HEADER: token}
@@ -173,7 +174,7 @@ Guest = Annotated[Principal, Depends(guest)]
 
 
 async def take_turn(who: Principal, request: Request, current: State) -> Principal:
-    """Who is about to be answered must be within the tokens of the day and the answers at once that the key may have."""
+    """Raises unless the key has tokens left for today and may have one more answer at once."""
     if who.key:
         await current.quotas.check_tokens(who.key)
         request.scope["state"]["at_end"] = current.quotas.take_slot(who.key)
@@ -208,8 +209,8 @@ async def choose_book(current: State, who: Principal, wanted: str | None) -> str
 
 
 def _check_nearness(request: Request, current: State) -> None:
-    """Without keys only this machine is trusted. A page elsewhere may have its own name point to this machine, and the name it
-    asks for gives it away; it may send a browser here, which says where the page is from; a proxy says for whom it asks."""
+    """Without keys only this machine is trusted. A page elsewhere may point its own name to this machine, which shows in the Host
+    header; it may send a browser here, which sends an Origin header; and a proxy says for whom it asks."""
     if (request.url.hostname or "") not in LOOPBACK:
         raise NotAllowed("Without keys this server is for this machine alone: ask it as 127.0.0.1 or localhost.")
     if any(name in request.headers for name in FORWARDED):

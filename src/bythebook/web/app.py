@@ -1,4 +1,4 @@
-"""The application put together: what it opens, what surrounds its routes, and the document that describes them."""
+"""Builds the application: what it opens, the middleware around its routes, and the OpenAPI document that describes them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DESCRIPTION = (
 
 
 class Application(FastAPI):
-    """FastAPI, observed from outside: what it answers when it fails is seen and protected too."""
+    """FastAPI with middleware around all of it: responses to its own failures are logged and protected too."""
 
     metrics: Metrics
 
@@ -68,12 +68,13 @@ class Application(FastAPI):
 
 
 def create_app(resources: Resources, *, loopback: bool = True) -> FastAPI:
-    """Over what is open already. `loopback`: it can be reached from this machine alone, so that it may do without keys."""
+    """An application over resources that are open already. `loopback`: it can be reached from this machine alone, so that it
+    needs no keys."""
     return build_app(resources.settings, nullcontext(resources), loopback=loopback, works=True)
 
 
 def build_app(settings: Settings, opening: AbstractAsyncContextManager[Resources], *, loopback: bool, works: bool) -> FastAPI:
-    """What the application opens it opens when it starts, and closes when it ends. `works`: it does the jobs, too."""
+    """An application that opens its resources when it starts and closes them when it ends. `works`: it also runs queued jobs."""
     app = Application(
         title="By the Book",
         version=__version__,
@@ -154,7 +155,7 @@ async def _opened(
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's own shape of a 422 is not ours and is left out."""
+    """Builds the OpenAPI document without FastAPI's own form of a 422, which is not ours."""
     document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):

@@ -1,4 +1,4 @@
-"""What is wrong with a field of a request, said in our own words: what it must be, and what it was where that is short."""
+"""Errors in the fields of a request, in our own words: what a field must be, and what it was where that is short."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Found = Mapping[str, Any]
-"""An error as pydantic gives it: `type`, `loc`, `input`, and `ctx` with the limits that were passed."""
+"""An error of pydantic: `type`, `loc`, `input`, and `ctx` with the limits that were exceeded."""
 
 LONGEST_SHOWN = 40
 UUID4_SAMPLE = "550e8400-e29b-41d4-a716-446655440000"
@@ -87,5 +87,5 @@ BEGINNINGS: dict[str, Callable[[Found], str]] = {
     "model": lambda _: "must be a JSON object",
     "datetime": MESSAGES["timezone_aware"],
 }
-"""The rest of these types says how it was noticed, which is nothing to a reader."""
+"""Other parts of these types say how the error was noticed, which does not help a reader."""
 WITHOUT_VALUE = frozenset({"missing", "extra_forbidden", "string_too_short", "string_too_long", "too_short", "too_long"})

@@ -1,4 +1,5 @@
-"""API keys: 256 random bits, shown once and kept only as a hash; each with its scopes, its book, its pace and its limits."""
+"""API keys: 256 random bits, shown once and stored only as a hash; each with its scopes, its book, its rate limit and its
+quotas."""
 
 from __future__ import annotations
 
@@ -31,13 +32,13 @@ MOST_A_DAY = 1_000_000_000
 OVERLAP_HOURS = 24
 MOST_OVERLAP_HOURS = 24 * 90
 TOUCH_SECONDS = 60.0
-"""`last_used_at` is as coarse as this, so that a busy key does not write at every request."""
+"""How coarse `last_used_at` is, so that a busy key is not written at every request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Who may do what. `book_id` None: any book. `admin` is every scope. `public` is `chat` for a key that stands in a page for
-    everyone to read: each browser that uses it is a reader of its own."""
+    """Who may do what. `book_id` None: any book. `admin` includes every scope. `public` is `chat` for a key that is part of a web
+    page and so known to all: each browser that uses it is a reader of its own."""
 
     key_id: str
     name: str
@@ -49,7 +50,7 @@ class Key:
     revoked_at: datetime | None = None
     expires_at: datetime | None = None
     previous_until: datetime | None = None
-    """Until when the secret before the last rotation is good."""
+    """Until when the secret before the last rotation is still accepted."""
     requests_per_day: int | None = None
     tokens_per_day: int | None = None
     streams_at_once: int | None = None
@@ -65,7 +66,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyLimits:
-    """How long and how much, where not for ever and as much as its pace allows."""
+    """Until when a key is valid and how much it may use, where that is limited."""
 
     days: int | None = None
     requests_per_day: int | None = None
@@ -98,7 +99,7 @@ class Keys:
         requests_per_minute: int = REQUESTS_PER_MINUTE,
         limits: KeyLimits = NO_LIMITS,
     ) -> tuple[Key, str]:
-        """The key and its secret, which nobody can be told a second time."""
+        """Creates a key. Its secret is returned once and cannot be recovered."""
         now = datetime.now(UTC)
         key = Key(
             key_id=secrets.token_hex(6),
@@ -124,8 +125,8 @@ class Keys:
         return key, secret
 
     async def rotate(self, key_id: str, *, overlap_hours: int = OVERLAP_HOURS) -> tuple[Key, str]:
-        """Another secret for the same key, so that its threads stay its own. The present one is good for some time more; one that
-        was good since an earlier rotation is not."""
+        """Gives the key a new secret; its threads stay its own. The present secret stays valid for some time; one from before an
+        earlier rotation does not."""
         if not 0 <= overlap_hours <= MOST_OVERLAP_HOURS:
             raise InvalidInput(f"The old secret can keep working for 0 to {MOST_OVERLAP_HOURS:,} hours, not {overlap_hours:,}.")
         secret, until = _new_secret(key_id), datetime.now(UTC) + timedelta(hours=overlap_hours)
@@ -151,7 +152,7 @@ class Keys:
         return _key(row)
 
     async def adopt(self, secret: str) -> bool:
-        """The first key, with a secret that whoever runs the service has chosen: an admin's. Nothing where there was ever a key.
+        """Creates the first key, an admin's, with a secret that the operator chose. Does nothing where there ever was a key.
         Several processes may start at once, so the same secret always makes the same key."""
         if await self.any():
             return False
@@ -178,12 +179,12 @@ class Keys:
         return True
 
     async def list(self) -> builtins.list[Key]:
-        """Oldest first, those that were revoked too."""
+        """All keys, the oldest first, including revoked ones."""
         oldest = select(keys).order_by(keys.c.created_at, keys.c.key_id)
         return [_key(row) for row in await self._database.run(lambda connection: connection.execute(oldest).all())]
 
     async def revoke(self, key_id: str) -> Key:
-        """From the next request on. A key that was revoked before stays so."""
+        """Revokes a key from the next request on. A key that is already revoked stays so."""
         unrevoked = (keys.c.key_id == key_id) & keys.c.revoked_at.is_(None)
 
         told = act("key revoked", key_id)
@@ -199,7 +200,7 @@ class Keys:
         return _key(row)
 
     async def find(self, secret: str) -> Key | None:
-        """The key this is the secret of, unless it was revoked. What a look-up by hash takes tells nothing of any secret."""
+        """The key with this secret, unless it was revoked. The time of a look-up by hash reveals nothing about any secret."""
         wanted = _hash(secret)
         either = select(keys).where((keys.c.secret_hash == wanted) | (keys.c.previous_hash == wanted))
         row = await self._database.run(lambda connection: connection.execute(either).first())
@@ -210,11 +211,11 @@ class Keys:
         return _key(row) if row.previous_until > datetime.now(UTC) else None
 
     async def any(self) -> bool:
-        """Whether a key was ever made. Revoking the last one does not open the door."""
+        """Whether a key was ever created. Revoking the last one does not open the service."""
         return await self._database.run(lambda connection: connection.execute(select(keys.c.key_id).limit(1)).first()) is not None
 
     async def touch(self, key_id: str) -> None:
-        """The key was used just now."""
+        """Records that the key was used now."""
         now = time.monotonic()
         if now - self._touched.get(key_id, -TOUCH_SECONDS) < TOUCH_SECONDS:
             return

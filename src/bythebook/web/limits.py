@@ -1,4 +1,4 @@
-"""Moving windows of a minute, counted by `limits`: in this process, or in Redis for all of them."""
+"""Moving windows of a minute, counted by the `limits` package: in this process, or in Redis for all processes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from limits.errors import StorageError
 
 from bythebook.errors import Unavailable
 
-REDIS_SECONDS = 5.0  # on a busy machine an answer that is on its way takes seconds
+REDIS_SECONDS = 5.0  # on a busy machine even a normal answer may take seconds
 
 
 class MovingWindows:
-    """One for each key. Raises Unavailable where the count cannot be kept."""
+    """One window for each key. Raises Unavailable where the count cannot be kept."""
 
     def __init__(self, redis_url: str | None) -> None:
         self._storage: MemoryStorage | RedisStorage = MemoryStorage()
@@ -31,7 +31,7 @@ class MovingWindows:
         self._strategy = MovingWindowRateLimiter(self._storage)
 
     async def hit(self, key_id: str, per_minute: int) -> tuple[bool, int, float]:
-        """Whether one more fits, how many do then, and when the oldest is forgotten, in seconds of the clock."""
+        """Whether one more request fits, how many then remain, and when the oldest leaves the window, as a time of the clock."""
         allowed = RateLimitItemPerMinute(per_minute)
         try:
             async with asyncio.timeout(2 * REDIS_SECONDS):

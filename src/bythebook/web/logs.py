@@ -1,6 +1,6 @@
-"""What the server writes about itself: one line of JSON for each request, or plain lines where a person watches.
+"""The server's log: one line of JSON for each request, or plain lines where a person watches.
 
-No question is written down unless BYTHEBOOK_LOG_QUESTIONS says so. Values are escaped, so that no request can forge a line.
+Questions are logged only with BYTHEBOOK_LOG_QUESTIONS. Values are escaped, so that no request can forge a line.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 QUIET = ("httpx", "httpcore", "openai", "agents", "alembic", "asyncio")
 FOR_REQUEST: ContextVar[str | None] = ContextVar("for_request", default=None)
-"""The id of the request that this is done for."""
+"""The id of the request that is being handled."""
 
 
 class Log:
-    """Says what happened, and beside it what belongs to it by name."""
+    """Logs an event together with named values."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
@@ -34,7 +34,7 @@ log = Log("bythebook")
 
 
 def configure_logs(*, level: str = "INFO") -> None:
-    """For this process. Lines of libraries take the same shape as ours."""
+    """Configures the logs of this process. Lines of libraries get the same form as ours."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(PlainLines() if sys.stderr.isatty() else JsonLines())
     root = logging.getLogger()
@@ -62,7 +62,7 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(logging.Formatter):
-    """For a terminal: time, what happened, and the rest as name=value, quoted."""
+    """For a terminal: the time, the event, and the rest as name=value, quoted."""
 
     def format(self, record: logging.LogRecord) -> str:
         what, fields = record.getMessage(), dict(getattr(record, "fields", {}))

@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus. With several workers their counts are added up through files."""
+"""Metrics for Prometheus. With several workers, their counts are added up through files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series be
 
 
 class Metrics:
-    """One for each application. Labels take few values: routes as they are declared, never paths as they were asked for."""
+    """The metrics of one application. Labels have few values: routes as they are declared, never the requested paths."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

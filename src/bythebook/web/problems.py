@@ -1,4 +1,4 @@
-"""Errors as HTTP knows them: each kind gets its status and code here, once, and becomes problem+json (RFC 9457)."""
+"""Errors as HTTP has them: each kind gets its status and code here, once, and becomes problem+json (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HIDDEN = "Part of this server is out of order. Try again in a moment; its log sa
 
 
 class InvalidField(InvalidInput):
-    """One field of a request asks for what cannot be had."""
+    """One field of a request has a value that cannot be used."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -48,19 +48,19 @@ class InvalidField(InvalidInput):
 
 
 class NoSuchModel(NotFound):
-    """A client of chat completions names a model that is no book."""
+    """A client of chat completions names a model that is not a book."""
 
 
 class KeyRequired(BookError):
-    """The request bears no key that is valid here."""
+    """The request has no valid key."""
 
 
 class NotAllowed(BookError):
-    """The key is valid, and does not open this."""
+    """The key is valid, but may not do this."""
 
 
 class BodyTooLarge(BookError):
-    """More was sent than anyone needs to ask a question."""
+    """The request's body is larger than any question needs."""
 
 
 class TooSlow(BookError):
@@ -81,7 +81,7 @@ class TooManyRequests(BookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """The body of every answer that is an error."""
+    """The body of every error response."""
 
     type: str = "about:blank"
     title: str
@@ -91,7 +91,7 @@ class Problem:
     request_id: str
     errors: tuple[FieldError, ...] = ()
     books: tuple[str, ...] = ()
-    """Those to choose from, where none was named."""
+    """The books to choose from, where none was named."""
 
 
 KINDS: tuple[tuple[type[BookError], int, str], ...] = (
@@ -114,7 +114,7 @@ KINDS: tuple[tuple[type[BookError], int, str], ...] = (
     (Unavailable, 503, "unavailable"),
 )
 OPERATORS = frozenset({"mismatch", "locked", "storage_failure", "unavailable"})
-"""Whose sentences speak to whoever runs the server, of paths and addresses."""
+"""Codes whose sentences are for the operator: they may contain paths and addresses."""
 
 REFERENCE = "#/components/schemas/{model}"
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -124,7 +124,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     }
     for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
 }
-"""What any route may answer instead, for the OpenAPI document."""
+"""The errors that any route may respond with, for the OpenAPI document."""
 
 
 COMPLETION_ERRORS: dict[int | str, dict[str, Any]] = {
@@ -143,7 +143,7 @@ def problem_schemas() -> dict[str, Any]:
 
 
 def describe(error: BookError, request_id: str, *, trusted: bool = False) -> Problem:
-    """`trusted`: the reader may see what is meant for whoever runs the server."""
+    """Turns an error into a Problem. `trusted`: the reader may see what is meant for the operator."""
     status, code = next(((status, code) for kind, status, code in KINDS if isinstance(error, kind)), (500, "failure"))
     detail = str(error) if trusted or code not in OPERATORS else HIDDEN
     told = problem(status, code, detail, request_id)
@@ -158,7 +158,7 @@ def problem(status: int, code: str, detail: str, request_id: str, errors: tuple[
 
 
 def respond(told: Problem, headers: Mapping[str, str] | None = None, *, path: str) -> Response:
-    """In the form that whoever asks at this path understands."""
+    """Responds in the form that clients of this path understand."""
     if path.startswith(COMPLETIONS):
         status = 400 if told.status == 422 else told.status
         return Response(json.dumps(completion_error(told)), status, headers, "application/json")
@@ -167,7 +167,7 @@ def respond(told: Problem, headers: Mapping[str, str] | None = None, *, path: st
 
 
 def completion_error(told: Problem) -> dict[str, Any]:
-    """The form that OpenAI's clients read errors in."""
+    """An error in the form that OpenAI's clients read."""
     kind = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}.get(told.status)
     kind = kind or ("server_error" if told.status >= 500 else "invalid_request_error")
     code = {"key_required": "invalid_api_key", "too_many_requests": "rate_limit_exceeded"}.get(told.code, told.code)
@@ -202,7 +202,7 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 
 async def on_invalid_request(request: Request, error: Exception) -> Response:
-    """What does not fit the OpenAPI document: 400 where it is not even JSON."""
+    """A request that does not fit the OpenAPI document: 422, or 400 where it is not even JSON."""
     assert isinstance(error, RequestValidationError)
     if any(one["type"] == "json_invalid" for one in error.errors()):
         told = problem(400, "invalid_json", "The body is not JSON. Check its quotes, commas and brackets.", request_id(request))
@@ -213,7 +213,7 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
 
 
 async def on_shortage(request: Request, error: Exception) -> Response:
-    """What the machine has too little of is no fault of the program: memory, threads, file descriptors."""
+    """The machine lacks memory, threads or file descriptors, which is not a fault of the program."""
     if not is_shortage(error):
         raise error
     log.warning("failed", code="overloaded", reason=f"{type(error).__name__}: {error}")
@@ -231,7 +231,7 @@ async def on_failure(request: Request, error: Exception) -> Response:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Every error of this application is answered here."""
+    """Registers the handlers for every error of this application."""
     app.add_exception_handler(BookError, on_book_error)
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_invalid_request)
@@ -241,7 +241,7 @@ def answer_errors(app: FastAPI) -> None:
 
 
 def failure(request_id: str, error: Exception) -> Problem:
-    """A fault of the program, whose log has the rest; or the machine's, which is over in a moment."""
+    """A fault of the program, whose log has the details; or a shortage of the machine, which passes."""
     if is_shortage(error):
         detail = "The server is short of memory, threads or file descriptors. Try again in a moment."
         return problem(503, "overloaded", detail, request_id)

@@ -1,4 +1,4 @@
-"""What a key may use: requests and a model's tokens in a day, counted in the database for all processes; and answers at once,
+"""What a key may use: requests and a model's tokens per day, counted in the database for all processes; and answers at once,
 counted in each process. A day ends at midnight, UTC."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DailyUsage:
-    """The use of one key on one day. Requests are counted for keys that have a daily limit of them."""
+    """What one key used on one day. Requests are counted for keys with a daily limit of them."""
 
     requests: int = 0
     tokens: int = 0
@@ -48,12 +48,13 @@ class Quotas:
             raise _used_up(f"This key may make {key.requests_per_day:,} requests a day and has made them.")
 
     async def check_tokens(self, key: Key) -> None:
-        """Before a turn: what the turn itself will take is not known yet, so the last one may go beyond the limit."""
+        """Raises where the day's tokens are used up. How many a turn will take is not known before, so the last turn may exceed
+        the limit."""
         if key.tokens_per_day is not None and (await self.today(key.key_id)).tokens >= key.tokens_per_day:
             raise _used_up(f"This key may use {key.tokens_per_day:,} tokens of the model a day and has used them.")
 
     def take_slot(self, key: Key) -> Callable[[], None]:
-        """For one answer more at once. What it returns gives the slot back."""
+        """Takes a slot for one more answer at once. Call what it returns to free the slot."""
         if key.streams_at_once is not None and self._at_once[key.key_id] >= key.streams_at_once:
             raise TooManyRequests(
                 f"This key may have {key.streams_at_once:,} answers under way at once and has them. Wait for one to end.",
@@ -69,7 +70,7 @@ class Quotas:
         return give_back
 
     async def spend(self, key_id: str | None, tokens: int | None) -> None:
-        """The tokens that a turn took. With a public key, `key_id` names the reader too."""
+        """Adds the tokens that a turn took. With a public key, `key_id` also names the reader."""
         if key_id and tokens:
             await self._add(key_id.partition(":")[0], tokens=tokens)
 

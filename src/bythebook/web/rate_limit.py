@@ -1,6 +1,6 @@
-"""The rate limiter: how many requests a key has left in a minute. `limits` beside it counts them.
+"""The rate limiter: how many requests a key has left in a minute. `limits` counts them.
 
-Without Redis at hand, where it is configured, nobody is let in uncounted: the answer is 503, until it is back.
+Where Redis is configured and not available, no request passes uncounted: the response is 503 until it is back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaState:
-    """Where a key stands after a request."""
+    """What a key has left after a request."""
 
     limit: int
     remaining: int
@@ -33,7 +33,7 @@ class QuotaState:
 
 
 class RateLimiter:
-    """Counts from the first key on: what counts is slow to import, and a server without keys has nothing to count."""
+    """Counts requests once there is a key: importing the counter is slow, and a server without keys has nothing to count."""
 
     def __init__(self, redis_url: str | None = None) -> None:
         self._redis_url = redis_url
@@ -41,7 +41,7 @@ class RateLimiter:
         self.shared = redis_url is not None
 
     def prepare(self) -> MovingWindows:
-        """So that the first request need not wait for it."""
+        """Imports the counter ahead, so that the first request need not wait for it."""
         if self._made is None:
             from bythebook.web.limits import MovingWindows
 
@@ -49,7 +49,7 @@ class RateLimiter:
         return self._made
 
     async def count(self, key_id: str, per_minute: int) -> tuple[QuotaState, bool]:
-        """One request more. Whether it may pass, and where the key stands then."""
+        """Counts one more request. Returns whether it may pass, and what the key has left."""
         passes, remaining, reset_time = await self.prepare().hit(key_id, per_minute)
         reset = max(1, round(reset_time - time.time() + 0.5))
         return QuotaState(limit=per_minute, remaining=max(0, remaining), reset_seconds=reset), passes

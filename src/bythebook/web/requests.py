@@ -1,4 +1,4 @@
-"""What is sent: documents E's ChatRequest and D's SearchQuery as pydantic models, checked before anything else looks at them."""
+"""Request bodies: documents E's ChatRequest and D's SearchQuery as pydantic models, checked before anything else reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bythebook.threads.model import MAX_TITLE, check_metadata
 MAX_SELECTION = 2000
 BOOK_ID = re.compile(r"^[a-z0-9][a-z0-9._-]{0,99}$")
 LARGEST_NUMBER = 1_000_000
-"""Of a chapter or lesson that can be asked for."""
+"""The largest chapter or lesson number that can be asked for."""
 
 
 def _readable(text: str) -> str:
@@ -82,7 +82,7 @@ class _Request(BaseModel):
 
 
 class ChatFilters(_Request):
-    """Which lessons may be answered from. All must hold; none is set unless asked for."""
+    """Which lessons may be used. All filters that are set must match; none is set by default."""
 
     module: Name | None = None
     hardware_tier: Tier | None = None
@@ -114,7 +114,7 @@ class Selection(_Request):
 
 
 class ChatRequest(_Request):
-    """Document E's, and which book and which part of it."""
+    """Document E's ChatRequest, and which book and which part of it to use."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"message": "How do ROS 2 nodes communicate?", "top_k": 5, "similarity_threshold": 0.7}]}
@@ -146,7 +146,7 @@ class ChatRequest(_Request):
     @field_validator("books")
     @classmethod
     def _alone(cls, books: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
-        """A thread and a selection belong to one book."""
+        """A thread and a selection belong to one book, so neither goes with several."""
         for name in ("book_id", "session_id", "selection"):
             if books is not None and info.data.get(name) is not None:
                 raise ValueError(f"cannot be sent with {name}; leave out one of the two")

@@ -1,4 +1,4 @@
-"""What is sent back: document E's ChatResponse, its thread, and a turn's events, made of our own values."""
+"""Response bodies: document E's ChatResponse, its thread, and a turn's events, made from our own values."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CHUNK_TEXT = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Document E's, under the label that its sentences bear. `similarity_score` is the chunk's cosine; `relevance` is what the
-    thresholds are measured on."""
+    """Document E's Source, under the label that its sentences carry. `similarity_score` is the chunk's cosine; thresholds are on
+    `relevance`."""
 
     label: int
     chunk_text: str
@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
-    """Document E's, and the whole answer with the passage of every sentence. `html`, and what it was made
+    """Document E's ChatResponse, and the whole answer with the passage of every sentence. `html`, and what the answer was made
     from, where they were asked for."""
 
     response: str
@@ -84,19 +84,19 @@ class MessageView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """A turn as it ended. `trace` is the author's."""
+    """A turn as it ended. Only authors get its `trace`."""
 
     number: int
     created_at: datetime
     stale: bool
-    """The book no longer says what the citations `stale_labels` quote."""
+    """Whether the book no longer has what the citations `stale_labels` quote."""
     stale_since: datetime | None
     stale_labels: tuple[int, ...]
     answer: Answer
     trace: Trace | None
     html: tuple[str, ...] | None = None
     rating: Rating | None = None
-    """What its reader said of it."""
+    """Its reader's rating."""
     shared: bool = False
     """Whether there is a link to it."""
 
@@ -127,7 +127,7 @@ class ThreadView(ThreadSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadList:
-    """Newest first. `next` is what to send as `before` to read on; None at the end."""
+    """Threads, newest first. `next` is the `before` of the next page; None at the end."""
 
     threads: tuple[ThreadSummary, ...]
     next: datetime | None
@@ -147,7 +147,8 @@ StreamedValue = Opened | SearchBegun | Found | SentenceView | ChatResponse | Don
 def chat_response(
     answer: Answer, opened: Opened, texts: Mapping[str, str], *, whole: bool, html: tuple[str, ...] | None = None
 ) -> ChatResponse:
-    """`texts` are those of the cited chunks, as far as they are known; `whole`: with what was dropped, which no reader sees."""
+    """`texts` are those of the cited chunks, as far as they are known. `whole`: with the sentences that were dropped, which
+    readers do not see."""
     return ChatResponse(
         response=with_disclaimer(answer.answer, answer.disclaimer),
         confidence=answer.confidence.average_similarity,
@@ -177,7 +178,7 @@ def source(citation: Citation, text: str) -> Source:
 
 
 def excerpt(text: str, quote: str) -> str:
-    """At most as much of the chunk as document E shows, with the quote in it as far as it fits."""
+    """At most as much of the chunk as document E shows, with as much of the quote as fits."""
     if quote in text[:CHUNK_TEXT]:
         return text[:CHUNK_TEXT]
     start = text.find(quote)
@@ -190,7 +191,7 @@ def summary(thread: Thread) -> dict[str, Any]:
 
 
 def past_events(stored: StoredTurn) -> list[TurnEvent]:
-    """The events of a turn that has ended, as far as they are kept; what was found is told by the trace."""
+    """The events of a turn that has ended, as far as they are stored; the trace has what was found."""
     answer = stored.answer
     ended = Refused(answer=answer) if answer.refused else Answered(answer=answer)
     return [SearchBegun(asked=answer.query, question=answer.question), *answer.sentences, ended]

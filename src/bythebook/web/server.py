@@ -1,4 +1,4 @@
-"""Running the application: one process, or several that share a socket. Ends when the running turns have ended."""
+"""Runs the application: in one process, or in several that share a socket. Ends when the running turns have ended."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from bythebook.wiring.reader import turn_seconds
 
 NEXT_REQUEST_SECONDS = 15
 AFTER_A_TURN_SECONDS = 5
-"""For what is left to do when the longest turn has ended; then nobody waits any longer."""
+"""Time for what is left to do after the longest turn; then the server ends in any case."""
 LONGEST_HEAD_BYTES = 16_384
 WORKER_ANSWERS_SECONDS = 300
-"""When one of several processes hangs and is replaced. On a busy machine one that only begins is silent for many seconds, and
-one that were killed then would never come to serve."""
+"""After so long without an answer, one of several processes is replaced. On a busy machine a starting process is silent for many
+seconds; killed too early, it would never start."""
 ON_LOOPBACK = "BYTHEBOOK_ON_LOOPBACK"
-"""From the first process to its workers, which cannot be given anything else."""
+"""Passed from the first process to its workers by the environment, because nothing else reaches them."""
 
 
 class Patient(H11Protocol):
-    """Does not wait for ever for the head of a request that comes byte by byte, or never. When the server begins to end, tells
-    what runs for long: this is the one place that hears of it in every process, also in one of several."""
+    """Limits the time for the head of a request. When the server begins to stop, it tells long-running work: this is the one
+    place that is notified in every process, also with several."""
 
     patience_seconds = float(NEXT_REQUEST_SECONDS)
 
@@ -69,12 +69,12 @@ class Patient(H11Protocol):
         self._giving_up = self.loop.call_later(self.patience_seconds, self._give_up)
 
     def _give_up(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:  # one that was sent ahead may be under way already
+        if self.cycle is None or self.cycle.response_complete:  # a pipelined request may be under way already
             self.transport.close()
 
 
 class Server(uvicorn.Server):
-    """Says when it can be reached."""
+    """A server that reports when it can be reached."""
 
     def __init__(self, app: FastAPI, settings: Settings, *, ready: Callable[[], None]) -> None:
         super().__init__(_configured(app, settings))
@@ -82,7 +82,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """uvicorn raises them again at the end, which would end the process before what it opened is closed."""
+        """uvicorn raises signals again at the end, which would end the process before its resources are closed."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -100,15 +100,15 @@ class Server(uvicorn.Server):
 
 
 async def serve(resources: Resources, listening: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
-    """In this process, until SIGTERM or Ctrl-C."""
+    """Serves in this process, until SIGTERM or Ctrl-C."""
     configure_logs()
     app = create_app(resources, loopback=is_loopback(listening))
-    gc.freeze()  # what is there now stays: to look through it again and again costs a turn now and then 0.1 s
+    gc.freeze()  # what is loaded stays: looking through it for garbage would now and then cost a turn 0.1 s
     await Server(app, resources.settings, ready=ready).serve([listening])
 
 
 def serve_with_workers(listening: socket.socket, count: int) -> None:
-    """In `count` processes that share the socket and read the same settings. One that dies is replaced."""
+    """Serves in `count` processes that share the socket and read the same settings. One that dies is replaced."""
     configure_logs()
     with TemporaryDirectory(prefix="bythebook-metrics-") as folder:
         os.environ[SHARED_FOLDER] = folder
@@ -119,7 +119,7 @@ def serve_with_workers(listening: socket.socket, count: int) -> None:
 
 
 def worker_app() -> FastAPI:
-    """What each of several processes runs. It opens everything for itself; jobs are left to `bythebook worker`."""
+    """The application of each of several processes. It opens everything for itself and leaves jobs to `bythebook worker`."""
     configure_logs()
     gc.freeze()
     settings = read_settings()

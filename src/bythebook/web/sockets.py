@@ -1,4 +1,4 @@
-"""Where the server listens. Imports nothing, so that a port that is taken is told at once."""
+"""Opens the socket that the server listens on. Imports nothing, so that a port in use is reported at once."""
 
 from __future__ import annotations
 

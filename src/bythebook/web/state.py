@@ -1,4 +1,4 @@
-"""What every route works with, opened once for the process."""
+"""What all routes use, opened once per process."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from bythebook.web.worker import BackgroundWorker
 from bythebook.wiring.author import Resources
 
 RENDERED_AT_ONCE = 2
-"""A lesson of ten million characters takes minutes, and whoever may read it may ask for it again and again: others are answered
+"""A lesson of ten million characters takes minutes, and its readers may request it again and again: other requests are answered
 meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """`loopback`: it can be reached from this machine alone. `worker`: does jobs in this process, where it does. `stopping` is
-    set when the server begins to end: what would run for hours ends then. `rendering` is held by who renders a whole lesson.
-    `labels` is what the references of each book mean, since it was ingested last."""
+    """`loopback`: the server can be reached from this machine alone. `worker`: runs jobs in this process, if it does. `stopping`
+    is set when the server begins to stop, and ends work that would take hours. `rendering` is held while a whole lesson is
+    rendered. `labels`: the labels of each book since its last ingestion."""
 
     resources: Resources
     answerer: Answerer

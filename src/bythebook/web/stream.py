@@ -1,6 +1,6 @@
-"""Server-sent events: a turn's events as they come, a sign of life in between, and an end that is always said, `done` or `error`.
+"""Server-sent events: a turn's events as they come, a comment in between as a sign of life, and always an end, `done` or `error`.
 
-The work runs in the task of its request. When the reader goes away it is cancelled at once, and its generator closed.
+The work runs in the task of its request. When the reader leaves, it is cancelled at once and its generator closed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from bythebook.web.responses import write
 
 KEEP_ALIVE_SECONDS = 15.0
 SEND_SECONDS = 30.0
-"""A reader who takes nothing for so long has gone."""
+"""A reader who receives nothing for so long counts as gone."""
 
 
 class ReaderGone(Exception):
-    """Nobody waits for the answer any more."""
+    """The reader has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """One event as it is sent. `id` ends with its number in the stream; `body` is JSON. Clients of chat completions know neither
-    names nor ids. `held`: sent with the next one, or with the end, which comes at once."""
+    names nor ids. `held`: sent with the next event, or with the end, which comes at once."""
 
     name: str = ""
     id: str = ""
@@ -46,8 +46,8 @@ class Event:
 
 
 class WhileRead:
-    """`with WhileRead(receive):` the work goes on as long as somebody waits for it. When nobody does, it is cancelled wherever
-    it stands, and ends as ReaderGone."""
+    """`with WhileRead(receive):` runs the work as long as the reader is connected. Otherwise it is cancelled wherever it is, and
+    raises ReaderGone."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -57,7 +57,7 @@ class WhileRead:
         task = asyncio.current_task()
         assert task
         self._working = task
-        self._cancelling = task.cancelling()  # by others, before us
+        self._cancelling = task.cancelling()  # by others, earlier
         self._watching = asyncio.create_task(self._watch())
         return self
 
@@ -67,7 +67,7 @@ class WhileRead:
             raise ReaderGone from error
 
     def leave(self) -> None:
-        """Nobody waits any more."""
+        """The reader has left."""
         self._gone = True
         self._working.cancel()
 
@@ -78,7 +78,7 @@ class WhileRead:
 
 
 Failed = Callable[[Problem, str], Event]
-"""The last event of a stream that was cut short, from what was wrong and the id of the event before."""
+"""Makes the last event of an interrupted stream, from the problem and the id of the event before."""
 
 
 def error_event(told: Problem, last_id: str) -> Event:
@@ -87,7 +87,7 @@ def error_event(told: Problem, last_id: str) -> Event:
 
 
 async def begin(receive: Receive, events: AsyncGenerator[Event], failed: Failed = error_event) -> EventStream:
-    """Waits for the first event before there is a status, so that what fails early fails as HTTP does."""
+    """Waits for the first event before sending a status, so that an early failure is an HTTP error."""
     try:
         with WhileRead(receive):
             first = await anext(events)
@@ -98,7 +98,7 @@ async def begin(receive: Receive, events: AsyncGenerator[Event], failed: Failed 
 
 
 class EventStream(EventSourceResponse):
-    """To be sent in the task that began it: timeouts inside the work need that it is always the same."""
+    """A stream of events. Send it in the task that began it: timeouts inside the work must stay in one task."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class EventStream(EventSourceResponse):
         self._keep_alive_seconds = keep_alive_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Whatever ends the work is said as the last event."""
+        """Sends the events. However the work ends, the last event says so."""
         reading = WhileRead(receive)
         telling = _EventSender(send, reading, self._failed, self._keep_alive_seconds)
         request = Request(scope)
@@ -141,8 +141,8 @@ class EventStream(EventSourceResponse):
 
 
 class _EventSender:
-    """Sends events, and a comment when nothing has been sent for a while. One timer sees to that and to readers who take
-    nothing: to set and unset one with each event would cost more than to send it."""
+    """Sends events, and a comment when nothing was sent for a while. One timer does that and watches for readers who receive
+    nothing: setting one for each event would cost more than sending it."""
 
     def __init__(self, send: Send, reading: WhileRead, failed: Failed, keep_alive_seconds: float) -> None:
         self._send = send
@@ -176,7 +176,7 @@ class _EventSender:
         await self._send_part(self._held, more=False)
 
     async def fail(self, told: Problem) -> None:
-        """The end of a stream that was cut short."""
+        """Ends a stream that was interrupted."""
         await self.tell(self._failed(told, self._last_id))
         await self.end()
 

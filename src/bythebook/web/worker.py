@@ -1,5 +1,5 @@
-"""What a service does beside answering: jobs, finding questions worth asking, and removing threads whose time is over; and what
-its log and health say of it."""
+"""What a service does besides answering: it runs jobs, finds questions worth asking, and deletes old threads; its log and health
+report on that."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AFTER_ERROR_SECONDS = 60.0
 
 
 class BackgroundWorker:
-    """Does queued jobs beside the service."""
+    """Runs queued jobs beside the service."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -34,7 +34,7 @@ class BackgroundWorker:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """A job that is not done by the end is another worker's."""
+        """A job that is unfinished at the end is left to another worker."""
         self._task = asyncio.create_task(self._work(), name="worker")
         try:
             yield
@@ -43,14 +43,14 @@ class BackgroundWorker:
             await asyncio.wait({self._task})
 
     async def check(self) -> None:
-        """Raises what keeps it from doing jobs."""
+        """Raises the reason why it cannot run jobs."""
         if self._trouble:
             raise StorageFailure(f"The worker cannot take jobs: {self._trouble}")
         if self._task is None or self._task.done():
             raise StorageFailure("The worker has ended. Restart the server.")
 
     async def _work(self) -> None:
-        """What reads a book is imported on another thread: readers need not wait for it."""
+        """Imports what reads a book in another thread, so that readers need not wait for it."""
         worker = await asyncio.to_thread(self._resources.worker, _tell)
         await worker.work_on(self._note)
 
@@ -61,7 +61,7 @@ class BackgroundWorker:
 
 
 class Retention:
-    """Removes threads when the time they are kept is over, once an hour. Of several processes each looks."""
+    """Deletes threads when their retention time is over, once an hour. With several processes, each does."""
 
     def __init__(self, resources: Resources) -> None:
         self._data = PersonalData(resources.database)
@@ -85,14 +85,14 @@ class Retention:
             try:
                 if removed := await self._data.expire(days):
                     log.info("threads expired", threads=removed, days=days)
-            except BookError as error:  # a database that is away for a while
+            except BookError as error:  # the database is unavailable for a while
                 log.warning("threads could not be expired", reason=str(error))
             await asyncio.sleep(EXPIRY_EVERY_SECONDS)
 
 
 class QuestionPreparation:
-    """Finds the questions worth asking of each book after it was ingested, while no reader's question is looked up, so that no
-    reader waits for them. What stands there already, of lessons that have not changed, costs a look."""
+    """Finds the questions worth asking of each book after an ingestion, while no reader's question is looked up, so that no
+    reader waits. Lessons that have not changed cost one query."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -124,6 +124,6 @@ class QuestionPreparation:
 
 
 def _tell(job: Job, event: JobEvent | BookError) -> None:
-    """What went wrong with a job is in its row; the log says that it did."""
+    """The error of a job is in its row; the log only says that it failed."""
     if isinstance(event, BookError):
         log.warning("job failed", job_id=job.job_id, book_id=job.book_id, reason=str(event))

@@ -67,8 +67,8 @@ def print_answer(console: Console, answer: Answer, *, verbose: bool = False, inl
 
 
 def _by_section(answer: Answer) -> list[dict[tuple[str, str], Citation]]:
-    """Each quote once, by its words and where it stands; those of one section together, in the order of their labels and of the
-    book. What stands above as a block is called so."""
+    """Each quote once, by its words and place; those of one section together, in the order of their labels and of the book. A
+    quote that was printed as a block above is only named."""
     cited = sorted(
         ((one, sentence.kind) for sentence in answer.sentences for one in sentence.citations),
         key=lambda one: (one[0].label, one[0].span.start),
@@ -99,7 +99,7 @@ def _title(citation: Citation) -> Text:
 
 
 def _quoted(console: Console, words: str, where: str) -> Text:
-    """The place follows the words, on the same line where there is room for all of it."""
+    """The place follows the quote, on the same line if there is room."""
     lines = Text(words, style="italic").wrap(console, console.width - QUOTE_INDENT)
     joint = "  " if lines[-1].cell_len + 2 + len(where) <= console.width - QUOTE_INDENT else "\n"
     return Text("\n").join(lines).append(joint + where, style="dim not italic")
@@ -110,7 +110,7 @@ def _shortened(quote: str) -> str:
 
 
 def print_passages(console: Console, answer: Answer, passages: Mapping[str, str]) -> None:
-    """The whole passages that an answer rests on, by their chunks' ids, each with its sources' quotes in it marked."""
+    """Prints the whole passages that an answer cites, by their chunks' ids, each with its quotes marked."""
     cited = [one for sentence in answer.sentences for one in sentence.citations]
     for chunk_id in dict.fromkeys(one.chunk_id for one in cited if one.chunk_id in passages):
         quotes = [one for one in cited if one.chunk_id == chunk_id]
@@ -147,7 +147,7 @@ def _indented(text: Text, indent: int = 2) -> Padding:
 
 
 def _listed(mark: str, text: Text, style: str = "dim") -> Padding:
-    """Lines after the first stand below its words, not below its mark."""
+    """Indents further lines to the words of the first, not to its bullet."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_row(Text(mark, style=style), text)
     return Padding(grid, (0, 0, 0, 2), expand=False)
@@ -159,7 +159,7 @@ def _print_link(console: Console, url: str, indent: int) -> None:
 
 
 def _books(answer: Answer) -> list[str]:
-    """Which of several books answered, and how the others stand."""
+    """Which of several books answered, and the assessments of the others."""
     if len(answer.books) < 2:
         return []
     first, *others = answer.books
@@ -197,7 +197,7 @@ CELL_ENDS = re.compile(r"(?<!\\)\|")
 RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 INDENT = 4
 BLOCKS = {"code": "the code above", "table": "the table above", "maths": "the formula above"}
-"""What is printed as a block of its own, and how its quote is called: to print it twice helps nobody."""
+"""What is printed as a block, and how its quote is named: printing it twice would help nobody."""
 
 
 def plain(markdown: str) -> str:
@@ -218,7 +218,7 @@ def print_block(console: Console, markdown: str) -> None:
 
 
 def _table(markdown: str) -> Table | None:
-    """None for what is no table of pipes."""
+    """None for what is not a table of pipes."""
     rows = [line for line in markdown.strip().split("\n") if line.strip()]
     if len(rows) < 3 or not RULE.fullmatch(rows[1]) or "|" not in rows[0]:
         return None

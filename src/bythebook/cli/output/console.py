@@ -1,5 +1,5 @@
-"""The console that commands print on, and its plainest forms: tables without lines, times, counts. What a book or a reader wrote
-brings no control character to the terminal."""
+"""The console that commands print on, and its plainest forms: tables without lines, times, counts. Text of a book or a reader
+brings no control characters to the terminal."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ WIDEST = 10_000
 
 
 class Console(RichConsole):
-    """Rich's, with control characters in texts replaced. Its own styles and cursor movements are no texts. When nobody reads on
-    (`| head`), the command ends silently."""
+    """Rich's console, with control characters in texts replaced; its own styles and cursor movements are not texts. When the
+    program that reads the output ends (`| head`), the command ends silently."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -32,7 +32,7 @@ class Console(RichConsole):
             yield segment if harmless else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Rich would leave from the middle of whatever runs, which asyncio reports as an error of its own."""
+        """Rich would exit in the middle of whatever runs, which asyncio reports as an error of its own."""
         self.quiet = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -40,7 +40,8 @@ class Console(RichConsole):
 
 
 def plain_table(*headings: str, whole: str | None = None) -> Table:
-    """What stands in a column is folded rather than cut; in the column `whole`, neither: an id is there to be copied."""
+    """A table whose columns fold rather than cut their text; the column `whole` does neither, because an id is there to be
+    copied."""
     from rich.table import Table  # most commands print none
 
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
@@ -50,8 +51,8 @@ def plain_table(*headings: str, whole: str | None = None) -> Table:
 
 
 def print_table(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows of markup as a table where the terminal has room for it; else each by itself, its first cell above the others, so that
-    no id, name or time is broken."""
+    """Prints rows of markup as a table where the terminal has room for it; else each row by itself, its first cell above the
+    others, so that no id, name or time is broken."""
     from rich.measure import Measurement
     from rich.padding import Padding
 
@@ -70,7 +71,7 @@ def print_table(console: Console, headings: Sequence[str], rows: Sequence[Sequen
 
 
 def when(moment: datetime | None) -> str:
-    """In the time of this machine."""
+    """In the time zone of this machine."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "never"
 
 
@@ -80,5 +81,5 @@ def counted(number: int, one: str) -> str:
 
 
 def plural(number: int, one: str) -> str:
-    """What is counted alone, for a column beside its number."""
+    """The noun alone, for a column beside its number."""
     return one if number == 1 else f"{one}s"

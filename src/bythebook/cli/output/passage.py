@@ -21,7 +21,7 @@ SNIPPET = 420
 MARK = "bold yellow"
 INDENT = 4
 UNMARKED = (1, "A2", "L1")
-"""What a lesson has that says nothing of tier, level and layer."""
+"""The defaults of tier, level and layer, which say nothing about a lesson."""
 
 
 def where(passage: SearchResult | Chunk) -> Text:
@@ -33,7 +33,7 @@ def where(passage: SearchResult | Chunk) -> Text:
 
 
 def course(passage: SearchResult | Chunk) -> Text:
-    """The place in the course and for whom it is written; nothing where the book has no course."""
+    """The lesson's place in the course and its audience; nothing where the book has no course."""
     parts = [passage.module] if passage.module else []
     if passage.chapter:
         parts.append(f"chapter {passage.chapter}" + (f": {passage.chapter_title}" if passage.chapter_title else ""))
@@ -56,7 +56,7 @@ def marked(text: str, question: str, language: str) -> Text:
 
 
 def snippet(text: str, question: str, language: str) -> str:
-    """The stretch of whole sentences that holds most of the question's words."""
+    """The stretch of whole sentences with the most words of the question."""
     wanted = {stem for _, _, stem in words(question, language)}
     spans = sentences(text)
     if not spans or len(text) <= SNIPPET:

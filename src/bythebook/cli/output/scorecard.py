@@ -56,7 +56,7 @@ def _cells(figure: Figure, with_bars: bool) -> list[str]:
 
 
 def _bar(figure: Figure) -> str:
-    """The rate, and what its interval leaves open."""
+    """A bar of the rate and its interval."""
     if figure.low is None or figure.high is None:
         return ""
     low, high = (round(BAR * share) for share in (figure.low, figure.high))

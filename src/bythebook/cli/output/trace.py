@@ -80,7 +80,7 @@ def _print_draft(console: Console, trace: Trace) -> None:
 
 
 def _print_steps(console: Console, trace: Trace) -> None:
-    """Each name once: sentences are checked one by one while the draft is made."""
+    """Prints each step once: sentences are checked one by one while the draft is made."""
     seconds: dict[str, float] = {}
     for step in trace.steps:
         seconds[step.name] = seconds.get(step.name, 0.0) + step.seconds

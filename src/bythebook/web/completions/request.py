@@ -1,5 +1,5 @@
-"""What OpenAI's clients send. They send much that a tutor has no use for, and the whole conversation each time: what is unknown
-is ignored, and the messages are the thread."""
+"""What OpenAI's clients send. They send much that a tutor does not need, and the whole conversation each time: unknown fields are
+ignored, and the messages are the thread."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bythebook.drafting.draft import Exchange
 from bythebook.web.problems import InvalidField
 
 TASK = "### Task:"
-"""Open WebUI sends chores of its own to the model of the chat: a title, tags, what to ask next, what to search for."""
+"""Open WebUI sends tasks of its own to the model of the chat: a title, tags, what to ask next, what to search for."""
 CHORES: dict[str, list[str] | str | None] = {"title": None, "tags": [], "follow_ups": [], "queries": [], "text": "", "prompt": ""}
-"""What each is answered with, by the name of the field it asks for. A title is the reader's first question."""
+"""The response to each of these tasks, by the name of the field it asks for. A title is the reader's first question."""
 FIRST_QUESTION = re.compile(r"^(?:USER|user|User):\s*(.+)$", re.MULTILINE)
 LONGEST_TITLE = 60
 LONGEST_READ = 20_000
-"""Characters of an earlier message. An answer of ours with its sources has fewer."""
+"""How many characters of an earlier message are read. An answer of ours with its sources has fewer."""
 
 
 class _Lenient(BaseModel):
@@ -33,7 +33,7 @@ class ContentPart(_Lenient):
 
 
 class CompletionMessage(_Lenient):
-    """`system`, `developer` and `tool` messages are read over."""
+    """A message of the conversation. Those of the roles `system`, `developer` and `tool` are ignored."""
 
     role: str
     content: str | list[ContentPart] | None = None
@@ -46,7 +46,7 @@ class CompletionMessage(_Lenient):
 
     @property
     def other_parts(self) -> list[str]:
-        """The kinds of what is not text."""
+        """The kinds of parts that are not text."""
         return [part.type for part in self.content if part.type != "text"] if isinstance(self.content, list) else []
 
 
@@ -72,7 +72,7 @@ class CompletionRequest(_Lenient):
     response_format: dict[str, object] | None = Field(None, description="Only `text` is possible.")
 
     def check(self) -> None:
-        """Raises what a client insists on and cannot have. What it merely offers, such as tools, is ignored."""
+        """Raises for what a client requires and this server cannot do. What a client only offers, such as tools, is ignored."""
         if self.n is not None and self.n != 1:
             raise InvalidField("n", f"n is {self.n}, and a question has one answer here: leave n out.")
         if self.logprobs:
@@ -97,11 +97,11 @@ class CompletionRequest(_Lenient):
         return _typed(last.text), _exchanges(earlier)
 
     def chore(self) -> str | None:
-        """What to answer a client's own chore with; None for a reader's question."""
+        """The response to a client's own task; None for a reader's question."""
         text = self.messages[-1].text if self.messages else ""
         if not text.lstrip().startswith(TASK):
             return None
-        wanted = text.partition("<chat_history>")[0]  # what was said may hold anything
+        wanted = text.partition("<chat_history>")[0]  # the history may contain anything
         asked = [name for name in CHORES if re.search(rf'"{name}"\s*:', wanted)]
         if not asked:
             return None
@@ -110,13 +110,13 @@ class CompletionRequest(_Lenient):
 
 
 def _typed(text: str) -> str:
-    """What the reader typed. With a file in the chat, Open WebUI puts a task and the file's text before it; the book alone
-    answers."""
+    """What the reader typed. With a file in the chat, Open WebUI puts a task and the file's text before it, which are left out:
+    only the book answers."""
     return text.rpartition("</context>")[2].strip() if text.lstrip().startswith(TASK) else text
 
 
 def _exchanges(messages: Sequence[CompletionMessage]) -> tuple[Exchange, ...]:
-    """Each question with its answer. A question that was never answered is no exchange."""
+    """Each question with its answer. Questions that were never answered are left out."""
     made = []
     question = ""
     for message in messages:

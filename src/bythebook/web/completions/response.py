@@ -1,5 +1,5 @@
-"""What OpenAI's clients are sent: an answer as a completion, whole or in deltas, with its sources as `[1]` marks, as annotations,
-as a list at its end and as `search_results`, because each client shows another of these."""
+"""What OpenAI's clients are sent: an answer as a completion, whole or in deltas, with its sources as `[1]` markers, as
+annotations, as a list at its end and as `search_results`, because each client shows another of these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DONE = Event(body=b"[DONE]", held=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlCitation:
-    """`start_index` and `end_index` are those of the sentence in the content."""
+    """A source at a sentence. `start_index` and `end_index` are those of the sentence in the content."""
 
     url: str
     title: str
@@ -40,7 +40,7 @@ class CompletionText:
     annotations: tuple[Annotation, ...] = ()
     role: Literal["assistant"] = "assistant"
     refusal: None = None
-    """A refusal is content: most clients show nothing else."""
+    """Always null: a refusal is content, because most clients show nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +114,13 @@ def completion(answer: Answer, *, id: str, thread_id: str | None, link: LinkOf) 
 
 
 def plain_completion(content: str, *, id: str, model: str) -> Completion:
-    """One that no turn stands behind."""
+    """A completion that no turn belongs to."""
     choice = CompletionChoice(message=CompletionText(content=content))
     return Completion(id=id, created=int(time.time()), model=model, choices=(choice,))
 
 
 def failed(told: Problem, _: str) -> Event:
-    """The last part of a stream that was cut short."""
+    """The last part of a stream that was interrupted."""
     return Event(body=json.dumps(completion_error(told)).encode(), held=True)
 
 
@@ -134,8 +134,8 @@ def search_results(answer: Answer, link: LinkOf) -> tuple[SourceView, ...]:
 
 
 def _annotations(sentences: Sequence[Sentence], link: LinkOf) -> tuple[Annotation, ...]:
-    """One for each source, in the order of their numbers, at the first sentence that bears it: a client that counts them comes to
-    the numbers of the marks."""
+    """One annotation for each source, in the order of their numbers, at the first sentence that cites it: a client that counts
+    them gets the numbers of the markers."""
     found: dict[int, Annotation] = {}
     for place in range(len(sentences)):
         found |= {label: made for label, made in _new(sentences[: place + 1], link).items() if label not in found}
@@ -143,7 +143,7 @@ def _annotations(sentences: Sequence[Sentence], link: LinkOf) -> tuple[Annotatio
 
 
 def _new(sentences: Sequence[Sentence], link: LinkOf) -> dict[int, Annotation]:
-    """Those of the last sentence, by label."""
+    """The annotations of the last sentence, by label."""
     last, end = sentences[-1], len(joined(tuple(sentences)))
     cited: dict[int, Citation] = {}
     for citation in last.citations:
@@ -158,7 +158,7 @@ def _new(sentences: Sequence[Sentence], link: LinkOf) -> dict[int, Annotation]:
 
 @dataclass(slots=True, kw_only=True)
 class Deltas:
-    """A completion in parts, as they come."""
+    """A completion in parts, as they are made."""
 
     id: str
     model: str
@@ -182,7 +182,7 @@ class Deltas:
         return self._delta(delta)
 
     def end(self, answer: Answer, *, include_usage: bool, thread_id: str | None) -> list[Event]:
-        """What follows the sentences, and the end. A refusal has no sentences and comes whole."""
+        """The parts after the sentences, and the end. A refusal has no sentences and is sent whole."""
         rest = opening(answer) + answer.answer if answer.refused else ""
         results = [asdict(one) for one in search_results(answer, self.link)]
         counted = asdict(usage(answer)) if include_usage else None

@@ -1,4 +1,4 @@
-"""A request's body is read whole before anyone looks at it: it may be small, and it may not be slow."""
+"""Reads a request's body whole before anything else does, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
 
 MOST_BYTES = 10_000
 LARGER = {"/webhooks/": 5_000_000, "/v1/": 1_000_000, "/mcp": 100_000}
-"""A forge tells all about a push; a client of chat completions sends the whole conversation each time."""
+"""A forge sends much about a push; a client of chat completions sends the whole conversation each time."""
 FROM_THIS_MACHINE = {"/local/": 20_000_000}
 """The command line sends what it was given, which may be thousands of questions."""
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
@@ -22,7 +22,7 @@ WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class WholeBody:
-    """Pure ASGI. Says 413 and 408, and hands the body on in one piece."""
+    """ASGI middleware. Responds with 413 or 408, or passes the body on in one piece."""
 
     def __init__(self, app: ASGIApp, *, most_bytes: int = MOST_BYTES, arrival_seconds: float = ARRIVAL_SECONDS) -> None:
         self._app = app
@@ -43,7 +43,7 @@ class WholeBody:
             await self._app(scope, _replaying(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
-        """None where the client has gone."""
+        """The body; None where the client has gone."""
         larger = {**LARGER, **FROM_THIS_MACHINE} if _is_from_this_machine(scope) else LARGER
         most = next((most for prefix, most in larger.items() if scope["path"].startswith(prefix)), self._most_bytes)
         if (_announced(scope) or 0) > most:
@@ -75,7 +75,7 @@ def _announced(scope: Scope) -> int | None:
 
 
 def _is_from_this_machine(scope: Scope) -> bool:
-    """A proxy on this machine forwards requests from elsewhere, and says so."""
+    """Whether the client is on this machine. A proxy on this machine forwards requests from elsewhere, and says so."""
     client = scope.get("client")
     forwarded = any(name.decode("latin-1") in FORWARDED for name, _ in scope["headers"])
     return client is not None and client[0] in LOOPBACK and not forwarded

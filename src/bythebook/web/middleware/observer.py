@@ -1,4 +1,4 @@
-"""Around every request: its id, how many there are at once, the headers that protect a reader, a line in the log, a count."""
+"""Around every request: its id, the number of requests at once, security headers, a line in the log, a metric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bythebook.web.problems import problem, respond
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MOST_AT_ONCE = 2_000
 SILENT = frozenset({"/health", "/health/live", "/metrics"})
-"""Asked every few seconds by machines: counted, and logged only when they fail."""
+"""Requested every few seconds by machines: counted, and logged only when they fail."""
 UNMATCHED = "(unmatched)"
 PROTECTION = {
     "Content-Security-Policy": (
@@ -31,11 +31,11 @@ PROTECTION = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""A route may set any of them otherwise. The page gets all it is made of from this server, so nothing else is let in."""
+"""Defaults that a route may override. The page loads everything from this server, so nothing else is allowed."""
 
 
 class Observer:
-    """Pure ASGI and outermost, so that it sees streams as they are and failures too."""
+    """ASGI middleware, the outermost, so that it sees streams unchanged and failures too."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, *, most_at_once: int = MOST_AT_ONCE) -> None:
         self._app = app
@@ -72,7 +72,7 @@ class Observer:
 
 
 class _Seen:
-    """What is sent, with the headers added; and its status. 499 where the reader left before there was one."""
+    """Adds headers to the response and keeps its status. 499 where the reader left before there was one."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
@@ -93,10 +93,10 @@ class _Seen:
 
 
 def _as_get(scope: Scope) -> Scope:
-    """Whoever asks for the head gets that of what GET gives; the server leaves out the body. A stream has no end to wait for."""
+    """Turns HEAD into GET; the server leaves out the body. Not for a stream, which has no end to wait for."""
     return {**scope, "method": "GET"} if scope["method"] == "HEAD" and not scope["path"].endswith("/events") else scope
 
 
 def _method(scope: Scope) -> str:
-    """A client may call its method anything; a label may not."""
+    """The method as a label: a client may send any name, and labels must have few values."""
     return scope["method"] if scope["method"] in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} else "other"

@@ -1,4 +1,4 @@
-"""Where a link or a picture in a lesson leads inside the same book, by the paths of its files."""
+"""Resolves links and pictures in a lesson to files of the same book."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PICTURES = {
     "webp": "image/webp",
 }
 ENDINGS = ("", ".md", ".mdx", "/index.md", "/index.mdx", "/README.md")
-"""Sites let an author leave these out."""
+"""Endings that sites let an author leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookLinks:
-    """The links of one lesson: its path, the paths of all lessons of its book, and what the book's labels name."""
+    """The links of one lesson: its path, the paths of all lessons of its book, and the book's labels."""
 
     book_id: str
     source_file: str
@@ -32,7 +32,7 @@ class BookLinks:
     labels: Mapping[str, LabelledPlace] = field(default_factory=dict)
 
     def lesson(self, address: str) -> str | None:
-        """The page's own address of the lesson that is meant; None where it is none of this book."""
+        """The page's own address of the linked lesson; None where it is not in this book."""
         path, _, _ = address.partition("#")
         inside = self._inside(path.partition("?")[0])
         if inside is None or not path:
@@ -42,7 +42,7 @@ class BookLinks:
         return self._address(found) if found else None
 
     def labelled(self, label: str) -> tuple[str, str] | None:
-        """The words of what has this label, and its address."""
+        """The words and the address of what has this label."""
         place = self.labels.get(label)
         if place is None:
             return None

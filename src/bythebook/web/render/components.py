@@ -1,6 +1,5 @@
-"""What books put between their Markdown: admonitions, imports, components, comments. On the page their marks go and their
-words stay. Only marks known to be furniture go; any other tag is shown as the text that it is.
-"""
+"""Markup that books put between their Markdown: admonitions, imports, components, comments. The page drops the markup and keeps
+the words. Only known markup is dropped; any other tag is shown as text."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from bythebook.books.markdown import ALERT, TITLE
 
 COLONS = re.compile(r":{3,}[ \t]*\{?([\w-]*)\}?[ \t]*(?:\[(.*)\]|(.*))$")
 SLASHES = re.compile(r"/{3,}[ \t]*(?:([\w-]+)[ \t]*(?:\|[ \t]*(.*))?)?$")
-"""Of PyMdown: `/// note | Title`."""
+"""PyMdown's blocks: `/// note | Title`."""
 KEPT = re.compile(r"</?(sub|sup|kbd)>")
 """Tags that mean something to a reader. They carry no attribute."""
 FURNITURE = re.compile(
@@ -48,7 +47,7 @@ def _label(words: str) -> str:
 
 
 def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
-    """Whole lines of furniture."""
+    """Whole lines of markup."""
     start, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
     first = state.src[start:end]
     after, label = line, ""
@@ -75,7 +74,8 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
 
 
 def _tag_end(state: StateBlock | StateInline, start: int, limit: int) -> int:
-    """One that never ends is looked through once: after it, attributes may no longer hold braces in braces."""
+    """Finds the end of a tag. Where a tag never ends, the text is searched once: after that, attributes may no longer contain
+    nested braces."""
     stop = tag_end(state.src, start, limit, braces="tag_never_ends" not in state.env)
     if stop == NEVER_ENDS:
         state.env["tag_never_ends"] = True
@@ -83,8 +83,8 @@ def _tag_end(state: StateBlock | StateInline, start: int, limit: int) -> int:
 
 
 def _after_comment(state: StateBlock, line: int, end_line: int, mark: str) -> int:
-    """The line after a comment; `line` itself where it never ends or has words behind it. So have those that begin inside it, and
-    it is not looked for again for each."""
+    """The line after a comment; `line` itself where it never ends or has text behind it. An end that was not found is not
+    searched for again."""
     start, limit, close = state.bMarks[line] + state.tShift[line], state.eMarks[end_line - 1], COMMENTS[mark]
     shown: dict[tuple[str, str], int] = state.env.setdefault("shown_comments", {})
     if start < shown.get((mark, state.src), 0):
@@ -97,7 +97,7 @@ def _after_comment(state: StateBlock, line: int, end_line: int, mark: str) -> in
 
 
 def _line_after(state: StateBlock, line: int, end_line: int, offset: int) -> int:
-    """The line after the one on which `offset` ends it; `line` itself where more stands behind."""
+    """The line after the one that ends at `offset`; `line` itself where more text follows."""
     for number in range(line, end_line):
         if offset <= state.eMarks[number]:
             return number + 1 if not state.src[offset : state.eMarks[number]].strip() else line
@@ -121,7 +121,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _name_alerts(state: StateCore) -> None:
-    """GitHub's `> [!NOTE]` names a quotation; a reader sees the name."""
+    """GitHub's `> [!NOTE]` gives a quotation a name, which is shown."""
     tokens = state.tokens
     for at in range(len(tokens) - 2, 1, -1):
         words = tokens[at].children or []
@@ -136,7 +136,7 @@ def _name_alerts(state: StateCore) -> None:
 
 
 def admonition(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    """MkDocs' `!!! note`: a box and its title, whatever classes the author gave it."""
+    """MkDocs' `!!! note`: a box with its title; the author's classes are ignored."""
     kind = tokens[at].type
     if "title" in kind:
         return '<p class="label">' if kind.endswith("open") else "</p>\n"

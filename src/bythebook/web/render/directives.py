@@ -1,5 +1,5 @@
-"""MyST on the page: the words of a box are words, a formula is a formula, a figure is its picture and its caption, and code keeps
-neither its options nor the braces around its name."""
+"""MyST directives and roles on the page: the text of a box, formulas, figures with captions, and code without its options and the
+braces around its name."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PICTURES = frozenset({"figure", "image"})
 CODE = frozenset({"code", "code-block", "code-cell", "sourcecode"})
 """Directives that name their language behind the braces; in others it stands between them."""
 TAB = re.compile(r"[ \t]*:(?:begin|end)_tab:(?:`[^`]*`)?[ \t]*$")
-"""Of D2L: what stands between two such lines is for one of several libraries."""
+"""D2L's tabs: the text between two such lines is for one of several libraries."""
 INCLUDED = re.compile(r"[ \t]*\{\*[ \t]*(?:\.\./)*([^\s*]+)[^\n]*\*\}[ \t]*$")
-"""Of MkDocs with FastAPI's extension: a file that the site shows here. The book has only its name."""
+"""FastAPI's extension of MkDocs: a file that the site shows here. The book has only its name."""
 SPACED = (" ,", " .", " ;", " :", " )")
 TICKS = re.compile(r"`+")
 
@@ -46,7 +46,7 @@ def read_directives(parser: MarkdownIt) -> None:
 
 
 def _furniture(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """A line that says nothing, or names a file that the site shows in its place."""
+    """A line that is not shown, or that names a file which the site shows in its place."""
     line = _line(state, first)
     included = INCLUDED.match(line)
     if not included and not NO_TEXT.match(line) and not TAB.match(line):
@@ -95,7 +95,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _inside(state: StateBlock, first: int, last: int, fence: str) -> list[str]:
-    """The lines up to the one that ends the directive, or up to the last one where a chunk was cut within it."""
+    """The lines up to the directive's end, or up to the last one where the chunk was cut inside it."""
     lines: list[str] = []
     for number in range(first + 1, last if fence not in state.env else first + 1):
         line = _line(state, number)
@@ -107,7 +107,7 @@ def _inside(state: StateBlock, first: int, last: int, fence: str) -> list[str]:
 
 
 def _push_figure(state: StateBlock, name: str, path: str, caption: str) -> None:
-    """A picture with its caption; what is taken from another file is not here to be shown."""
+    """A picture with its caption. What other directives take from another file is not shown."""
     if name not in PICTURES:
         return
     for content in (f"![]({path})", caption if name == "figure" else ""):
@@ -133,14 +133,14 @@ def _inline(state: StateInline, silent: bool) -> bool:
         shown = said if kind == "math_inline" else role_text(name, said)
         after = state.src[close + len(ticks[0]) :][:1]
         if not shown and state.pending.endswith(" ") and f" {after}" in SPACED:
-            state.pending = state.pending.rstrip(" ")  # what stood before the comma is not shown
+            state.pending = state.pending.rstrip(" ")  # the text before the comma is not shown
         state.push(kind, "", 0).content = shown
     state.pos = close + len(ticks[0])
     return True
 
 
 def _push_reference(state: StateInline, name: str, label: str) -> bool:
-    """A link with the words of what is meant, where the book is known and has this label."""
+    """A link with the words of its target, where the book has this label."""
     links: BookLinks | None = state.env.get("links")
     if name not in REFERENCE_ROLES or links is None or (place := links.labelled(label)) is None:
         return False

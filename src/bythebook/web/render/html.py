@@ -1,6 +1,5 @@
-"""Markdown of a book as HTML that is safe to show, whatever the book holds: no tag, attribute or address of the book's own
-reaches the browser. Code is highlighted by classes, formulas become MathML, diagrams stay as their source.
-"""
+"""Renders a book's Markdown as HTML that is safe to show, whatever the book contains: no tag, attribute or address of the book's
+own reaches the browser. Code is highlighted by classes, formulas become MathML, diagrams stay as their source."""
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ FORMULA_BLOCK = math_block_dollar(allow_labels=False, allow_blank_lines=True)
 def render_passage(
     markdown: str, *, preface: str = "", quotes: Iterable[tuple[int, int]] = (), links: BookLinks | None = None
 ) -> str:
-    """A chunk or a lesson. `quotes` are the stretches [start, end) of `markdown` to be marked in it; `links` knows the
-    other files of its book."""
+    """Renders a chunk or a lesson. `quotes`: the stretches [start, end) of `markdown` to be marked. `links`: the other files of
+    its book."""
     text = preface + with_signs(markdown, quotes)
     parser = _parser()
     env = {"links": links}
@@ -53,7 +52,8 @@ def render_passage(
 
 
 def render_sentence(sentence: Sentence) -> str:
-    """A sentence of an answer, without its markers. Where it is the book's own, word for word, it looks as in the book."""
+    """Renders a sentence of an answer, without its markers. Where it is the book's own, word for word, it looks as in the
+    book."""
     if sentence.kind in BLOCKS:
         return render_passage(sentence.text)
     source = sentence.text
@@ -74,13 +74,13 @@ def _parser() -> MarkdownIt:
     parser.use(footnote_plugin, inline=False)
     for name, rule in FOOTNOTES.items():
         parser.add_render_rule(name, rule)
-    for name in ("math_inline", "math_block"):  # the plugin's own rules stand in the way of the renderer's
+    for name in ("math_inline", "math_block"):  # the plugin's own rules would take precedence over the renderer's
         parser.add_render_rule(name, getattr(SafeRenderer, name))
     return parser
 
 
 def _math_block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
-    """A formula between `$$`. After one that never ends no other one does, and its end is not looked for again for each."""
+    """A formula between `$$`. After one that never ends no other can, so the end is not searched for again."""
     text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
     endless: dict[str, int] = state.env.setdefault("endless_formulas", {})
     if not text.startswith("$$") or line < endless.get(state.src, 0):
@@ -92,7 +92,8 @@ def _math_block(state: StateBlock, line: int, end_line: int, silent: bool) -> bo
 
 
 class SafeRenderer(RendererHTML):
-    """Differs from markdown-it's in what may not come from a book (addresses, pictures) or needs more than a tag."""
+    """Differs from markdown-it's renderer in what must not come from a book (addresses, pictures) and what needs more than a
+    tag."""
 
     def fence(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
         token = tokens[at]
@@ -112,7 +113,8 @@ class SafeRenderer(RendererHTML):
         return f'<div class="formula{quoted}" role="group" aria-label="Formula" tabindex="0">{formula}</div>\n'
 
     def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        """A picture of the book's folder is fetched by the page, with the reader's key; of others only their words are here."""
+        """A picture of the book's folder is fetched by the page, with the reader's key; of other pictures only the text is
+        shown."""
         words = self.renderInlineAsText(tokens[at].children, options, env)
         links: BookLinks | None = env.get("links")
         path = links.picture(str(tokens[at].attrs.get("src", ""))) if links else None
@@ -122,7 +124,8 @@ class SafeRenderer(RendererHTML):
         )
 
     def link_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        """A relative link leads to the lesson that it means. One that means none would lead astray from here."""
+        """A relative link leads to its lesson. One that leads to no lesson is not shown as a link, because it would be wrong on
+        this page."""
         address, inside = _addresses(tokens[at], env)
         if inside:
             return f'<a href="{escape(inside)}">'
@@ -152,7 +155,7 @@ class SafeRenderer(RendererHTML):
 
 
 def _addresses(token: Token, env: Any) -> tuple[str, str | None]:
-    """Where a link leads on the web, and in this book."""
+    """The link's address on the web, and in this book."""
     if "inside" in token.meta:
         return "", str(token.meta["inside"])
     address = str(token.attrs.get("href", ""))
@@ -163,7 +166,7 @@ def _addresses(token: Token, env: Any) -> tuple[str, str | None]:
 
 
 def _cell(tag: str, token: Token) -> str:
-    """Alignment by class: the page's policy allows no style attribute."""
+    """Aligns by class: the page's policy allows no style attribute."""
     side = str(token.attrs.get("style", "")).removeprefix("text-align:")
     return f'<{tag} class="{side}">' if side in {"left", "center", "right"} else f"<{tag}>"
 
@@ -189,7 +192,7 @@ def _highlighted(code: str, language: str) -> str:
 
 
 def _level_headings(tokens: Sequence[Token]) -> None:
-    """Below the page's own headings, without a gap, and without the `{#anchor}` that some sites use."""
+    """Puts headings below the page's own, without a gap, and without the `{#anchor}` that some sites use."""
     headings = [(at, token) for at, token in enumerate(tokens) if token.type in {"heading_open", "heading_close"}]
     top = min((int(token.tag[1]) for _, token in headings), default=1)
     before = TOP_HEADING - 1

@@ -1,4 +1,4 @@
-"""What a book's references mean: `:numref:`, `{ref}` and the like name a label that stands at a heading, a picture or a table."""
+"""The targets of a book's references: `:numref:`, `{ref}` and the like name a label at a heading, a picture or a table."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LABELLED = re.compile(
     r"[ \t]*:label:`(?P<label>[^`\n]+)`",
     re.MULTILINE,
 )
-"""As D2L writes them, below what they name."""
+"""D2L's form, below what it names."""
 TARGET = re.compile(rf"^\((?P<label>[^()\s]+)\)=[ \t]*\n(?:[ \t]*\n)?{HEADING}", re.MULTILINE)
-"""As MyST writes them, above a heading."""
+"""MyST's form, above a heading."""
 LONGEST_WORDS = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledPlace:
-    """`words`: of the heading or the caption. `section`: the heading itself, where it is one."""
+    """The place of a label. `words`: the heading or the caption. `section`: the heading itself, if it is one."""
 
     words: str
     source_file: str
@@ -33,7 +33,7 @@ class LabelledPlace:
 
 
 def read_labels(chunks: Iterable[Chunk]) -> Mapping[str, LabelledPlace]:
-    """Every label of these chunks that stands at words. The first one holds where two are the same."""
+    """Every label in these chunks that has words. Where two are the same, the first one counts."""
     found: dict[str, LabelledPlace] = {}
     for chunk in chunks:
         for match in (*LABELLED.finditer(chunk.text), *TARGET.finditer(chunk.text)):

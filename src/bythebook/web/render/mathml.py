@@ -1,7 +1,7 @@
-"""Formulas as MathML that a browser shows by itself.
+"""Renders formulas as MathML, which browsers show by themselves.
 
-latex2mathml does not escape what stands in `\\text{}`, and passes on `\\href`, `\\style` and `\\class`. A book's text is not to
-be trusted, so its tree is written out here: known tags and attributes, everything else as text or not at all.
+latex2mathml does not escape what is in `\\text{}`, and passes on `\\href`, `\\style` and `\\class`. A book's text is not trusted,
+so its tree is written out here: known tags and attributes, everything else as text or not at all.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ FAULTS: tuple[type[Exception], ...] = (
     TypeError,
     ValueError,
 )
-"""How latex2mathml fails on what is no LaTeX: by its own errors, which have no common root, and by those of its slips."""
+"""The errors of latex2mathml on what is not LaTeX: its own, which have no common root, and those of its bugs."""
 
 
 @lru_cache(maxsize=1024)
 def render_formula(latex: str, *, display: bool) -> str:
-    """Safe markup: MathML, or the source where it is none."""
+    """MathML that is safe to show, or the source where it is not LaTeX."""
     source = f'<code class="formula">{escape(latex)}</code>'
     if len(latex) > LONGEST:
         return source

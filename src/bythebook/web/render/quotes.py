@@ -1,7 +1,8 @@
-"""Marks in a rendered passage the words that an answer quotes.
+"""Marks the quoted words of an answer in a rendered passage.
 
-A quote is a stretch of Markdown; its place in the HTML is known only to the parser. So two signs that no book uses are put
-around it before parsing and become `<mark>` after. They count as punctuation, which leaves emphasis next to them alone.
+A quote is a stretch of Markdown, and only the parser knows its place in the HTML. So two characters that no book uses are put
+around it before parsing and become `<mark>` afterwards. They count as punctuation, so that emphasis next to them is parsed as
+before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ ROW_END = re.compile(r"[ \t|]*$")
 
 
 def with_signs(markdown: str, quotes: Iterable[tuple[int, int]]) -> str:
-    """`markdown` with signs around [start, end) of each quote, inside the marks of the block that it begins or ends."""
+    """`markdown` with these characters around [start, end) of each quote, inside the markup of the block that it begins or
+    ends."""
     places: list[tuple[int, str]] = []
     for start, end in _joined(quotes, len(markdown)):
         start, end = _first_word(markdown, start, end), _last_word(markdown, start, end)
@@ -34,7 +36,7 @@ def with_signs(markdown: str, quotes: Iterable[tuple[int, int]]) -> str:
 
 
 def mark(tokens: Sequence[Token]) -> None:
-    """Turns the signs in parsed tokens into marks: around words, and as the class `quoted` on code and formulas."""
+    """Turns these characters into marks: around words, and as the class `quoted` on code and formulas."""
     inside = False
     for token in tokens:
         if token.type == "inline":
@@ -76,7 +78,7 @@ def _after(content: str, inside: bool) -> bool:
 
 
 def _joined(quotes: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    """In order, within the text, overlapping ones as one."""
+    """The stretches in order, within the text, overlapping ones joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted((max(start, 0), min(end, length)) for start, end in quotes):
         if joined and start <= joined[-1][1]:

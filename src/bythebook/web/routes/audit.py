@@ -1,4 +1,4 @@
-"""Who did what, for whoever administers all books."""
+"""The audit log, for administrators of all books."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the shelf, and what each book holds: its lessons, what can be filtered by, how it was fitted."""
+"""The books, and what each contains: its lessons, the values to filter by, and its calibration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Wanted = Annotated[BookId, Path(description="The book's id.")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookSummary:
-    """Document D's IngestionState. Where the book came from and where it lies is the author's to see."""
+    """Document D's IngestionState. Only authors see where the book came from and where it is stored."""
 
     book_id: str
     title: str
@@ -53,7 +53,7 @@ class LessonEntry:
     layer: str
     chunk_count: int
     warnings: tuple[BookWarning, ...]
-    """The author's to see."""
+    """For authors only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class ModuleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterValues:
-    """What there is to filter by in this book."""
+    """The values to filter by in this book."""
 
     modules: tuple[str, ...]
     chapters: tuple[int, ...]
@@ -83,7 +83,7 @@ class FilterValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexView:
-    """What made the index."""
+    """What the index was made with."""
 
     embedder: str
     dimension: int
@@ -221,7 +221,7 @@ def _summary(state: IngestionState, who: Principal, lessons: int) -> dict[str, A
 
 
 def _modules(records: list[IngestionRecord], chunks: Mapping[str, Chunk], *, author: bool) -> tuple[ModuleEntry, ...]:
-    """In the order of chapters and lessons; pages outside the hierarchy are a module without a name."""
+    """Modules in the order of chapters and lessons; pages outside the hierarchy are a module without a name."""
     modules: dict[str, dict[int, list[IngestionRecord]]] = {}
     for record in sorted(records, key=lambda one: one.reading_order):
         modules.setdefault(record.place.module, {}).setdefault(record.place.chapter, []).append(record)

@@ -1,4 +1,4 @@
-"""Document E: a question to a thread, answered whole or as it comes."""
+"""Document E: a question to a thread, answered at once or as a stream."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def _turn(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
 
 
 async def _turn_of_several(body: ChatRequest, who: Principal, current: State) -> ChatTurn:
-    """A turn of the book that is grounded best, among those of the request that this key opens."""
+    """A turn with several books: the best grounded of those in the request that this key may use."""
     there = served_books(await current.resources.index.collections())
     named = [who.book(book_id) for book_id in body.books or () if book_id != ALL_BOOKS]
     if missing := [book_id for book_id in named if book_id not in there]:
@@ -102,7 +102,7 @@ async def _turn_of_several(body: ChatRequest, who: Principal, current: State) ->
 
 
 class ChatTurn:
-    """One turn as HTTP tells it."""
+    """One turn over HTTP."""
 
     def __init__(self, current: State, asked: Asked, *, whole: bool, render: bool, include: frozenset[Included]) -> None:
         self._current = current
@@ -126,7 +126,7 @@ class ChatTurn:
         raise AssertionError("a turn ends with an answer or a refusal")
 
     async def stream(self) -> AsyncGenerator[Event]:
-        """`opened` is held back until the turn has begun to search, so that a book that is not there is an HTTP error."""
+        """The event `opened` is held back until the search has begun, so that a missing book is an HTTP error."""
         opened: Opened | None = None
         number = 0
         async with aclosing(self._current.conversation.turn(self._asked)) as events:
@@ -166,7 +166,7 @@ class ChatTurn:
         return replace(response, **await self._made_from(answer)) if self._include else response
 
     async def _made_from(self, answer: Answer) -> dict[str, Any]:
-        """What was asked for of what the program's own search found."""
+        """What was asked for of the results of the program's own search."""
         first = self._found[: answer.tool_calls[0].results_count]
         made: dict[str, Any] = {}
         if self._include & {"retrieval", "query_embedding"}:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: each book is a model, for the many programs that speak to models."""
+"""OpenAI's chat completions, for programs that talk to models: each book is a model."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ def _id(opened: Opened) -> str:
 
 
 def _shown(opened: Opened, asked: Asked) -> str | None:
-    """The thread's id. A reader without a key is not told it: another who said the same may have continued that thread."""
+    """The thread's id. A reader without a key does not get it: another reader who said the same may have continued that
+    thread."""
     return None if asked.key_id == PUBLIC else opened.thread_id
 
 

@@ -23,7 +23,7 @@ Since = Annotated[AwareDatetime | None, Query(description="Only what was asked f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapList:
-    """The most asked first."""
+    """Questions, the most asked first."""
 
     gaps: tuple[Gap, ...]
 

@@ -1,4 +1,4 @@
-"""Ingestion over HTTP: order a job, follow it, end it."""
+"""Ingestion over HTTP: start a job, follow it, cancel it."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ JobId = Annotated[int, InPath(ge=1, le=LARGEST_ID, description="The job's number
 
 
 Said = Annotated[str, Field(max_length=500)] | None
-"""An empty text takes back what was said earlier."""
+"""An empty text removes what an earlier job set."""
 
 
 class SourceRequest(BaseModel):
-    """`folder`: under one of the service's source roots. `git`, `site`: a repository or site that is configured for the book."""
+    """Where the book comes from. `folder`: below one of the service's source roots. `git`, `site`: a repository or site that is
+    configured for the book."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     folder: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]+$")] | None = None
@@ -67,7 +68,7 @@ class JobRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """Document D's IngestionJob, and what else is known of it. A cancelled job is `failed` and `cancelled`."""
+    """Document D's IngestionJob with further fields. A cancelled job is `failed` and `cancelled`."""
 
     job_id: int
     book_id: str
@@ -104,7 +105,7 @@ class JobList:
 async def order_job(book_id: Annotated[BookId, InPath()], body: JobRequest, who: Author, current: Current) -> Response:
     source = await _source(who.book(book_id), body.source, current, who)
     options = BookOptions(title=body.title, language=body.language, base_url=body.base_url, site=body.site, pages=body.pages)
-    from bythebook.books.booktoml import check_options  # it brings what reads a book's files
+    from bythebook.books.booktoml import check_options  # imports what reads a book's files
 
     check_options(options)
     consent = Consent(replace=body.replace, remove=body.yes)
@@ -160,7 +161,7 @@ async def retry_job(job_id: JobId, who: Author, current: Current) -> Response:
 
 
 async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
-    """Looked at again and again: whoever runs the job may be another process on another machine."""
+    """Polls the job, because another process on another machine may run it."""
     told, number = b"", 0
     while not current.stopping.is_set():
         job = await current.resources.jobs.get(job_id)
@@ -176,8 +177,8 @@ async def _events(job_id: int, current: State) -> AsyncGenerator[Event]:
 
 
 async def _source(book_id: str, asked: SourceRequest | None, current: State, who: Principal) -> Source:
-    """What a request may name: folders under the roots, and the book's own repositories and sites. Where only this machine can
-    ask, a book comes from where this machine brought it in."""
+    """What a request may name: folders below the roots, and the book's own repositories and sites. Where only this machine can
+    send requests, also the place that this machine ingested the book from."""
     settings = current.settings
     if asked and asked.folder:
         return await _folder(book_id, asked.folder, current, who)
@@ -201,7 +202,7 @@ async def _source(book_id: str, asked: SourceRequest | None, current: State, who
 
 
 async def _folder(book_id: str, asked: str, current: State, who: Principal) -> Folder:
-    """A key for this book alone opens only the book's own folders: the one it came from, or one of its name in a root."""
+    """A key for this book alone may use only the book's own folders: the one it came from, or one of its name in a root."""
     roots = current.settings.source_roots
     if who.book_id is None:
         return Folder(path=await asyncio.to_thread(under_roots, asked, roots))
@@ -232,7 +233,7 @@ async def _job(job_id: int, who: Principal, current: State) -> Job:
 
 
 def repository_of(source: GitSource) -> Repository:
-    """Without a password: what is stored of a job is read by many."""
+    """The repository without a password, because many can read what is stored of a job."""
     return Repository(url=without_password(source.url), branch=source.branch, folder=source.folder)
 
 

@@ -1,6 +1,6 @@
 """For the command line on this machine: runs its operations, because only this process may open the index.
 
-Not in the OpenAPI document, and not there at all for whoever cannot read the file that announces the server.
+Not in the OpenAPI document, and 404 for clients that cannot read the file that announces the server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/local", include_in_schema=False)
 
 
 async def announced(current: Current) -> ServerAddress:
-    """As the file says it that commands read: without it, none of this is there."""
+    """Checks the token in the file that commands read: without it, these routes do not exist."""
     address = await asyncio.to_thread(read_address, current.resources.data_dir / "index")
     if address is None or address.pid != os.getpid():
         raise NotFound(NOTHING)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 router = APIRouter(include_in_schema=False)
 CALLER = "mcp_caller"
-"""Where a request carries its caller to the tools."""
+"""The key under which a request carries its caller to the tools."""
 
 
 class McpEndpoint:
-    """Begins with the first request: what it needs takes a second to import, and many servers are never asked."""
+    """Starts with the first request: its imports take a second, and many servers never get such a request."""
 
     def __init__(self) -> None:
         self._running: asyncio.Task[None] | None = None
@@ -48,7 +48,7 @@ class McpEndpoint:
             await asyncio.wait({self._running})
 
     async def _run(self, ready: asyncio.Future[HttpManager]) -> None:
-        """In a task of its own, which must begin and end the manager's."""
+        """Runs in a task of its own, because the manager must be entered and left in the same task."""
         try:
             server: Any = await asyncio.to_thread(import_module, "bythebook.mcp.server")
         except ModuleNotFoundError as error:
@@ -63,7 +63,7 @@ class McpEndpoint:
 
 
 class ToolResponse(Response):
-    """What the manager answers, sent as it comes. The work stops when nobody waits for it any more."""
+    """Sends the manager's response as it comes. The work stops when the client has gone."""
 
     def __init__(self, manager: HttpManager, body: bytes) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class ToolResponse(Response):
             await self._manager.handle_request(scope, self._receive, send)
 
     async def _receive(self) -> Message:
-        """The body, which is there already; that the client has gone is heard elsewhere."""
+        """The body, which is there already; a client that goes away is noticed elsewhere."""
         if not self._sent:
             await asyncio.Event().wait()
         return self._sent.pop()
@@ -83,7 +83,7 @@ class ToolResponse(Response):
 
 @router.api_route("/mcp", methods=["POST", "DELETE"])
 async def call(request: Request, who: Guest, current: Current) -> Response:
-    """No GET: it would hold a stream open on which nothing is ever said, for as long as its reader likes."""
+    """There is no GET: it would hold a stream open on which nothing is ever sent."""
     from bythebook.mcp.tools import ToolCaller
 
     endpoint: McpEndpoint = request.app.state.mcp

@@ -1,4 +1,4 @@
-"""For whoever runs the server: whether it can serve, and what it has counted."""
+"""For the operator: whether the server can serve, and its metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """`checks` names every part the server cannot do without."""
+    """The server's health. `checks` names every part that it depends on."""
 
     status: Literal["ready", "failing"]
     version: str
@@ -71,7 +71,7 @@ async def metrics(who: Administrator, current: Current) -> Response:
         raise NotAllowed("The metrics cover all books, and this key is for one. Make one for all: bythebook keys create")
     try:
         current.metrics.jobs(await current.resources.jobs.counts())
-    except BookError as error:  # what was counted in this process can be told all the same
+    except BookError as error:  # what this process counted can be returned all the same
         log.warning("unhealthy", part="database", reason=str(error))
     return Response(current.metrics.exposition(), media_type=CONTENT_TYPE)
 

@@ -33,11 +33,11 @@ from bythebook.web.state import Current, State
 
 TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-Origin": "*"}
-"""The widget's files are fetched by pages elsewhere. They are the same for everyone."""
+"""Headers of the widget's files, which pages elsewhere fetch. They are the same for everyone."""
 LARGEST_PICTURE = 5_000_000
 SCAN_SECONDS = 20.0
 MODULES = b"<!-- modules -->"
-"""Where the page names all modules of its first load, so that a browser fetches them at once and not one import after another."""
+"""Where the page names all modules of its first load, so that a browser fetches them at once and not one after another."""
 IMPORT = re.compile(rb'^import\s(?:[^"]*?\sfrom\s)?"\./([\w-]+\.js)"', re.MULTILINE)
 QUOTE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
@@ -135,7 +135,7 @@ async def lesson(
 async def picture(
     book_id: BookId, path: Annotated[str, Query(min_length=1, max_length=1000)], current: Current, who: Reader
 ) -> Response:
-    """A picture of the book's folder. By itself, as a document, it can do nothing: an SVG may hold scripts."""
+    """A picture of the book's folder. Opened by itself it can do nothing, because an SVG may contain scripts."""
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     kind = PICTURES.get(path.rpartition(".")[2].lower())
     body = await asyncio.to_thread(_picture, Path(state.source_root), path) if kind else None
@@ -147,7 +147,7 @@ async def picture(
 
 @router.get("/page/scans/{chunk_id}")
 async def scan(chunk_id: UUID5, current: Current, who: Reader, book_id: BookId | None = None, quote: Quotes = ()) -> Response:
-    """The page of the PDF that a quote stands on, as a picture with the quote marked."""
+    """The page of the PDF with the quote, as a picture with the quote marked."""
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     chunk = (await read_context(current.resources.index, state, str(chunk_id))).chunk
     body = await asyncio.to_thread(_scan, current, state, chunk, _within(_spans(quote), chunk.span.start))
@@ -155,7 +155,7 @@ async def scan(chunk_id: UUID5, current: Current, who: Reader, book_id: BookId |
 
 
 def _scan(current: State, state: IngestionState, chunk: Chunk, quotes: Sequence[tuple[int, int]]) -> bytes:
-    """Drawn by the child process: the file is not to be trusted, and PDFium is not safe for threads."""
+    """Drawn by the child process: the file is not trusted, and PDFium is not safe for threads."""
     from bythebook.books.discovery import folder_of
     from bythebook.books.formats.pypdfium2.picture import page_picture, quoted_characters
     from bythebook.books.sandbox import SandboxCall, Unreadable
@@ -176,7 +176,7 @@ def _picture(root: Path, path: str) -> bytes | None:
     try:
         return read_beside(root, path, limit_bytes=LARGEST_PICTURE)
     except (InvalidBook, ValueError, OSError):
-        return None  # outside the book, too large, or no file
+        return None  # outside the book, too large, or not a file
 
 
 async def _links(current: State, state: IngestionState, chunks: Sequence[Chunk]) -> BookLinks:
@@ -187,7 +187,7 @@ async def _links(current: State, state: IngestionState, chunks: Sequence[Chunk])
 
 
 async def _labels(current: State, state: IngestionState) -> Mapping[str, LabelledPlace]:
-    """Of the whole book: read once after it was ingested."""
+    """The labels of the whole book, read once after each ingestion."""
     since, labels = current.labels.get(state.book_id, (None, {}))
     if since != state.last_ingested:
         held = current.resources.index.scan(state.collection_name, Filters(book_id=state.book_id))
@@ -205,7 +205,7 @@ def _rendered_chunk(chunk: Chunk, spans: Sequence[tuple[int, int]], links: BookL
 def _rendered_lesson(
     chunks: Sequence[Chunk], state: IngestionState, settings: Settings, spans: Sequence[tuple[int, int]], links: BookLinks
 ) -> str:
-    """In a thread of its own: a long lesson takes seconds, and others wait."""
+    """Runs in a thread of its own: a long lesson takes seconds, and others wait."""
     from bythebook.web.render.html import render_passage
 
     whole = whole_text(chunks, state.source_root, limit_bytes=settings.max_file_bytes)
@@ -224,7 +224,7 @@ def _spans(quotes: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _web_address(chunk: Chunk) -> str:
-    """Only what a browser can open: a book without a base_url has paths instead."""
+    """Only an address that a browser can open: a book without a base_url has paths instead."""
     return chunk.source_url if chunk.source_url.startswith(("https://", "http://")) else ""
 
 
@@ -243,7 +243,7 @@ def _send(name: str, request: Request) -> Response:
 
 @cache
 def _files() -> dict[str, File]:
-    """All of them, read once: they are few and small."""
+    """All files of the page, read once: they are few and small."""
     bodies = {entry.name: entry.read_bytes() for entry in files("bythebook.web").joinpath("page").iterdir()}
     for language in LANGUAGES:
         bodies[f"words-{language}.js"] = f"export default {json.dumps(page_words(language), ensure_ascii=False)};\n".encode()
@@ -253,7 +253,7 @@ def _files() -> dict[str, File]:
 
 
 def _imported(bodies: Mapping[str, bytes], first: str) -> list[str]:
-    """The modules that come with a module, however deep; not those that it imports when they are wanted."""
+    """The modules that a module imports, directly or not; without those that it imports later."""
     found = [first]
     for name in found:  # grows while it is read
         found += dict.fromkeys(one for one in map(bytes.decode, IMPORT.findall(bodies[name])) if one not in found)

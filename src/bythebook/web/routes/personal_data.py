@@ -50,7 +50,7 @@ async def erase_data(
 
 
 def _owner(who: Principal, user_id: str | None, key_id: str | None) -> DataOwner:
-    """An administrator names a key or a user. Everyone else has what is their own, and erasing it leaves the key as it is."""
+    """An administrator names a key or a user. Everyone else means their own data, and erasing it leaves the key unchanged."""
     if who.may("admin") and (key_id or user_id):
         return DataOwner(key_id=key_id, user_id=user_id, book_id=who.book_id)
     return DataOwner(key_id=who.key_id, user_id=user_id, book_id=who.book_id, threads_only=True)

@@ -1,4 +1,4 @@
-"""What a reader does with an answer: says whether it was right, shares it by a link, takes either back; and what authors see."""
+"""Readers rate an answer, share it by a link, and take either back; authors list the ratings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RatingRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedLink:
-    """`token` is told once: the server keeps only its hash."""
+    """A link to a turn. `token` is returned once: the server stores only its hash."""
 
     token: str
     path: str
@@ -56,7 +56,7 @@ class SharedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongAnswers:
-    """The latest first."""
+    """Answers rated wrong, the latest first."""
 
     answers: tuple[WrongAnswer, ...]
 

@@ -1,4 +1,4 @@
-"""Document D: search, what stands around a chunk, and a whole lesson."""
+"""Document D: search, the context of a chunk, and a whole lesson."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ChunkView(Chunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextView:
-    """A chunk and what stands before and after it; null at the ends of the lesson."""
+    """A chunk and the chunks before and after it; null at the ends of the lesson."""
 
     prev: ChunkView | None
     chunk: ChunkView
@@ -52,7 +52,7 @@ class ContextView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonView:
-    """A lesson in order, without a cap. Its chunks give its whole content."""
+    """A whole lesson in order, however long. Its chunks together are its whole content."""
 
     parent_doc_id: str
     book_id: str

@@ -1,4 +1,4 @@
-"""Threads that are kept: to list, read, name, take along and delete. For any key but its own a thread is not there."""
+"""Stored threads: list, read, rename, export and delete them. For any other key a thread does not exist."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from bythebook.web.stream import Event, begin
 router = APIRouter(prefix="/threads", tags=["threads"], responses=ERRORS)
 ThreadId = Annotated[UUID4, Path(description="The thread's id: a chat's `session_id`.")]
 TURNS_SHOWN = 25
-"""As many as the messages that are shown belong to."""
+"""How many turns the shown messages belong to."""
 
 
 @router.get("", response_model=ThreadList, summary="List your threads, the latest first")
@@ -156,7 +156,7 @@ async def replay(
 async def _replayed(
     stored: StoredTurn, opened: Opened, texts: Mapping[str, str], *, whole: bool, render: bool, seen: int
 ) -> AsyncGenerator[Event]:
-    """The same events under the same ids; what was found (number 2) is not kept."""
+    """The same events under the same ids; what was found (number 2) is not stored."""
     told = [event_of("opened", opened, opened, 0)]
     for event in past_events(stored):
         number = len(told) + (len(told) > 1)

@@ -1,4 +1,4 @@
-"""A forge tells of a push: what was pushed is ingested."""
+"""A forge announces a push: the book is ingested again."""
 
 from __future__ import annotations
 
