@@ -2,7 +2,8 @@
 
     python -m bench.extraction policy.epub policy.pdf
 
-Sentences count as found where they stand character for character in the other reading, spaces aside.
+Sentences count as found where they stand character for character in the other reading, spaces aside. Formulas within them are
+compared as a reader sees them, and formulas on lines of their own not at all: one format has their TeX, another their letters.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bythebook.books.formats.readers import format_of, read_file
+from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import HEADING, readable, sentences
 from bythebook.books.model import Reading, fold
 
 SHORTEST = 25
 """Characters of a sentence that is looked for: a shorter one may stand anywhere."""
 NUMBERING = re.compile(r"(?:(?:[Cc]hapter|[Aa]ppendix|[Pp]art)\s+)?(?:\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)[.:]?\s+")
+MATHS = "$$"
 FENCE = re.compile(r"(\s*(?:(?:[-*]|\d+\.)\s+)*)(`{3,})")
 
 
@@ -55,23 +58,32 @@ def compare(truth: Path, other: Path) -> ExtractionScore:
     read = readings_of(other)
     seconds = time.process_time() - before
     prose, code, rows = _parts(wanted)
-    text = fold("".join(readable(one.text) for one in read))
+    text = _compared(_shown("".join(one.text for one in read)))
     _, read_code, _ = _parts(read)
     stripped = {line.strip() for line in read_code}
     heads, read_heads = _headings(wanted), _headings(read)
     indented = [line for line in code if line[0] == " "]
     marks = [(mark.exact, mark.end - mark.start) for one in read for mark in one.marks]
     return ExtractionScore(
-        sentences=_share(fold(one) in text for one in prose),
+        sentences=_share(_compared(one) in text for one in prose),
         headings_found=_share(one in read_heads for one in heads),
         headings_right=_share(one in heads for one in read_heads),
         code_lines=_share(line.strip() in stripped for line in code),
         code_indented=_share(line in set(read_code) for line in indented),
-        rows=_share(fold(row) in text for row in rows),
+        rows=_share(_compared(row) in text for row in rows),
         words_exact=sum(size for exact, size in marks if exact) / max(1, sum(size for _, size in marks)),
         cpu_seconds=seconds,
         peak_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
+
+
+def _shown(markdown: str) -> str:
+    return readable(with_plain_formulas(markdown))
+
+
+def _compared(text: str) -> str:
+    """An index in a formula has its sign in some formats."""
+    return fold(text).replace("_", "")
 
 
 def _share(outcomes: Iterable[bool]) -> float:
@@ -89,14 +101,16 @@ def _parts(readings: list[Reading]) -> tuple[list[str], list[str], list[str]]:
         for line in one.text.split("\n"):
             bare = line.strip()
             if fence:
+                code += [line[indent:]] if bare and bare != fence and MATHS not in fence else []
                 fence = "" if bare == fence else fence
-                code += [line[indent:]] if fence and bare else []
             elif opened := FENCE.match(line):
                 indent, fence = len(opened[1]), opened[2]
+            elif bare.lstrip("> ") == MATHS:
+                fence = bare
             elif bare.startswith("|"):
-                rows += [readable(bare)] if not set(bare) <= set("|- :") else []
+                rows += [_shown(bare)] if not set(bare) <= set("|- :") else []
             elif bare and not HEADING.match(bare):
-                paragraph = readable(bare)
+                paragraph = _shown(bare)
                 prose += [paragraph[start:end] for start, end in sentences(paragraph) if end - start >= SHORTEST]
     return prose, code, rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-FONTS = {"text": "Times-Roman", "bold": "Times-Bold", "code": "Courier", "typed": "t1xtt"}
+FONTS = {"text": "Times-Roman", "bold": "Times-Bold", "italic": "Times-Italic", "code": "Courier", "typed": "t1xtt"}
 DESCRIPTOR = (
     "<</Type/FontDescriptor/FontName/t1xtt/Flags 4/FontBBox[0 -200 600 800]/ItalicAngle 0/Ascent 800/Descent -200/StemV 80>>"
 )
@@ -25,6 +25,15 @@ class Word:
     font: str = "text"
 
 
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A filled square whose lower left corner is at `x`, `y`: how a browser draws the bullet of a list."""
+
+    x: float
+    y: float
+    size: float = 3.0
+
+
 def column(*lines: str, top: float = 700, x: float = 72, size: float = 10.0, font: str = "text", pitch: float = 12) -> list[Word]:
     return [Word(line, x, top - pitch * at, size, font) for at, line in enumerate(lines)]
 
@@ -34,7 +43,7 @@ class MadePdf:
     """`outline`: level, title and page (from 0) of each entry. `labels`: whether pages are numbered i, ii … up to the one given
     here, and from 1 after it. `pictured`: pages that hold a picture and no words."""
 
-    pages: Sequence[Sequence[Word]]
+    pages: Sequence[Sequence[Word | Dot]]
     outline: Sequence[tuple[int, str, int]] = ()
     roman_pages: int = 0
     pictured: Sequence[int] = ()
@@ -61,11 +70,14 @@ class MadePdf:
         root = self._add(f"<</Type/Catalog/Pages {tree} 0 R{labels}{outlines}>>")
         return self._file(root)
 
-    def _content(self, words: Sequence[Word], pictured: bool) -> bytes:
+    def _content(self, words: Sequence[Word | Dot], pictured: bool) -> bytes:
         if pictured:
             return b"q 500 0 0 700 50 50 cm /picture Do Q"
         lines = []
         for word in words:
+            if isinstance(word, Dot):
+                lines.append(f"{word.x} {word.y} {word.size} {word.size} re f")
+                continue
             text = word.text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
             lines.append(f"BT /{word.font} {word.size} Tf {word.x} {word.y} Td ({text}) Tj ET")
         return "\n".join(lines).encode("cp1252")

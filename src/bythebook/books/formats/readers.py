@@ -50,13 +50,13 @@ class Format:
 
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
-    Format(name="html", version=5, suffixes=PAGES, module="lxml.html"),
-    Format(name="epub", version=3, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+    Format(name="html", version=6, suffixes=PAGES, module="lxml.html"),
+    Format(name="epub", version=4, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=4, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=2, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=4, suffixes=(".rst", TEXT), module="docutils.rst"),
-    Format(name="pdf", version=5, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
+    Format(name="pdf", version=6, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if suffix != TEXT))
 
@@ -91,9 +91,12 @@ def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """As written, for a format that is Markdown itself, code, or words without marks, which most are; then without its marks."""
+    """As written, for a format that is Markdown itself, code, or words without marks, which most are; then without its marks.
+    What is raised reads with brackets of ours: 10^(-3 m)."""
     yield fold(text)
     yield fold(readable(text))
+    if "<sup>" in text:
+        yield fold(readable(text.replace("<sup>", "").replace("</sup>", "")))
 
 
 def misplaced(kind: Format | None, raws: Mapping[str, bytes], pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:

@@ -177,3 +177,32 @@ def test_tables_within_tables_are_read_once() -> None:
         page = f"<table><tbody><tr><td>Level {level} bends.</td><td>{page}</td></tr></tbody></table>"
     text = read_one("arms.html", f"<body>{page}</body>").text
     assert [text.count(words) for words in ("The elbow bends.", "Level 0 bends.", "Level 5 bends.")] == [1, 1, 1]
+
+
+def test_a_power_in_a_formula_set_in_html_stays_one() -> None:
+    formula = '<span class="math inline"><em>k</em> = 10<sup>6</sup></span>'
+    display = '<span class="math display"><em>e</em><sup>−1.2</sup> ≈ 0.3</span>'
+    reading = read_one(
+        "a.html",
+        f"<main><p>A spring of {formula} N/m.</p><p>{display}</p><p>Or <span class='arithmatex'>\\(x^2\\)</span>.</p></main>",
+    )
+    assert reading.text == "A spring of k = 10⁶ N/m.\n\ne<sup>−1.2</sup> ≈ 0.3\n\nOr $x^2$.\n\n"
+    assert all(mark.exact for mark in reading.marks)
+
+
+def test_tables_of_contents_are_not_read_and_the_numbers_of_footnotes_are_no_headings() -> None:
+    contents = (
+        '<ul><li><a href="#a">1 Arms</a><ul><li><a href="#b">1.1 Elbows</a></li></ul></li><li><a href="#c">2 Legs</a></li></ul>'
+    )
+    menu = '<ul class="section-toc"><li><a href="Elbows.html" accesskey="1">Elbows</a></li></ul>'
+    links = '<ul><li><a href="#a">Arms</a> bend.</li><li><a href="#b">Legs</a></li><li><a href="#c">Hips</a></li></ul>'
+    note = '<h4>Footnotes</h4><h5><a id="FOOT1" href="#DOCF1">(1)</a></h5><p>It was proposed by Fenwick.</p>'
+    reading = read_one("a.html", f"<main>{contents}{menu}<h1 id='a'>Arms</h1>{links}{note}</main>")
+    assert placed(reading) == [
+        ("Arms", "a.html#a"),
+        ("Arms bend.", "a.html#a"),
+        ("Legs", "a.html#a"),
+        ("Hips", "a.html#a"),
+        ("Footnotes", "a.html, paragraph 5"),
+        ("It was proposed by Fenwick.", "a.html#FOOT1"),
+    ]

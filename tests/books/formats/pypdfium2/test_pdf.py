@@ -9,7 +9,7 @@ import pytest
 
 from bythebook.books.markdown import readable
 from bythebook.errors import InvalidBook
-from tests.support.made_pdf import MadePdf, Word, column
+from tests.support.made_pdf import Dot, MadePdf, Word, column
 from tests.support.readings import placed, read, read_one
 
 LONG = "An elbow bends in one plane and carries the forearm wherever the upper arm goes, and so"
@@ -106,6 +106,72 @@ def test_a_compound_keeps_its_hyphen_and_a_paragraph_goes_on_overleaf() -> None:
     )
     pages = [first, column("that nobody breaks.")]
     assert "it is a well-known rule of the trade that nobody breaks." in read_one("a.pdf", MadePdf(pages).write()).text
+
+
+def test_a_compound_is_known_by_others_like_it() -> None:
+    lines = column(
+        "A non-linear spring of a robot that is user-defined, with a stiffness that is non-",
+        "normal and user-",
+        "controllable, obeys impor-",
+        "tant rules, and its time is machine-dependent or compiler-",
+        "dependent.",
+    )
+    text = read_one("a.pdf", MadePdf([lines]).write()).text
+    assert "that is non-normal and user-controllable, obeys important rules" in text
+    assert "compiler-dependent" in text
+
+
+def test_a_program_that_divides_no_words_only_breaks_compounds() -> None:
+    page = column(*["An elbow bends in one plane and carries the forearm with it."] * 50)
+    pages = [page, page, page, page, page, column("It has an open-", "vocabulary detector.")]
+    assert "It has an open-vocabulary detector." in read("a.pdf", MadePdf(pages).write())[-1].text
+
+
+def test_a_letter_under_its_accent_is_one_letter() -> None:
+    """TeX's older fonts have no accented letters."""
+    words = [
+        Word("By Fran", 72, 700),
+        Word("¸", 104.2, 700),
+        Word("cois and M", 104.3, 700),
+        Word("¨", 148.7, 700),
+        Word("uller.", 148.8, 700),
+    ]
+    reading = read_one("a.pdf", MadePdf([[*words, *column("Code has `a` and ´ alone.", top=660)]]).write())
+    assert reading.text == "By François and Müller.\n\nCode has \\`a\\` and ´ alone.\n\n"
+    assert all(mark.exact for mark in reading.marks)
+
+
+def test_a_running_head_that_names_the_section_is_no_text() -> None:
+    def page(number: int, *lines: str) -> list[Word]:
+        head = Word(f"CHAPTER 1. ARMS {'LONG ' * number}SECTION", 72, 760, 10, "italic")
+        return [head, *column(*lines), Word(str(number), 300, 30)]
+
+    pages = [page(at, "An elbow bends.", f"It is joint {at} of", "the arm, and", f"carries {at} kg.") for at in range(1, 6)]
+    assert "SECTION" not in "".join(one.text for one in read("a.pdf", MadePdf(pages).write()))
+
+
+def test_the_lines_of_a_table_of_contents_go_however_few_their_dots() -> None:
+    entries = [f"{at} Joint {at} {'.' * 20} {at}" for at in range(1, 5)]
+    contents = column("Contents", *entries, "5 A title that leaves no room.. 43")
+    text = read_one(
+        "a.pdf", MadePdf([[*contents, *column("The angles are 1, 2 ... 9", top=500)], column("An arm.. 43")]).write()
+    ).text
+    assert "Joint" not in text
+    assert "no room" not in text
+    assert "An arm.. 43" in text
+
+
+def test_the_number_of_a_footnote_on_a_line_of_its_own_goes() -> None:
+    body = column(*["An elbow bends in one plane and carries the forearm with it."] * 5)
+    note = [Word("2", 72, 106, 5), *column("It was proposed by Fenwick.", "He was right.", top=94, size=8)]
+    text = read_one("a.pdf", MadePdf([[*body, *note]]).write()).text
+    assert text.endswith("with it.\n\nIt was proposed by Fenwick. He was right.\n\n")
+
+
+def test_bullets_that_a_browser_drew_are_items() -> None:
+    words = column("The joints are:", "An elbow bends in", "one plane.", "A wrist turns.", x=90)
+    page: list[Word | Dot] = [*words, Dot(80, 690), Dot(80, 666)]
+    assert read_one("a.pdf", MadePdf([page]).write()).text.endswith("- An elbow bends in one plane.\n\n- A wrist turns.\n\n")
 
 
 def test_code_in_a_font_that_does_not_say_so_is_known_by_its_widths() -> None:

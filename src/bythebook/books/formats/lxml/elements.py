@@ -47,6 +47,9 @@ FURNITURE = frozenset({
     "quarto-secondary-nav", "page-navigation", "rst-footer-buttons", "articleHeader", "back-to-top", "bd-header-article",
     "header-article-items", "output_png", "jp-OutputArea", "output_area", "jp-InputPrompt", "prompt", "jp-OutputPrompt",
     "footnote-backref", "footnote-back", "page-toc", "sidebar-toc", "bottom-of-page", "boring",
+    "Contents_element", "Overview_element", "element-contents", "element-shortcontents", "section-toc", "mini-toc", "menu",
+    "menu-comment", "summary-letter", "index-cp", "index-fn", "index-vr", "printindex", "copiable-anchor", "copiable-link",
+    "nav-panel", "contents-heading",
 })  # fmt: skip
 DROPPED = frozenset({
     "style", "nav", "form", "button", "template", "noscript", "svg", "iframe", "object", "canvas", "video", "audio", "select",
@@ -66,6 +69,8 @@ NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
 AROUND = frozenset({"prev", "previous", "next", "up", "home", "start", "contents", "index"})
 """What `rel` says of a link to the page before, after or above this one."""
 CODE = frozenset({"code", "kbd", "samp", "tt"})
+SET_IN_HTML = ("em", "i", "var", "sup", "sub", "math", "img")
+"""A formula that holds one of these is no TeX: pandoc writes simple ones so, and a power must not read as more digits."""
 
 
 def main_element(root: Element) -> Element:
@@ -97,7 +102,7 @@ def _class_names(value: str) -> ClassNames:
         furniture=not FURNITURE.isdisjoint(names),
         note_reference=not NOTE_REFERENCES.isdisjoint(names),
         formula_with_tex=not {"katex", "katex-display", "MathJax"}.isdisjoint(names),
-        formula="math" in names,
+        formula=not {"math", "arithmatex"}.isdisjoint(names),
     )
 
 
@@ -177,7 +182,7 @@ def tex_of(element: Element) -> str | None:
     classes = _classes_of(element)
     if classes.formula_with_tex:
         return _annotation(element)
-    if classes.formula and element.tag in ("span", "div") and not any(child.tag == "img" for child in element):
+    if classes.formula and element.tag in ("span", "div") and next(element.iter(*SET_IN_HTML), None) in (None, element):
         return re.sub(r"\\[()\[\]]", "", "".join(element.itertext())).strip().strip("$")
     return None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from bythebook.books.formats.lxml.elements import (
     INLINE,
+    NUMBER_ALONE,
     Element,
     inline,
     inline_piece,
@@ -35,6 +36,7 @@ TITLES = frozenset(
 TEMPLATE = re.compile(rb"\{%[^%]{1,200}%\}|<\?php|<%=?[^%]{1,200}%>")
 SAVED_FROM = re.compile(rb"\s*<!-- saved from url=\(\d+\)(https?://[^\s>]+) -->")
 SITE_NAME = re.compile(r"\s+(?:[|»·—–]|-)\s+")
+FEWEST_ENTRIES = 3
 Piece = str | Any
 _LAST_SAID: dict[bytes, list[str]] = {}
 """The words of the page that was read last. Its marks are verified next, and walking a long page again takes as long."""
@@ -166,10 +168,15 @@ class PageWalker:
 
     def _heading(self, element: Element) -> None:
         self.anchor = _heading_id(element)
-        place = self._place(words_of(element), element)
+        words = words_of(element)
+        if NUMBER_ALONE.fullmatch(words.strip()) and _leads_back(element):
+            return
+        place = self._place(words, element)
         self.writer.heading(int(element.tag[1]), inline(element), place, self.anchor)
 
     def _list(self, element: Element) -> None:
+        if _is_contents(element):
+            return
         start = element.get("start", "1")
         number = int(start) if start.isdigit() and len(start) < 7 else 1
         for child in element:
@@ -228,6 +235,24 @@ def _inline_only(element: Element) -> bool:
 
 def _in_formula(element: Element) -> bool:
     return any(tex_of(one) is not None for one in element.iterancestors("math", "span"))
+
+
+def _leads_back(heading: Element) -> bool:
+    """Texinfo sets the number of a footnote as a heading that links to where it is referred to."""
+    return any(link.get("href", "").startswith("#") for link in heading.iter("a"))
+
+
+def _is_contents(element: Element) -> bool:
+    """A list of nothing but links within the page is its table of contents."""
+    links = [link for link in element.iter("a") if "href" in link.attrib]
+    if len(links) < FEWEST_ENTRIES or not all(link.get("href").startswith("#") for link in links):
+        return False
+    return sum(map(_length, links)) == _length(element)
+
+
+def _length(element: Element) -> int:
+    """Characters that are no spaces."""
+    return sum(len("".join(text.split())) for text in element.itertext())
 
 
 def _own_rows(table: Element) -> Iterator[Element]:

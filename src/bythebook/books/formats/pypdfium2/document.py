@@ -8,11 +8,13 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -29,9 +31,17 @@ MONOSPACED = re.compile(r"mono|courier|consol|typewriter|cmtt|cmsltt|sftt|incons
 MATHS = re.compile(r"cmmi|cmsy|cmex|msam|msbm|math|symbol|eufm|euex|rsfs", re.IGNORECASE)
 BOLD = re.compile(r"bold|black|heavy|semibold|cmbx|sfbx|demi|medi\b", re.IGNORECASE)
 FIXED_PITCH = 1
+LARGEST_BULLET = 20.0
 LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 SOFT_HYPHEN = "\N{SOFT HYPHEN}"
 HYPHENS = frozenset({0x02, 0xFFFE, 0xAD})
+ACCENTS = {
+    "´": "\u0301", "ˋ": "\u0300", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "ˇ": "\u030c",
+    "˘": "\u0306", "˚": "\u030a", "˝": "\u030b", "˙": "\u0307", "¯": "\u0304", "˛": "\u0328",
+}  # fmt: skip
+"""TeX's older fonts have no accented letters: it sets the accent, goes back, and sets the letter."""
+ACCENTED = re.compile(rf"([{''.join(ACCENTS)}])([^\W\d_]?)")
+UNDOTTED = {"ı": "i", "ȷ": "j"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +64,12 @@ class PdfChar:
 
 
 class PdfLine:
-    """Characters that stand beside each other, as PDFium orders them. `hyphen`: the last one only divides a word."""
+    """Characters that stand beside each other, as PDFium orders them. `hyphen`: they end with one, which is not among them.
+    `bulleted`: a bullet is drawn before them."""
 
     def __init__(self, page: int, chars: list[PdfChar], hyphen: bool = False) -> None:
         self.page, self.chars, self.hyphen = page, chars, hyphen
+        self.bulleted = False
         self.solid = [char for char in chars if not char.text.isspace()]
         tall = max(char.height for char in self.solid)
         full = [char for char in self.solid if char.height > 0.8 * tall] or self.solid
@@ -154,7 +166,8 @@ class Document:
     def lines(self, number: int) -> tuple[list[PdfLine], bool]:
         """The lines of a page, and whether it is a picture without any text."""
         with self._page(number) as (page, text):
-            found = list(_lines(number, list(_chars(text))))
+            found = list(_lines(number, _composed(list(_chars(text)))))
+            _mark_bulleted(found, page)
             pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
             return found, pictured
 
@@ -162,7 +175,13 @@ class Document:
         """Characters [first, last) of a page, by another of PDFium's functions than `lines`. The page stays open for the next."""
         if self._open is None or self._open[0] != number:
             self._open = number, self._pdf[number].get_textpage()
-        return str(self._open[1].get_text_range(first, last - first)).replace("\x02", "")
+        page = self._open[1]
+        said = str(page.get_text_range(first, last - first)).replace("\x02", "")
+        if ACCENTS.keys().isdisjoint(said):
+            return said
+        accents = [at for at in range(first, last) if chr(pdfium.FPDFText_GetUnicode(page, at)) in ACCENTS]
+        over = iter([_stands_over(_sides(page, at), _sides(page, at + 1)) for at in accents])
+        return ACCENTED.sub(lambda match: _accented(match[1], match[2]) if next(over, False) else match[0], said)
 
 
 def _chars(text: Any) -> Iterator[PdfChar | None]:
@@ -199,6 +218,62 @@ def _chars(text: Any) -> Iterator[PdfChar | None]:
         shown = SOFT_HYPHEN if hyphen else LIGATURES.get(code) or chr(code)
         if code and (shown.isprintable() or shown.isspace() or hyphen):
             yield PdfChar(shown, index, box.left, box.right, box.bottom, box.top, y.value, font, fixed)
+
+
+def _composed(chars: list[PdfChar | None]) -> list[PdfChar | None]:
+    """With an accent and the letter it stands over as one. The letter stays, without its text: places count characters."""
+    found = list(chars)
+    for at, (accent, letter) in enumerate(pairwise(chars)):
+        if not accent or not letter or accent.text not in ACCENTS or not letter.text.isalpha():
+            continue
+        if _stands_over((accent.left, accent.right), (letter.left, letter.right)):
+            found[at] = replace(letter, text=_accented(accent.text, letter.text), index=accent.index)
+            found[at + 1] = replace(letter, text="")
+    return found
+
+
+def _stands_over(accent: tuple[float, float], letter: tuple[float, float]) -> bool:
+    middle = sum(accent) / 2
+    return letter[0] < middle < letter[1] and accent[1] - accent[0] < 1.5 * (letter[1] - letter[0])
+
+
+def _sides(page: Any, index: int) -> tuple[float, float]:
+    """Left and right of a character."""
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(page, index, box)
+    return box.left, box.right
+
+
+def _accented(accent: str, letter: str) -> str:
+    """Both as they are where there is no such letter."""
+    made = unicodedata.normalize("NFC", UNDOTTED.get(letter, letter) + ACCENTS[accent])
+    return made if len(made) == 1 else accent + letter
+
+
+def _mark_bulleted(lines: list[PdfLine], page: Any) -> None:
+    """Browsers draw the bullets of a list as dots and squares, not as characters."""
+    dots = list(_dots(page))
+    for line in lines if dots else ():
+        size = line.size
+        line.bulleted = any(
+            0.15 * size < right - left < 0.6 * size
+            and abs((right - left) - (top - bottom)) < 0.15 * size
+            and 0 < line.left - right < 1.5 * size
+            and line.baseline - 0.1 * size < bottom
+            and top < line.baseline + 0.8 * size
+            for left, bottom, right, top in dots
+        )
+
+
+def _dots(page: Any) -> Iterator[tuple[float, float, float, float]]:
+    """Left, bottom, right and top of what is drawn and is small."""
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    for at in range(pdfium.FPDFPage_CountObjects(page)):
+        drawn = pdfium.FPDFPage_GetObject(page, at)
+        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH:
+            continue
+        if pdfium.FPDFPageObj_GetBounds(drawn, left, bottom, right, top) and 0 < right.value - left.value < LARGEST_BULLET:
+            yield left.value, bottom.value, right.value, top.value
 
 
 def _is_fixed(font: Any) -> bool:

@@ -11,17 +11,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise, zip_longest
 from statistics import median
 from typing import Literal
 
 from bythebook.books.formats.pypdfium2.document import OutlineEntry, PdfLine
+from bythebook.books.formats.pypdfium2.furniture import Style, without_furniture
 
 BlockKind = Literal["heading", "paragraph", "item", "code", "maths", "note"]
-Style = tuple[str, float]
 LONGEST_HEADING = 160
-REPEATED = 3
 NUMBERING = re.compile(
     r"^\W*(?:(?:chapter|part|appendix|section|lecture|unit)\b)?\W*(?:[\divxlc]+|[a-h])?(?:\.\d+)*[.:)]?\s+", re.IGNORECASE
 )
@@ -32,10 +30,8 @@ NUMBER_ALONE = re.compile(
     rf"(?=.)(?:chapter|part|appendix|section|lecture|unit|lesson)?\s*(?:\d+|[ivxl]+|[a-z]|(?:(?:twenty|thirty|forty)-?)?(?:{ONES})?)?",
     re.IGNORECASE,
 )
-LEADERS = re.compile(r"(?:\.\s?){5,}\s*[\divxlc]{0,6}\s*$")
-PAGE_NUMBER = re.compile(r"(?:page\s+)?(?:\d{1,4}|[ivxlcdm]{1,7})(?:\s+of\s+\d+)?", re.IGNORECASE)
 NOTE_MARK = re.compile(r"(?:\d{1,3}|[*†‡§])\s*\D")
-WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+NOTE_MARK_ALONE = re.compile(r"\d{1,3}|[*†‡§]")
 ENDS = (".", "!", "?", ":", ";", "…", "”", '"', ")")
 
 
@@ -71,7 +67,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         self.body = _body_style(self.pages)
-        self.pages = _without_furniture(self.pages, self.labels, self.body[1])
+        self.pages = without_furniture(self.pages, self.labels, self.body)
         self.pitch = _pitch(self.pages, self.body)
         self.margins = {at: _margins(lines, self.body) for at, lines in enumerate(self.pages) if lines}
         self._match_outline()
@@ -111,7 +107,11 @@ class Layout:
 
     def _is_item(self, line: PdfLine) -> bool:
         left = self.margins[line.page][0]
-        return bool(BULLET.match(line.text)) or (bool(NUMBER.match(line.text)) and line.left > left + 0.4 * line.size)
+        return (
+            line.bulleted
+            or bool(BULLET.match(line.text))
+            or (bool(NUMBER.match(line.text)) and line.left > left + 0.4 * line.size)
+        )
 
     def _continues(self, block: LayoutBlock, line: PdfLine, kind: BlockKind) -> bool:
         last = block.last
@@ -139,7 +139,8 @@ class Layout:
         """After a line that ended early with a full stop, or by an indented first line."""
         first, last = block.lines[0], block.last
         if block.kind == "item":
-            return line.left < first.left + 0.4 * line.size
+            # what follows a bullet stands further right than it; one that is drawn is no part of the line
+            return line.left < first.left + (-0.4 if first.bulleted else 0.4) * line.size
         ended = last.text.rstrip().endswith(ENDS)
         indented = line.left - last.left > 0.8 * line.size and (
             len(block.lines) > 1 or first.left <= self.margins[line.page][0] + 1
@@ -160,30 +161,23 @@ class Layout:
             and id(page[foot - 1]) not in self.headings
         ):
             foot -= 1
-        while foot < len(page) and not NOTE_MARK.match(page[foot].text.lstrip()):
+        while foot < len(page) and not NOTE_MARK.match(f"{page[foot].text.strip()} ."):
             foot += 1
         return list(page[:foot]), list(page[foot:])
 
     def _note_blocks(self, lines: Iterable[PdfLine]) -> list[LayoutBlock]:
         notes: list[LayoutBlock] = []
+        marked = False
         for line in lines:
             item = BULLET.match(line.text)
-            if notes and not item and not NOTE_MARK.match(line.text.lstrip()):
+            if NOTE_MARK_ALONE.fullmatch(line.text.strip()):
+                marked = True  # what follows is its note
+            elif notes and not item and not marked and not NOTE_MARK.match(line.text.lstrip()):
                 notes[-1].lines.append(line)
             else:
                 notes.append(LayoutBlock("item" if item else "note", [line]))
+                marked = False
         return notes
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """All words that stand undivided on a line, with their hyphens."""
-        found: set[str] = set()
-        divided = False
-        for line in (line for page in self.pages for line in page):
-            words = WORD.findall(line.text.casefold())
-            found.update(words[1 if divided else 0 : -1 if line.hyphen else None])
-            divided = line.hyphen
-        return frozenset(found)
 
     def _match_outline(self) -> None:
         """The lines of each entry's page that say its title, alone or with the lines that follow."""
@@ -317,46 +311,6 @@ def _margins(lines: Sequence[PdfLine], body: Style) -> tuple[float, float]:
     lefts = Counter(round(line.left) for line in own)
     often = [left for left, count in lefts.items() if count >= max(2, len(own) // 8)] or [round(median(lefts))]
     return float(min(often)), max(line.right for line in own)
-
-
-def _without_furniture(pages: Sequence[list[PdfLine]], labels: Sequence[str], body_size: float) -> list[list[PdfLine]]:
-    """Without running heads and feet: the same words, digits aside, at the same height of three pages or more; or any words with
-    the page's own number, where three pages have such a line at that height."""
-    edges = [_edges(page) for page in pages]
-    repeated = Counter((_furniture_key(line), _height(line)) for lines in edges for line in lines)
-    numbered = Counter(
-        (line.style, _height(line)) for lines, label in zip(edges, labels, strict=True) for line in lines if _bears(line, label)
-    )
-    kept = []
-    for page, lines, label in zip(pages, edges, labels, strict=True):
-        gone = {
-            id(line)
-            for line in lines
-            if PAGE_NUMBER.fullmatch(line.text.strip())
-            or (line.size < 1.3 * body_size and repeated[_furniture_key(line), _height(line)] >= REPEATED)
-            or (_bears(line, label) and numbered[line.style, _height(line)] >= REPEATED)
-        }
-        kept.append([line for line in page if id(line) not in gone and not LEADERS.search(line.text)])
-    return kept
-
-
-def _height(line: PdfLine) -> int:
-    return round(line.baseline / 4)
-
-
-def _bears(line: PdfLine, label: str) -> bool:
-    """Whether the first or last word of a line is the number of its page."""
-    words = line.text.split()
-    return bool(label) and label in (words[0], words[-1])
-
-
-def _edges(page: Sequence[PdfLine]) -> list[PdfLine]:
-    by_height = sorted(page, key=lambda line: line.baseline)
-    return [*by_height[:2], *by_height[2:][-2:]]
-
-
-def _furniture_key(line: PdfLine) -> str:
-    return re.sub(r"\d+", "#", " ".join(line.text.split()).casefold())
 
 
 def _key(title: str) -> str:

@@ -13,6 +13,7 @@ from statistics import median
 
 from bythebook.books.formats.pypdfium2.document import Document, OutlineEntry, PdfChar, PdfLine
 from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
+from bythebook.books.formats.pypdfium2.line_breaks import LineBreaks
 from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, Run, inline_text
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
@@ -22,13 +23,6 @@ OCR = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf"
 SLUG = re.compile(r"[^\w]+")
 NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
 WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|[.,;:!?)”’\"']$")
-ADDRESS = re.compile(r"(?:https?|ftp)://\S*$")
-ADDRESS_BREAKS = tuple("/.-_?&=#%~+:")
-"""Where an address that does not fit a line is broken."""
-ADDRESS_PIECE = re.compile(r"[/._=?#&%~-]\w|/$")
-"""What no word has: after an address that ends with its line, "and" is the next word."""
-LAST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*$")
-FIRST_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +42,11 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
         raise InvalidBook(f"it has no text, only pictures of {len(document):,} page{'s' * (len(document) > 1)}; {OCR}")
     layout = Layout(pages=[lines for lines, _ in found], outline=document.outline(), labels=_numbers(document))
     parts = list(_parts(layout, len(document)))
+    breaks = LineBreaks([line for page in layout.pages for line in page])
     width = len(str(len(parts)))
     readings: list[Reading] = []
     for number, part in enumerate(parts, start=1):
-        writer = _LessonWriter(path, document.labels, part, layout.words)
+        writer = _LessonWriter(path, document.labels, part, breaks)
         writer.write_all()
         if not writer.out.marks:
             continue
@@ -143,8 +138,8 @@ def _title(blocks: Sequence[LayoutBlock]) -> str:
 class _LessonWriter:
     """Writes one lesson."""
 
-    def __init__(self, path: str, labels: Sequence[str], part: _Part, words: frozenset[str]) -> None:
-        self.path, self.labels, self.part, self.words = path, labels, part, words
+    def __init__(self, path: str, labels: Sequence[str], part: _Part, breaks: LineBreaks) -> None:
+        self.path, self.labels, self.part, self.breaks = path, labels, part, breaks
         self.out = MarkdownWriter()
 
     def write_all(self) -> None:
@@ -171,12 +166,10 @@ class _LessonWriter:
     def _item(self, block: LayoutBlock) -> None:
         text = block.lines[0].text
         bullet, number = BULLET.match(text), NUMBER.match(text)
-        match = bullet or number
-        assert match
-        mark = "- " if bullet else f"{match[1]}. "
-        dropped = len(match[0])
         first = block.lines[0]
-        rest = PdfLine(first.page, _after(first.chars, dropped), first.hyphen)
+        written = None if first.bulleted else bullet or number
+        mark = f"{written[1]}. " if written and not bullet else "- "
+        rest = PdfLine(first.page, _after(first.chars, len(written[0])), first.hyphen) if written else first
         with self.out.indented(mark, " " * len(mark)):
             self.out.pieces(self._pieces([rest, *block.lines[1:]]))
 
@@ -187,29 +180,9 @@ class _LessonWriter:
             if number and found:
                 found[-1] = (found[-1][0].rstrip(), *found[-1][1:])
                 said = "".join(text for text, _, _ in found[-6:])
-                found.append((self._between(lines[number - 1], line, said), None, False))
+                found.append((self.breaks.between(lines[number - 1], line, said), None, False))
             found += [(text, self._place(line, first, last), True) for text, first, last in runs(line)]
         return found
-
-    def _between(self, before: PdfLine, after: PdfLine, said: str) -> str:
-        """A word that was divided is one again, and so is an address. A compound keeps its hyphen: the book has it so elsewhere,
-        or has both its parts and not the whole."""
-        if ADDRESS.search(said):
-            more = (after.text.split(maxsplit=1) or [""])[0]
-            if before.hyphen:
-                return "-"
-            if said.endswith(ADDRESS_BREAKS) and ADDRESS_PIECE.search(more):
-                return ""
-        if not before.hyphen:
-            compound = before.text.endswith("-") and after.text[:1].islower()
-            return "" if compound else " "
-        head, tail = LAST_WORD.search(before.text.casefold()), FIRST_WORD.match(after.text.casefold())
-        if not head or not tail:
-            return ""
-        if f"{head[0]}-{tail[0]}" in self.words:
-            return "-"
-        known = head[0] + tail[0] in self.words
-        return "-" if not known and {head[0], tail[0]} <= self.words and len(head[0]) > 2 else ""
 
     def _place(self, line: PdfLine, first: int | None = None, last: int | None = None) -> SourcePlace:
         return SourcePlace(

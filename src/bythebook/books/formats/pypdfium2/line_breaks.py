@@ -1,0 +1,74 @@
+"""What to write between two lines that run on. Whether a hyphen divides a word ("impor-tant") or belongs to it ("well-known")
+is told by the rest of the book."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from bythebook.books.formats.pypdfium2.document import PdfLine
+
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+LAST_WORD = re.compile(rf"{WORD.pattern}$")
+ADDRESS = re.compile(r"(?:https?|ftp)://\S*$")
+ADDRESS_BREAKS = tuple("/.-_?&=#%~+:")
+"""Where an address that does not fit a line is broken."""
+ADDRESS_PIECE = re.compile(r"[/._=?#&%~-]\w|/$")
+"""What no word has: after an address that ends with its line, "and" is the next word."""
+LINES_EACH = 200
+"""A program that divides words does so in more than one line of these; one that does not only breaks compounds."""
+
+
+class LineBreaks:
+    """What the lines of a book say about its compounds and its divided words."""
+
+    def __init__(self, lines: Sequence[PdfLine]) -> None:
+        self.words = frozenset(_undivided(lines))
+        compounds = [word.split("-") for word in self.words if "-" in word]
+        self.heads = frozenset(parts[0] for parts in compounds if len(parts[0]) > 2)
+        self.tails = frozenset(parts[-1] for parts in compounds if len(parts[-1]) > 3)
+        divided = [_halves(before, after) for before, after in pairwise(lines) if before.hyphen]
+        known = any(halves and "".join(halves) in self.words for halves in divided)
+        self.divides = known or len(divided) * LINES_EACH >= len(lines)
+
+    def between(self, before: PdfLine, after: PdfLine, said: str) -> str:
+        """A word that was divided is one again, and so is an address. `said`: what the paragraph has before this."""
+        if ADDRESS.search(said):
+            more = (after.text.split(maxsplit=1) or [""])[0]
+            if before.hyphen:
+                return "-"
+            if said.endswith(ADDRESS_BREAKS) and ADDRESS_PIECE.search(more):
+                return ""
+        if before.hyphen:
+            return self._hyphen(before, after)
+        compound = before.text.endswith("-") and after.text[:1].islower()
+        return "" if compound else " "
+
+    def _hyphen(self, before: PdfLine, after: PdfLine) -> str:
+        halves = _halves(before, after)
+        if not self.divides:
+            return "-"
+        if not halves:
+            return ""
+        head, tail = halves
+        if f"{head}-{tail}" in self.words:
+            return "-"
+        if head + tail in self.words:
+            return ""
+        compound = len(head) > 2 and ({head, tail} <= self.words or head.rpartition("-")[2] in self.heads)
+        return "-" if compound or tail.partition("-")[0] in self.tails else ""
+
+
+def _undivided(lines: Iterable[PdfLine]) -> Iterable[str]:
+    """All words that stand undivided on a line, with their hyphens."""
+    divided = False
+    for line in lines:
+        words = WORD.findall(line.text.casefold())
+        yield from words[1 if divided else 0 : -1 if line.hyphen else None]
+        divided = line.hyphen
+
+
+def _halves(before: PdfLine, after: PdfLine) -> tuple[str, str] | None:
+    head, tail = LAST_WORD.search(before.text.casefold()), WORD.match(after.text.casefold())
+    return (head[0], tail[0]) if head and tail else None
