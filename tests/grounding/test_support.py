@@ -220,6 +220,15 @@ The pump can be stopped from the panel, and you might want to close the valve fi
 door is open. Its sensor reports the pressure of the outlet once per second, so that a leak is noticed early.
 
 Declare `ValveGuard` as the guard of the outlet path in your plan. To enforce it, use `ValveGuardStrict` instead of `ValveGuard`.
+
+The inlet gate inserts each input of the panel into the plan. The panel can list every open valve, so that you may skip the tour
+of the hall. A leak leaves the motor unable to reach full speed. The guard does not trust the panel. With a long hose the pump can
+become much slower, and it overheats with too strong a motor or not enough oil. 2 oil fillings last for all 3 motors. The
+hall is heated since March.
+
+| Tank | Holds |
+|---|---|
+| Blue | oil for up to 40 days |
 """
 
 
@@ -236,6 +245,15 @@ Declare `ValveGuard` as the guard of the outlet path in your plan. To enforce it
             "Use `ValveGuardStrict` instead of `ValveGuard` as the guard of the outlet path in your plan.",
             "To enforce it, use `ValveGuardStrict` instead of `ValveGuard`.",
         ),
+        ("The inlet gate puts each input of the panel into the plan.", "inserts each input of the panel into the plan"),
+        (
+            "You no longer have to tour the hall, because the panel lists every open valve.",
+            "The panel can list every open valve, so that you may skip the tour\nof the hall.",
+        ),
+        ("With a leak, the motor cannot reach full speed.", "A leak leaves the motor unable to reach full speed."),
+        ("The guard of the outlet path never trusts the panel.", "The guard does not trust the panel."),
+        ("The hall is only heated since March.", "The\nhall is heated since March."),
+        ("The blue tank holds oil for up to 40 days.", "for up to 40 days"),
     ],
 )
 def test_other_words_for_the_same_pass_without_a_judge(text: str, basis: str) -> None:
@@ -249,6 +267,19 @@ def test_other_words_for_the_same_pass_without_a_judge(text: str, basis: str) ->
         ("With the door open, the motor is able to start.", "The motor is not able to start while the\ndoor is open.", "deny"),
         ("The pressure of the outlet is not reported.", "Its sensor reports the pressure of the outlet", "deny"),
         ("The sensor of the pump measures heat, noise and vibration.", "Its sensor reports the pressure of the outlet", "more"),
+        (
+            "When its hose is long, the pump can get slightly slower.",
+            "With a long hose the pump can\nbecome much slower",
+            "slight",
+        ),
+        (
+            "The pump overheats when the motor is not strong enough.",
+            "it overheats with too strong a motor or not enough oil",
+            "strong",
+        ),
+        ("The guard does not trust the panel unless the door is open.", "The guard does not trust the panel.", "'unless'"),
+        ("You must tour the hall.", "you may skip the tour\nof the hall", "'must'"),
+        ("For all 3 motors, 3 oil fillings are enough.", "2 oil fillings last for all 3 motors.", "says 3 oil"),
     ],
 )
 def test_other_words_for_something_else_fall_without_a_judge(text: str, basis: str, reason: str) -> None:

@@ -171,7 +171,7 @@ def _another_count(claim: ReadText, sources: Sequence[CheckedSource], rests: Seq
     every = [known for statement in stated(sources) for known in statement.reading.quantities if not known.unit]
     for one in claim.quantities:
         counted = {stem(word, language) for word in one.counts}
-        if one.unit or not one.asked or len(counted) < 2 or any(has_number(reading, one) for reading in rests):
+        if one.unit or not one.asked or len(counted) < 2 or any(_counts(reading, one, counted, language) for reading in rests):
             continue
         same = [known for known in every if counted <= {stem(word, language) for word in known.counts}]
         theirs = [
@@ -180,6 +180,13 @@ def _another_count(claim: ReadText, sources: Sequence[CheckedSource], rests: Seq
         if same and not theirs and all(known.value != one.value for known in same):
             return f"says {one.written} {one.counts[0]} where its sources say {same[0].written}"
     return None
+
+
+def _counts(reading: ReadText, one: Quantity, counted: set[str], language: str) -> bool:
+    """Whether a text has this number, and not of other things alone."""
+    same = [known for known in reading.quantities if known.value == one.value and known.counts]
+    others = [known for known in same if not counted & {stem(word, language) for word in known.counts}]
+    return has_number(reading, one) and not (others and len(others) == len(same))
 
 
 def quoted_otherwise(claim: ReadText, quoted: Sequence[ReadText]) -> str | None:

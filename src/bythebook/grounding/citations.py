@@ -20,7 +20,7 @@ from bythebook.grounding.form import asks, unsafe
 from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.quotes import FoundQuote, find_quote, letters_of
+from bythebook.grounding.quotes import FoundQuote, find_quote, letters_of, stems_around
 from bythebook.grounding.support import CheckedSource, Window, best_windows, read_source, same_words
 from bythebook.retrieval.evidence import Evidence
 
@@ -171,7 +171,7 @@ class Checker:
         if not claim.content:
             return self._bare(text, sentence, claim, every, found, rests)
         windows, share = best_windows(claim, every, most=max(2, len(cited)))
-        reason = objection(claim, every, windows, share, rests)
+        reason = objection(claim, every, windows, share, rests, stems_around(found))
         return self._rested(text, sentence, every, found, windows, share, reason)
 
     def _rested(

@@ -111,6 +111,21 @@ def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
     return tuple(sorted(joined, key=lambda one: (order[one.source.chunk.id], one.start)))
 
 
+def stems_around(found: Sequence[FoundQuote]) -> frozenset[str]:
+    """The stems of the statements that the quotes stand in, and of those that say whom these are about: the one before where such
+    a statement leans on it ("it"), and the head of a table."""
+    stems = set[str]()
+    for one in found:
+        every = one.source.statements
+        for place, statement in enumerate(every):
+            if statement.start < one.end and one.start < statement.end:
+                stems |= statement.reading.stems
+                stems |= every[place - 1].reading.stems if place and statement.leans else frozenset()
+                if " | " in statement.reading.text:
+                    stems |= next(head for head in every if head.paragraph == statement.paragraph).reading.stems
+    return frozenset(stems)
+
+
 def letters_of(text: str) -> str:
     """Its letters and digits, folded: what is left when marks and spaces do not count."""
     return "".join(character for character in text.casefold() if character.isalnum())

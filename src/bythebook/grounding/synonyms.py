@@ -45,7 +45,7 @@ CONTRARY = (
     "|absolute relative|static dynamic|hot cold|up down|publisher subscriber|server client|sender receiver|parent child"
     "|easy hard|easier harder|better worse|best worst|public private|accept decline|synchronous asynchronous"
     "|supervised unsupervised|sparse dense|shallow deep|horizontal vertical|encrypted plain|mandatory optional"
-    "|required optional|local global|temporary permanent"
+    "|required optional|local global|temporary permanent|slightly much|slightly greatly|slightly considerably"
 )
 NEARBY = (
     "same different|share different|share separate|include exclude|single multiple|begin end|keep lose|keep remove"

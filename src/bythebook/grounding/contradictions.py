@@ -1,0 +1,167 @@
+"""Words that turn what the sources say into its contrary, or make it stronger: antonyms, "must" for "may", "always", "even if",
+"unless". A part of the words rule; each rule answers with a reason or with nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from bythebook.grounding.facts import ReadText, stem
+from bythebook.grounding.hard_facts import placed
+from bythebook.grounding.support import CheckedSource, Window
+from bythebook.grounding.synonyms import contraries
+
+ONLY = re.compile(r"\bonly\b", re.IGNORECASE)
+ONLY_THEN = re.compile(r"\bonly (?:\w+ )?(?:since|from|after|until)\b", re.IGNORECASE)
+ABSOLUTES = ("always", "only", "guarantee", "all", "never")
+"""Words that make a statement stronger. Where a draft has one, the book must have it too."""
+CONCESSION = re.compile(
+    r"\b(?:even if|even though|although|though|despite|regardless|whether or not|in spite of)\b", re.IGNORECASE
+)
+EXCEPTION = re.compile(r"\b(?:unless|only if|only when|as long as|provided that)\b", re.IGNORECASE)
+CONDITION = re.compile(
+    r"\b(?:unless|except\w*|only|until|as long as|provided|otherwise|without|need\w*|requir\w*|must|should|if|default\w*"
+    r"|usual\w*)\b",
+    re.IGNORECASE,
+)
+MEASURED = re.compile(
+    r"\btoo (?:much |many )?(?P<much>\w+)|(?:\bnot|n['\u2019]t) (?:enough (?P<few>\w+)|(?P<little>\w+) enough\b)", re.IGNORECASE
+)
+EITHER = re.compile(r"\beither\b", re.IGNORECASE)
+CHOICE = re.compile(r"\b(?:either|or|alternatively|optional|optionally)\b", re.IGNORECASE)
+OBLIGATION = re.compile(
+    r"\b(?:must|ha(?:ve|s) to|needs? to|required?|requires|mandatory|always|never|guarante\w+|cannot)\b", re.IGNORECASE
+)
+OBLIGES = re.compile(
+    r"\b(?:must|ha(?:ve|s) to|need\w*|requir\w*|mandatory|always|never|guarante\w+|only|cannot|can't|unable|impossible)(?!\w)",
+    re.IGNORECASE,
+)
+RELEASES = re.compile(r"(?:\bnot|\bno longer|\bnever|n['\u2019]t|\bwithout)\s(?:\w+\s)?\Z", re.IGNORECASE)
+"""What stands before an obligation that is none: "you no longer have to"."""
+OPTION = re.compile(
+    r"\b(?:may|might|can|could|should|want to|optional\w*|recommend\w*|prefer\w*|allow\w*|usually|often|typically|sometimes"
+    r"|likely)\b",
+    re.IGNORECASE,
+)
+CLOSE = 0.5
+"""The share of a clause's other words that a statement with the contrary must have."""
+NEARBY_CLAUSE = 3
+PREFIXES = ("un", "in", "im", "ir", "non", "dis")
+NO_PREFIX = (
+    "input import inside inform install instance intend invest improve impact income insight inline intake inset insert impress"
+    " display discover distribute discount dispose"
+)
+"""Words that only look like another's contrary: input is not the contrary of put."""
+
+
+def contradiction(
+    claim: ReadText,
+    sources: Sequence[CheckedSource],
+    windows: Sequence[Window],
+    rests: Sequence[ReadText],
+    quoted: frozenset[str],
+) -> str | None:
+    """What the sentence says otherwise, or more strongly, than the passages and the words that it `rests` on."""
+    return (
+        _obliges(claim, rests)
+        or _opposite(claim, windows, sources, rests, quoted)
+        or _contrary_nearby(claim, sources)
+        or _concedes(claim, windows, rests)
+        or _enough(claim, rests)
+    )
+
+
+def _obliges(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
+    """ "Must" or "always", where the words it rests on leave it open."""
+    obliging = next((one for one in OBLIGATION.finditer(claim.text) if not RELEASES.search(claim.text[: one.start()])), None)
+    open_to = next((found for reading in rests if (found := OPTION.search(reading.text))), None)
+    if obliging and open_to and not any(OBLIGES.search(reading.text) for reading in rests):
+        return f"says '{obliging[0]}' where its sources say '{open_to[0]}'"
+    return None
+
+
+def _opposite(
+    claim: ReadText,
+    windows: Sequence[Window],
+    sources: Sequence[CheckedSource],
+    rests: Sequence[ReadText],
+    quoted: frozenset[str],
+) -> str | None:
+    found = quoted.union(
+        *(source.around.stems for source in sources),
+        *(statement.reading.stems for window in windows for statement in window.statements),
+    )
+    for word in claim.stems - found:
+        if found & (contraries(word) | _prefixed(word)):
+            return f"says the opposite of its sources ({word})"
+        if word in _absolutes() and not _as_strong(word, claim, rests):
+            return f"is stronger than its sources ({word})"
+    return None
+
+
+def _prefixed(word: str) -> frozenset[str]:
+    """The word with a prefix that denies it, or without: valid and invalid."""
+    with_one = {prefix + word for prefix in PREFIXES} - _no_prefix()
+    without = {word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)} if word not in _no_prefix() else set()
+    return frozenset(with_one | without)
+
+
+def _as_strong(word: str, claim: ReadText, rests: Sequence[ReadText]) -> bool:
+    """Whether the absolute word adds nothing: "never" to a "not" of the words it rests on, "only" to "since" or "after"."""
+    if word == stem("only", "en"):
+        return len(ONLY_THEN.findall(claim.text)) == len(ONLY.findall(claim.text))
+    theirs = [denial for reading in rests for denial in reading.denials if denial.plain]
+    ours = [denial for denial in claim.denials if denial.plain]
+    return word == stem("never", "en") and all(any(one.agreement(other) for other in theirs) for one in ours)
+
+
+def _contrary_nearby(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """A word of which the book says the contrary where it speaks of the very same, though it has the word elsewhere."""
+    for clause in claim.clauses:
+        for word in clause:
+            others = contraries(word, nearby=True)
+            if not others or len(clause) < NEARBY_CLAUSE:
+                continue
+            rest = frozenset(clause) - {word}
+            own = max((len(rest & stems) for _, stems in placed(sources) if word in stems), default=0)
+            theirs = max((len(rest & stems) for _, stems in placed(sources) if others & stems and word not in stems), default=0)
+            if theirs > own and theirs >= max(2, CLOSE * len(rest)):
+                return f"says the opposite of its sources ({word})"
+    return None
+
+
+def _enough(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
+    """ "Not powerful enough", where the words it rests on say "too powerful", or the other way round."""
+    ours, theirs = _measured(claim.text), _measured(" . ".join(reading.text for reading in rests))
+    turned = {word for word, much in ours if (word, not much) in theirs and (word, much) not in theirs}
+    return f"says the opposite of its sources ({min(turned)})" if turned else None
+
+
+def _measured(text: str) -> set[tuple[str, bool]]:
+    """Of what there is too much, and of what too little."""
+    return {(found[found.lastgroup or 0].casefold(), found.lastgroup == "much") for found in MEASURED.finditer(text)}
+
+
+def _concedes(claim: ReadText, windows: Sequence[Window], rests: Sequence[ReadText]) -> str | None:
+    """ "Even if", "although", "either" or "unless", where the book has no such turn: what it gives as a reason may have become an
+    obstacle, what it asks for a choice, and what always holds an exception."""
+    found = CONCESSION.search(claim.text)
+    if found and not any(CONCESSION.search(text) for window in windows for text in window.texts):
+        return f"says '{found[0].casefold()}' where its sources do not"
+    if EITHER.search(claim.text) and not any(CHOICE.search(text) for window in windows for text in window.texts):
+        return "offers a choice that its sources do not offer"
+    bound = EXCEPTION.search(claim.text)
+    if bound and rests and not any(CONDITION.search(reading.text) for reading in rests):
+        return f"says '{bound[0].casefold()}' where its sources do not"
+    return None
+
+
+@cache
+def _no_prefix() -> frozenset[str]:
+    return frozenset(stem(word, "en") for word in NO_PREFIX.split())
+
+
+@cache
+def _absolutes() -> frozenset[str]:
+    return frozenset(stem(word, "en") for word in ABSOLUTES)
