@@ -1,10 +1,10 @@
 """The block structure of a lesson: which lines are headings, paragraphs, fences, tables, lists. Knows nothing of sizes.
 
-markdown-it-py parses blocks only (no inline text), with three rules added for what books put between Markdown: JSX tags and
-ESM lines that span lines (MDX), comments, and display maths. Every rule consumes lines once, so the parse stays linear.
+markdown-it-py parses blocks only (no inline text), with three rules added for what books put between Markdown: JSX tags and ESM
+lines that span lines (MDX), comments, and display maths. Every rule consumes lines once, so the parse stays linear.
 
-Directives of MyST, Sphinx and D2L, and blocks of MkDocs, are known by the lines that open and close them: their text stays,
-their marks go.
+Directives of MyST, Sphinx and D2L, and blocks of MkDocs, are recognised by the lines that open and close them: their text is kept
+and their markup dropped.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ NO_TEXT = re.compile(
     r"|:(?:eqlabel|label|width|height):`[^`]*`|:(?:align|alt|class|figclass|height|name|scale|target|width):[ \t].*)[ \t]*$",
     re.IGNORECASE,
 )
-"""Lines that name a place, take in a file, or stand for a list of headings."""
+"""Lines that name a place, include a file, or stand for a list of headings."""
 INCLUDE = re.compile(r"\s*(?:-+8<-+.*|\{!.*!\}|\{\{ *#(?:include|rustdoc_include|playground|playpen) .*\}\})\s*")
-"""A line of code that takes in a file, which was not there when the lesson was read."""
+"""A line of code that includes a file which was not there when the lesson was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Lines [first, end) of the source, counted from 0. `heading` is the heading's place in the page's list of them."""
+    """Lines [first, end) of the source, counted from 0. `heading` is the heading's index in the page's list."""
 
     kind: Kind
     first: int
@@ -213,8 +213,8 @@ def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _directive(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The line that opens a directive with its options, and later the one that ends it. What a container holds is parsed as the
-    Markdown it is; a figure and a formula are taken whole."""
+    """The line that opens a directive with its options, and later the one that ends it. The content of a container is parsed as
+    Markdown; a figure and a formula are taken whole."""
     ends: dict[int, int] = state.env.setdefault("directive_ends", {})
     if first in ends:
         return True if silent else _take(state, "html_block", first, first + 1)
@@ -254,7 +254,7 @@ def _comment(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _jsx_tag(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Lines that hold nothing but tags, and tags that span lines. What they enclose is parsed as the Markdown it is."""
+    """Lines that hold nothing but tags, and tags that span lines. What they enclose is parsed as Markdown."""
     limit = state.eMarks[min(last, first + LONGEST_TAG_LINES) - 1]
     at = _start(state, first)
     if not state.src.startswith("<", at, state.eMarks[first]):
@@ -309,11 +309,11 @@ def options_end(lines: Sequence[str], first: int) -> int:
 
 
 def title_of(argument: str) -> str:
-    """An admonition's title; a figure's path is none."""
+    """An admonition's title; a figure's path is not one."""
     return "" if PATH.fullmatch(argument) else argument
 
 
 def block_title(line: str) -> str | None:
-    """The title on a line that opens or ends one of MkDocs' blocks; None where it does neither."""
+    """The title on a line that opens or ends one of MkDocs' blocks; None where the line does neither."""
     match = BLOCK.match(line)
     return None if match is None else (match[1] or "").strip()

@@ -1,8 +1,10 @@
-"""What a book is: by what is said at the command line, by `book.toml`, by the configuration of its site, or by its folder.
+"""What a book is called and how it is read: from the command line, from `book.toml`, from the configuration of its site, or from
+its folder.
 
-`book.toml` is optional. mdBook has a file of that name, too: beside one, ours is called `book.bythebook.toml`. Where nobody
-says what programs shall call a book, it is the folder's name where that tells something, else the repository's, the title's,
-or the name of the folder above. Where nobody says what people call it, its front page does, or the title inside its one file."""
+`book.toml` is optional. mdBook has a file of that name, too: beside one, ours is called `book.bythebook.toml`. Where no id is
+given, it is the folder's name if that is distinctive, else the repository's name, the title, or the name of the folder above.
+Where no title is given, it comes from the front page, or from the book's only file.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from bythebook.errors import InvalidBook, InvalidInput
 FILE_NAME = "book.toml"
 FILE_NAMES = ("book.bythebook.toml", FILE_NAME)
 LARGEST = LONGEST_TOML
-"""Bytes: three hundred modules fit."""
+"""Bytes; enough for three hundred modules."""
 TEXT_KEYS = ("book_id", "title", "language", "base_url", "site", "pages")
 NUMBER_KEYS = ("max_chapter", "max_lesson")
 KEYS = (*TEXT_KEYS, *NUMBER_KEYS, "modules")
@@ -50,14 +52,14 @@ LANGUAGES = "en de fr es pt zh ja ko ru it nl pl tr ar fa ur hi id vi uk cs sv d
 SAY_NOTHING = frozenset(f"{FOLDERS} {BUILDS} {BRANCHES} {LANGUAGES}".split())
 """Names of folders that stand in nearly every repository."""
 CHECKOUT = re.compile(r"[0-9a-f]{16}")
-"""What the checkout of a repository is called."""
+"""The name of the folder that a repository is checked out into."""
 
 
 def read_book(
     root: Path, *, book_id: str | None = None, site: Site | None = None, options: BookOptions = NO_OPTIONS
 ) -> tuple[Book, tuple[BookWarning, ...]]:
-    """Returns the book in the folder `root`. What neither the options nor `book.toml` say is taken from its site, and then from
-    the folder itself."""
+    """Returns the book in the folder `root`. What neither the options nor `book.toml` say comes from its site, and then from the
+    folder itself."""
     require_book(root)
     values = _declared(root)
     book = _single_file(root) if root.is_file() else (values or _Values(root / FILE_NAME, "")).book(root, site)
@@ -73,7 +75,7 @@ def read_book(
 
 
 def _declared(root: Path) -> _Values | None:
-    """What the author wrote for us. A `book.toml` of mdBook's is none of that."""
+    """What the author wrote for us. A `book.toml` of mdBook's does not count."""
     for name in FILE_NAMES if root.is_dir() else ():
         source = _source(root, name)
         if source is not None and not (name == FILE_NAME and _is_mdbook(source)):
@@ -97,7 +99,7 @@ def _source(root: Path, name: str) -> str | None:
 
 
 def check_options(options: BookOptions) -> None:
-    """Raises InvalidInput for what cannot be meant. An empty text takes back what was said earlier."""
+    """Raises InvalidInput for values that cannot be used. An empty text removes what an earlier run set."""
     if options.site and options.site not in SITE_STYLES:
         raise InvalidInput(f"The site (--site) must be one of {', '.join(SITE_STYLES)}, not '{options.site}'.")
     if options.base_url and (reason := _no_address(options.base_url)):
@@ -147,7 +149,7 @@ class _Values:
         self.source = source
         try:
             self.values: Mapping[str, Any] = tomllib.loads(source)
-        except ValueError as error:  # also of a number too long to be read
+        except ValueError as error:  # also for a number too long to be read
             last_line = f"at line {source.rstrip().count(chr(10)) + 1}"
             reason = str(error).replace("at end of document", last_line)
             raise InvalidBook(f"{path} is not valid TOML: {reason}.") from error
@@ -206,7 +208,7 @@ class _Values:
         return value
 
     def book(self, root: Path, site: Site | None) -> Book:
-        """Where an address or another style is given here, pages are addressed by their path in the book's folder."""
+        """Where an address or another site style is given here, pages are addressed by their path in the book's folder."""
         style = self.site(site.style if site else "plain")
         found = site if site and site.style == style and "base_url" not in self.values else None
         title = self.text("title", "") or (site.title if site else "") or front_title(root)
@@ -255,7 +257,7 @@ def _single_file(path: Path) -> Book:
 
 
 def declares_id(root: Path) -> bool:
-    """Whether the book itself says what it is called, so that its folder's name has no say."""
+    """Whether the book itself declares its id, so that its folder's name does not count."""
     values = _declared(root)
     return values is not None and bool(values.text("book_id", ""))
 
@@ -294,7 +296,7 @@ def _origin(file: Path) -> str:
     try:
         config.read_string(file.read_text("utf-8", "replace"))
         return config.get('remote "origin"', "url", fallback="") or ""
-    except (OSError, configparser.Error):  # none, a link to another folder, or written by nobody's git
+    except (OSError, configparser.Error):  # missing, a link to another folder, or not a valid file
         return ""
 
 
@@ -319,8 +321,8 @@ NO_ARCHIVE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedE
 
 
 def front_title(root: Path) -> str:
-    """The front page's heading, or the folder's name. A front page that cannot be read, or leads out of the book, gives none; it
-    is reported as a lesson."""
+    """The front page's heading, or the folder's name. None from a front page that cannot be read or lies outside the book; it is
+    reported as a lesson."""
     for name in FRONT_PAGES:
         if title := first_heading(_text(root, name)):
             return title
@@ -334,7 +336,7 @@ def front_title(root: Path) -> str:
 
 
 def file_title(path: Path) -> str:
-    """Of a book in one file: what an EPUB says of itself, else its name."""
+    """The title of a book in one file: an EPUB's own title, else the file's name."""
     inside = _epub_title(path) if path.suffix.lower() == ".epub" else ""
     return inside or re.sub(r"[-_ ]+", " ", path.stem).strip() or "Book"
 
@@ -348,7 +350,7 @@ def _text(root: Path, name: str) -> str:
 
 
 def _book_of(title: str) -> str:
-    """Site generators put the book's name behind the page's; Sphinx adds its version."""
+    """The book's name from a page's title: site generators put it after the page's own; Sphinx adds its version."""
     return VERSION.sub("", " ".join(BETWEEN.split(title)[-1].split()))
 
 

@@ -1,11 +1,12 @@
 """Splits a lesson into pieces that partition it: by headings first, then by units, near the target size and never above the cap.
 
-A unit is what a piece is put together from and never cuts through: a block (paragraph, list item, fence, table, tag) or, where
-a block alone is above the cap, a part of one: sentences of a paragraph, lines of a fence, rows of a table; words and at last
-characters where even those are too large.
+Pieces are made of units and never cut through one: a unit is a block (paragraph, list item, fence, table, tag) or, where a block
+alone is above the cap, a part of one: sentences of a paragraph, lines of a fence, rows of a table; words and at last characters
+where even those are too large.
 
-Sizes are in tokens, without a tokenizer: an estimate that errs upwards for prose, code, maths and any script. Weights are
-whole tenths of a token, and cutting a text in two never makes the sum smaller, so sizes of parts can be added."""
+Sizes are in tokens, without a tokenizer: an estimate that errs upwards for prose, code, maths and any script. Weights are whole
+tenths of a token, and cutting a text in two never makes the sum smaller, so sizes of parts can be added.
+"""
 
 from __future__ import annotations
 
@@ -361,7 +362,7 @@ def _whole(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _stretches(page: Page, blocks: Iterable[Block], end: int, cap: int) -> Iterator[_Stretch]:
-    """Where the units of these blocks start."""
+    """The offsets at which the units of these blocks start."""
     whole = list(_whole(blocks))
     for index, block in enumerate(whole):
         start = page.line_starts[block.first]
@@ -378,7 +379,7 @@ def _stretches(page: Page, blocks: Iterable[Block], end: int, cap: int) -> Itera
 
 
 def _prose(source: str, start: int, end: int, cap: int, preface: str = "") -> Iterator[_Stretch]:
-    """Sentences; words, taken together to a handy size, where a sentence is above the cap; characters where a word is."""
+    """Sentences; groups of words where a sentence is above the cap; characters where a word is."""
     starts = [start, *(start + begin for begin, _ in sentences(source[start:end])[1:]), end]
     for begin, close in pairwise(starts):
         if _stripped_weight(source, begin, close) <= cap:
@@ -407,7 +408,7 @@ def _words(source: str, start: int, end: int, cap: int) -> Iterator[int]:
 
 
 def _characters(source: str, start: int, end: int) -> Iterator[int]:
-    """A word that is above the cap is no word: base64, a minified script. Its pieces hold a fixed number of characters."""
+    """A word above the cap is no word, but base64 or a minified script. It is cut into pieces of a fixed number of characters."""
     step = WORDS_TOGETHER // 25
     return iter(range(start + step, end, step))
 

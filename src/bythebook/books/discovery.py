@@ -21,15 +21,15 @@ DOCUMENTS = frozenset({
 })  # fmt: skip
 """Endings of files that may be lessons to their author, also of formats that are not read."""
 MADE_LAST = ((".ipynb",), PAGES, (".docx",), (".pptx",), (".epub",), (".pdf",))
-"""Endings in the order in which files of one name are made from each other."""
+"""Endings in the order in which files of one name are generated from each other."""
 PAGE_FURNITURE = frozenset({
     "search", "genindex", "py-modindex", "modindex", "404", "print", "toc",
 })  # fmt: skip
-"""Names of pages that a site generator adds to a book, `print` being mdBook's second copy of all of it."""
+"""Names of pages that a site generator adds to a book; `print` is mdBook's second copy of the whole book."""
 PAGE_FOLDERS = frozenset({
     "static", "templates", "overrides", "layouts", "partials", "includes", "theme", "themes", "assets", "public",
 })  # fmt: skip
-"""Folders whose HTML is a site's, not the book's."""
+"""Folders whose HTML belongs to the site, not to the book."""
 PICTURE_FOLDERS = frozenset({"fig", "figs", "figure", "figures", "graphics", "images", "img", "pictures", "plots"})
 """Folders whose PDF files are drawings."""
 SPHINX_SETTINGS = "conf.py"
@@ -61,8 +61,8 @@ def discover(root: Path) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...
 
 
 def passed_over(root: Path) -> tuple[BookWarning, ...]:
-    """What an author may miss: Markdown in a folder that usually holds what a program made, and files of formats that are not
-    read, each kind counted."""
+    """Warnings about what an author may miss: Markdown in a folder that usually holds generated files, and files of formats that
+    are not read, each kind counted."""
     kinds: dict[str, list[str]] = {}
     for folder, folders, names in os.walk(root) if root.is_dir() else ():
         here = Path(folder).relative_to(root)
@@ -89,7 +89,8 @@ def _passed(kind: str, paths: list[str]) -> BookWarning:
 
 
 def _preferred(files: list[SourceFile]) -> list[SourceFile]:
-    """Of files that differ only in their ending, the one the others were made from: a page's Markdown before its HTML."""
+    """Of files that differ only in their ending, the one that the others were generated from: a page's Markdown before its
+    HTML."""
     best: dict[str, int] = {}
     for file in files:
         stem = file.path.rpartition(".")[0]
@@ -98,12 +99,12 @@ def _preferred(files: list[SourceFile]) -> list[SourceFile]:
 
 
 def _made(path: str) -> int:
-    """0 for what an author writes by hand."""
+    """The file's rank in MADE_LAST; 0 for what an author writes by hand."""
     return next((place for place, suffixes in enumerate(MADE_LAST, start=1) if path.lower().endswith(suffixes)), 0)
 
 
 def require_book(root: Path) -> None:
-    """A book is a folder of lessons, or one file."""
+    """Raises unless it is a folder of lessons, or one file."""
     if not root.exists():
         raise NotFound(
             f"There is no file or folder {root}; give the folder that holds the book's lessons, or the book's one file."
@@ -113,7 +114,7 @@ def require_book(root: Path) -> None:
 
 
 def folder_of(root: Path) -> Path:
-    """The folder that paths of lessons are counted from: of a book that is one file, the one it lies in."""
+    """The folder that paths of lessons are relative to: for a book in one file, the folder that it is in."""
     return root.parent if root.is_file() else root
 
 
@@ -195,7 +196,8 @@ def _names_texts(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_furniture(path: str) -> bool:
-    """Pages of a site that are no page of the book, drawings as PDF, and what Word leaves beside an open file."""
+    """Whether a file is not a page of the book: a page of its site, a drawing as PDF, or a file that Word leaves beside an open
+    one."""
     *folders, name = path.lower().split("/")
     if name.startswith("~$"):
         return True
@@ -230,7 +232,7 @@ def read_source(root: Path, path: str, *, limit_bytes: int = 10_000_000) -> byte
 
 
 def read_beside(root: Path, path: str, *, limit_bytes: int) -> bytes | None:
-    """The bytes of a small file that is no lesson (book.toml and the like); None where there is none."""
+    """The bytes of a small file that is not a lesson (book.toml and the like); None where there is none."""
     file = root / path
     if not file.is_symlink() and not file.exists():
         return None
@@ -249,17 +251,17 @@ def read_beside(root: Path, path: str, *, limit_bytes: int) -> bytes | None:
 
 
 def repository_of(root: Path) -> Path | None:
-    """The top of the repository that a book lies in, or else its own folder: what lies outside is none of the book. A book of one
-    file that lies in no repository is that file alone."""
+    """The top of the repository that a book lies in, or else its own folder: files outside do not belong to the book. A book of
+    one file that lies in no repository is that file alone."""
     folder = folder_of(root).resolve()
     tops = [one for one in (folder, *folder.parents[:LEVELS_ABOVE]) if (one / ".git").exists()]
     return tops[0] if tops else None if root.is_file() else folder
 
 
 def read_included(root: Path, top: Path | None, file: str, target: str, *, beside_root: bool = False) -> tuple[str, bytes] | str:
-    """The path and the bytes of what a file of the book includes by the name `target`; or why there is none. It is looked for
-    beside that file, then in the folders above it: generators count from different ones. Hidden files are never included.
-    `beside_root`: the target is a path from the book's root."""
+    """The path and the bytes of the file that `target` names in a file of the book, or the reason why there is none. It is
+    searched for beside that file, then in the folders above it, because generators resolve paths differently. Hidden files are
+    never included. `beside_root`: the target is a path from the book's root."""
     if top is None:
         return "it lies outside the book"
     if "://" in target or "\0" in target:
@@ -280,7 +282,7 @@ def read_included(root: Path, top: Path | None, file: str, target: str, *, besid
             else:
                 path = os.path.relpath(found, folder_of(root).resolve())
                 return Path(path).as_posix(), found.read_bytes()
-        except (OSError, ValueError, RuntimeError):  # a name too long, a link in a circle, no permission
+        except (OSError, ValueError, RuntimeError):  # a name that is too long, a link in a circle, no permission
             reason = "it cannot be read"
     return reason
 

@@ -14,13 +14,15 @@ FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
 KEY = re.compile(r"[ \t]*([A-Za-z_][\w-]*)[ \t]*[:=](.*)")
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 LONGEST = 64_000
-"""Characters of a block that is parsed. A lesson's own is seldom longer than a thousand."""
+"""The longest block that is parsed, in characters. A lesson's own is seldom longer than a thousand."""
 LONGEST_TOML = 16_000
-"""Its parser takes two seconds for the worst that fits in here, a key of 8,000 parts, and four times that for twice as much."""
+"""The TOML parser takes two seconds for the worst case of this length, a key of 8,000 parts, and four times that for twice the
+length."""
 DEEPEST = 32
-"""Lists and maps in each other. The YAML parser goes down in C, where too deep is the end of the process."""
+"""How deep lists and maps may nest. The YAML parser recurses in C, where nesting too deep ends the process."""
 MOST_VALUES = 100_000
-"""Of a block, each counted as often as it is referred to: nine references to nine references are billions in a few lines."""
+"""Values in a block, each counted as often as it is referred to: nine references to nine references are billions in a few
+lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ def is_unclosed(source: str) -> bool:
 
 
 def load_yaml(text: str) -> Any:
-    """YAML as texts, lists and maps of a bounded size and depth; more than that is a YAMLError like any other."""
+    """YAML as texts, lists and maps of a bounded size and depth; anything beyond that is a YAMLError."""
     if len(text) > LONGEST:
         raise yaml.YAMLError(f"it is longer than {LONGEST:,} characters")
     _check_size(yaml.parse(text, Loader=LOADER))

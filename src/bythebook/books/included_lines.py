@@ -1,5 +1,5 @@
-"""Lines with the file and the number they come from, and the ways to name some lines of a file: by their numbers, by a pair of
-comments around them, by words that stand before and after them."""
+"""Lines with the file and number they come from, and the ways to select lines of a file: by numbers, by a pair of comments around
+them, by words before and after them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class IncludedLine:
         return replace(self, text=text)
 
     def written(self, text: str) -> IncludedLine:
-        """What stands in no file, and belongs to where this line stands."""
+        """A line that is in no file and belongs to the place of this one."""
         return replace(self, text=text, exact=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingInclude:
-    """What could not be included, where it is asked for, and why."""
+    """An include that could not be read, where it is, and why."""
 
     file: str
     line: int
@@ -50,12 +50,12 @@ class MissingInclude:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
-    """A lesson with all that it includes."""
+    """A lesson with everything that it includes."""
 
     lines: tuple[IncludedLine, ...]
     missing: tuple[MissingInclude, ...]
     files: frozenset[str]
-    """The files that something was taken from."""
+    """The files that something was included from."""
 
     @property
     def text(self) -> str:
@@ -63,11 +63,11 @@ class Expansion:
 
     @property
     def identity(self) -> bytes:
-        """All that its readings depend on: the text, and where its lines come from."""
+        """Everything that its readings depend on: the text, and where its lines come from."""
         return "\n".join(f"{line.file}:{line.number}:{line.exact}:{line.text}" for line in self.lines).encode()
 
     def marks(self) -> tuple[SourceMark, ...]:
-        """Where each line stands that is not blank."""
+        """The place of each line that is not blank."""
         marks, at = [], 0
         for line in self.lines:
             end = at + len(line.text)
@@ -79,7 +79,7 @@ class Expansion:
 
 
 def put_back(readings: Sequence[Reading], expansion: Expansion) -> tuple[Reading, ...]:
-    """Readings of the expanded text, with each mark at the file and the lines that it comes from."""
+    """Readings of the expanded text, with each mark moved to the file and lines it comes from."""
     origins = [line for line in expansion.lines for _ in line.text.splitlines() or [""]]
 
     def placed(text: str, mark: SourceMark) -> SourceMark:
@@ -108,7 +108,7 @@ def without_anchors(lines: Sequence[IncludedLine]) -> list[IncludedLine]:
 
 
 def anchored(lines: Sequence[IncludedLine], name: str) -> list[IncludedLine]:
-    """What stands between the comments that name it; none where there are no such comments."""
+    """The lines between the comments that name them; none where there are no such comments."""
     found, inside = [], False
     for line in lines:
         match = ANCHOR.search(line.text) or REGION.search(line.text)
@@ -123,7 +123,7 @@ def anchored(lines: Sequence[IncludedLine], name: str) -> list[IncludedLine]:
 
 
 def by_ranges(lines: Sequence[IncludedLine], ranges: str, mark: str) -> list[IncludedLine]:
-    """`3:9`, `:9`, `3:`, several with commas; where the mark is a comma, as VitePress has it, one range alone."""
+    """`3:9`, `:9`, `3:`, several with commas; where a comma separates the numbers, as in VitePress, one range only."""
     spans = [ranges] if mark == "," else ranges.split(",")
     found: list[IncludedLine] = []
     for span in spans:
@@ -135,7 +135,7 @@ def by_ranges(lines: Sequence[IncludedLine], ranges: str, mark: str) -> list[Inc
 
 
 def by_options(lines: Sequence[IncludedLine], options: Mapping[str, str]) -> list[IncludedLine]:
-    """As docutils' `include` and Sphinx' `literalinclude` have it."""
+    """By the options of docutils' `include` and Sphinx' `literalinclude`."""
     found = list(lines)
     if options.get("lines"):
         found = by_ranges(found, options["lines"], "-")
@@ -159,7 +159,7 @@ def _number(value: str | None) -> int | None:
 
 
 def _python_object(lines: Sequence[IncludedLine], name: str) -> list[IncludedLine]:
-    """A class or function with all that is indented below it."""
+    """A class or function with everything indented below it."""
     opening = re.compile(rf"([ \t]*)(?:async[ \t]+def|def|class)[ \t]+{re.escape(name.rpartition('.')[2])}\b")
     for at, line in enumerate(lines):
         if match := opening.match(line.text):

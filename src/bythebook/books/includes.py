@@ -1,7 +1,6 @@
-"""Text that a lesson includes from other files, put where its site generator would put it: mdBook's `{{#include}}`, MyST's and
-Sphinx' `include` and `literalinclude`, the snippets and `{!file!}` of MkDocs, FastAPI's `{* … *}`, Quarto's `{{< include >}}`,
-VitePress' `@include` and `<<<`. Opens no file itself; every line keeps the file and the line that it comes from.
-"""
+"""Resolves the includes of a lesson as its site generator would: mdBook's `{{#include}}`, MyST's and Sphinx' `include` and
+`literalinclude`, the snippets and `{!file!}` of MkDocs, FastAPI's `{* … *}`, Quarto's `{{< include >}}`, VitePress' `@include`
+and `<<<`. Opens no file itself; every line keeps the file and the line that it comes from."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from bythebook.books.included_lines import (
 )
 
 DEEPEST = 10
-"""Files within files, as mdBook has it."""
+"""How deep includes may nest, as in mdBook."""
 MOST = 1_000
 """Includes in one lesson."""
 HINT = re.compile(
@@ -55,13 +54,13 @@ class IncludedFile:
 
 
 Fetch = Callable[[str, str], IncludedFile | str]
-"""The file that another names by a path; or, in words, why there is none."""
+"""The file that another names by a path, or the reason why there is none."""
 Choose = Callable[[Sequence[IncludedLine]], list[IncludedLine]]
-"""Some lines of a file."""
+"""Selects lines of a file."""
 
 
 def expand(path: str, text: str, fetch: Fetch, *, most_characters: int) -> Expansion | None:
-    """None where the text includes nothing."""
+    """The lesson with its includes; None where it has none."""
     if not HINT.search(text):
         return None
     one = _Expander(fetch=fetch, room=most_characters)
@@ -80,7 +79,7 @@ class _Expander:
     missing: list[MissingInclude] = field(default_factory=list)
 
     def lines(self, given: Sequence[IncludedLine], stack: tuple[str, ...], *, rst: bool) -> Iterator[IncludedLine]:
-        """`stack`: the files that these lines lie in, the outermost first."""
+        """`stack`: the files that these lines are in, the outermost first."""
         fence, at = "", 0
         while at < len(given):
             line = given[at]
@@ -101,8 +100,8 @@ class _Expander:
     def _block(
         self, given: Sequence[IncludedLine], at: int, stack: tuple[str, ...], fence: str
     ) -> tuple[list[IncludedLine], int] | None:
-        """What a line, or several, that only include a file are replaced by, and the line to continue with. What is shown as
-        code is left alone, but for MkDocs' ways, which are included before code is looked for."""
+        """What replaces one or more lines that only include a file, and the line to continue with. Code is left alone, except for
+        MkDocs' forms, which are included before code is parsed."""
         line, bare = given[at], given[at].text.rstrip("\r\n")
         if match := SNIPPET.match(bare):
             return self._snippet(given, at, match, stack)
@@ -136,7 +135,7 @@ class _Expander:
     def _rst(self, given: Sequence[IncludedLine], at: int, stack: tuple[str, ...]) -> tuple[list[IncludedLine], int] | None:
         line = given[at]
         match = RST.match(line.text.rstrip("\r\n"))
-        if match is None or match[3].startswith("<"):  # docutils' own files hold names of characters
+        if match is None or match[3].startswith("<"):  # docutils' own files, which hold names of characters
             return None
         end = at + 1
         while end < len(given) and OPTION.match(given[end].text.rstrip()) and len(margin(given[end].text)) > len(match[1]):
@@ -164,7 +163,7 @@ class _Expander:
     def _snippet(
         self, given: Sequence[IncludedLine], at: int, match: re.Match[str], stack: tuple[str, ...]
     ) -> tuple[list[IncludedLine], int] | None:
-        if match[2]:  # a semicolon before it has it shown
+        if match[2]:  # a semicolon before it has it shown as it is
             return [given[at].part(match[1] + given[at].text[match.end(2) :])], at + 1
         targets, end = [(given[at], match[3] or match[4] or "")], at + 1
         if not targets[0][1]:
@@ -179,7 +178,7 @@ class _Expander:
         return _indented(taken, match[1]), end
 
     def _within(self, line: IncludedLine, stack: tuple[str, ...]) -> Iterator[IncludedLine]:
-        """mdBook's, which may stand anywhere in a line and in code."""
+        """mdBook's includes, which may be anywhere in a line and in code."""
         at = 0
         for match in MDBOOK.finditer(line.text):
             if match[1]:
@@ -207,7 +206,7 @@ class _Expander:
     def _text(
         self, line: IncludedLine, stack: tuple[str, ...], target: str, choose: Choose = without_anchors
     ) -> list[IncludedLine]:
-        """The lines of a file, with what that includes. Where there is none, the line that asks for it."""
+        """The lines of a file with its own includes. Where there is none, the line that includes it."""
         taken = self._take(line, stack, target, choose)
         return [line] if taken is None else list(self.lines(*taken, rst=False))
 
@@ -226,7 +225,7 @@ class _Expander:
     def _take(
         self, line: IncludedLine, stack: tuple[str, ...], target: str, choose: Choose
     ) -> tuple[list[IncludedLine], tuple[str, ...]] | None:
-        """The lines chosen of a file that may be included here, without its frontmatter, and the files they lie in."""
+        """The selected lines of a file that may be included here, without its frontmatter, and the files they are in."""
         found = self._allowed(line, stack, target)
         if isinstance(found, str):
             self.missing.append(MissingInclude(file=line.file, line=line.number, target=target, reason=found))
@@ -287,6 +286,6 @@ def _language(target: str, options: Mapping[str, str]) -> str:
 
 
 def _indented(lines: Sequence[IncludedLine], indent: str) -> list[IncludedLine]:
-    """Each with a line end: the file's last may have none."""
+    """Each with a line end: the file's last line may have none."""
     ended = [line if line.text.endswith(("\n", "\r")) else line.part(line.text + "\n") for line in lines]
     return [line.part(indent + line.text) if indent and line.text.strip() else line for line in ended]

@@ -25,12 +25,12 @@ TEXTUAL = frozenset({"citet", "cite:t", "cite:ts", "cite:ct", "cite:cts"})
 CITED = re.compile(r"(?P<names>[^\W\d_]+(?:[.\-_:+ ]*[^\W\d_]+)*?)[.\-_:+ ]*(?P<year>(?:1[5-9]|20)\d\d)(?!\d)")
 OTHERS = frozenset({"ea", "etal", "al", "others"})
 NUMBERED = frozenset({"numref", "eqref"})
-"""Roles that a build shows as the number of a figure, table, section or equation, which is not known here."""
+"""Roles that a build shows as the number of a figure, table, section or equation; that number is not known here."""
 LABEL_KINDS = {
     "chap": "the chapter", "eq": "the equation", "fig": "the figure", "figure": "the figure", "img": "the figure",
     "sec": "the section", "subsec": "the section", "subsubsec": "the section", "tab": "the table", "table": "the table",
 }  # fmt: skip
-"""What a label names, as authors begin it."""
+"""What a label names, by the prefix that authors give it."""
 REFERENCES = frozenset(LABEL_KINDS.values())
 LABEL = re.compile(r"([a-z]+)[_:-]")
 TITLED = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
@@ -46,7 +46,7 @@ INLINE_TAGS = re.compile(
 CELLS = frozenset({"td", "th"})
 CLOSING = {"{/*": "*/}", "{*": "*}", "{%": "%}"}
 VARIABLE = re.compile(r"\{\{\s*[A-Za-z_$][^{}<>\n]*\Z")
-"""What a site puts in the place of a name in braces is not known here, and not left out unseen either."""
+"""A name in braces: the site's value for it is not known here, so the name is kept."""
 TICKS = re.compile(r"`+")
 PARTED = re.compile(r"(?<=[^\W_])[-_]+(?=[^\W_])")
 DEEPEST_INDENT = 80
@@ -76,7 +76,7 @@ SPACED = frozenset("·×÷±≈≠≤≥≪≫→←∈∝∪∩⊂⊆∉≡⊙�
 FONTS = "text|textrm|textbf|textit|mbox|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|operatorname|boldsymbol|vec"
 ACCENTS = {"hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307"}
 SHOWN_BRACES = {r"\{": "\ue000", r"\}": "\ue001"}
-"""What stands for braces that a formula shows, while those that group its parts are read."""
+"""Stand-ins for braces that a formula shows, while the braces that group its parts are read."""
 RAISED = str.maketrans("0123456789+-\N{MINUS SIGN}n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
 RAISABLE = re.compile(r"[0-9+\-\N{MINUS SIGN}n]{1,6}")
 ORDINALS = frozenset({"st", "nd", "rd", "th"})
@@ -89,7 +89,7 @@ def readable_inline(text: str) -> str:
 
 @dataclass(slots=True)
 class InlineReader:
-    """Reads one text once. `headings` has a reader that decides otherwise what some marks stand for."""
+    """Reads one text once. A subclass for headings decides otherwise about some marks."""
 
     text: str
     out: list[str] = field(default_factory=list)
@@ -146,7 +146,7 @@ class InlineReader:
         return end
 
     def _until(self, closing: str, start: int) -> int:
-        """Where `closing` stands next, or -1; a mark found to be missing is not looked for again."""
+        """The next position of `closing`, or -1; a mark that was found to be missing is not searched for again."""
         if not self.closed[closing]:
             return -1
         at = self.text.find(closing, start)
@@ -165,7 +165,7 @@ class InlineReader:
         return places[-1] + length
 
     def _role(self, name: str, start: int, end: int) -> int:
-        """A role and the text in backticks after it. Where those never end, all of it is text."""
+        """A role and the text in backticks after it. Where the backticks never end, all of it is text."""
         before = len(self.out)
         after = self._code(end, len(TICKS.match(self.text, end)[0]))  # type: ignore[index]  # the mark ends before one
         said = self.out.pop()
@@ -176,7 +176,7 @@ class InlineReader:
         shown = role_text(name, said)
         before_it = self.text[max(0, start - DEEPEST_INDENT) : start].rstrip()
         if shown in REFERENCES and before_it.endswith("(") and self.text[after : after + 1] == ")":
-            self.out[-1] = self.out[-1].rstrip()[:-1].rstrip()  # what leads to a place alone, in brackets: they go with it
+            self.out[-1] = self.out[-1].rstrip()[:-1].rstrip()  # the brackets around a bare reference are removed with it
             return after + 1
         if shown in REFERENCES and (not before_it or before_it.endswith((".", "!", "?"))):
             shown = shown[0].upper() + shown[1:]
@@ -297,7 +297,7 @@ class InlineReader:
         return end
 
     def _link(self, opener: int, end: int) -> int:
-        """`out[opener]` is the bracket that opened the link or image. Its words stay; what stands at `end` may belong to it."""
+        """`out[opener]` is the bracket that opened the link or image. Its words stay; what follows at `end` may belong to it."""
         self.out[opener] = ""
         attributes = ATTRIBUTES.match(self.text, end)
         return attributes.end() if attributes else end
@@ -327,7 +327,7 @@ def role_text(role: str, content: str) -> str:
 
 
 def cited_words(keys: str) -> str:
-    """Who and when, as the keys of a bibliography say it: "Kingma and Ba (2014)" for Kingma.Ba.2014; the others say nothing."""
+    """Author and year, from the keys of a bibliography: "Kingma and Ba (2014)" for Kingma.Ba.2014; nothing for other keys."""
     said = []
     for key in keys.split(","):
         if found := CITED.match(key.strip()):
@@ -339,7 +339,7 @@ def cited_words(keys: str) -> str:
 
 
 def target_words(role: str, target: str) -> str:
-    """What a role without a text of its own says: the last part of a page's path, a label's words, or the name as it is."""
+    """The words of a role without a text of its own: the last part of a page's path, a label's words, or the name as it is."""
     kind = role.rpartition(":")[2].lower()
     if kind == "doc":
         page = target.removesuffix("/index").rpartition("/")[2]

@@ -14,8 +14,8 @@ NO_TAG = -1
 NEVER_ENDS = -2
 DEEPEST_BRACES = 50
 LONGEST_TAG = 100_000
-"""Nothing that an author writes is deeper or longer. Where every line begins a tag and all end at the same place, each is looked
-through as far as this and no further."""
+"""No tag that an author writes is longer. Where every line begins a tag and all end at the same place, each is searched only this
+far."""
 _STOP = re.compile(r"""["'`{}<>]""")
 
 

@@ -39,7 +39,7 @@ SHORTEST_TEXT = 10
 CATEGORY_FILES = ("_category_.json", "_category_.yml", "_category_.yaml")
 LARGEST_CATEGORY = 64_000
 WEIGHTS = ("sidebar_position", "weight", "nav_order")
-"""Of Docusaurus, Hugo, and the Jekyll theme that most books of that kind have."""
+"""The names of Docusaurus, Hugo, and the Jekyll theme that most such books use."""
 NAME_NUMBER = re.compile(r"^(?:(?:lesson|chapter|module|ch|les|mod)[-_ ]?)?\d{1,3}(?:[-_ .]+|$)", re.IGNORECASE)
 BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -66,7 +66,8 @@ class Category:
 
 
 def decode(raw: bytes, path: str) -> str:
-    """The text of a file: UTF-8, or UTF-16 by its mark. A text with bytes replaced could not be quoted exactly, so none are."""
+    """The text of a file: UTF-8, or UTF-16 by its byte order mark. Invalid bytes are an error: a text with bytes replaced could
+    not be quoted exactly."""
     try:
         for mark, encoding in BYTE_ORDER_MARKS:
             if raw.startswith(mark):
@@ -105,8 +106,8 @@ def read_lesson(
     chapter_title: str,
     reading: Reading | None = None,
 ) -> Lesson:
-    """Cuts a lesson. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson alone. What a
-    claim from an earlier run lacks is read here. `reading`: where `source` is one of another format."""
+    """Splits a lesson into chunks. `id_base` is the claim's numbers, or the path where those numbers do not name this lesson
+    alone. What a claim from an earlier run lacks is read here. `reading`: where `source` comes from another format."""
     read = claim if claim.front else read_claim(book, path, source)
     front = read.front or Frontmatter()
     page = read_page(source, body_start=front.body_start, mdx=book.site == "docusaurus" or path.lower().endswith(".mdx"))
@@ -185,7 +186,7 @@ def _chunks(book: Book, lesson: Lesson, page: Page, id_base: str, url: str, read
 
 
 def _given_anchors(page: Page, reading: Reading | None) -> list[str]:
-    """Those of the author's file, where it has one for each heading that was read."""
+    """The ids of the author's file, where it has one for each heading that was read."""
     given = reading.anchors if reading and reading.anchors else ()
     return [*given] if len(given) == len(page.headings) else []
 
@@ -196,7 +197,7 @@ def _anchors(book: Book, page: Page) -> list[str]:
 
 
 def _rendered(book: Book, page: Page, heading: Heading) -> bool:
-    """MkDocs alone takes a heading that is indented, or underlined after two lines, as text."""
+    """Only MkDocs reads a heading that is indented, or underlined after two lines, as text."""
     indented = heading.section and page.source[page.line_starts[heading.line - 1]] in " \t"
     return book.site != "mkdocs" or not (indented or "\n" in heading.content)
 
@@ -239,7 +240,7 @@ def chapter_titles(book: Book, pages: Mapping[str, Claim], categories: Mapping[s
 
 
 def read_categories(root: Path) -> dict[str, Category]:
-    """The label and position of each folder that has a `_category_.json` or `_category_.yml`. A broken file is ignored."""
+    """The label and position of each folder with a `_category_.json` or `_category_.yml`. A broken file is ignored."""
     found: dict[str, Category] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
@@ -264,7 +265,7 @@ def _category(root: Path, path: Path) -> Category | None:
 
 
 def _number(value: object) -> float | None:
-    """Of JSON or of YAML, whose values are texts here."""
+    """A number from JSON or from YAML, whose values are texts here."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}(?:\.\d{1,9})?", value.strip()):
         return float(value)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9 else None

@@ -1,5 +1,5 @@
-"""The addresses of a lesson and its sections on the real site: page addresses and heading anchors, by each site builder's own
-rules. A heading is read as each of them reads it; what a person is shown is `markdown.heading_text`."""
+"""The addresses of a lesson and its sections on the real site: page addresses and heading anchors, by each site generator's own
+rules. A heading is read as each of them reads it; people are shown `markdown.heading_text`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bythebook.books.model import Book, SiteStyle
 UNRESERVED = "!$&'()*+,;=:@~"
 EXTENSION = re.compile(r"\.(?:md|mdx|markdown|qmd|rmd|ipynb|x?html?|rst|adoc|asciidoc|docx|pptx|epub|pdf)$", re.IGNORECASE)
 AS_IT_IS = (".html", ".htm", ".xhtml", ".pdf", ".epub", ".docx", ".pptx")
-"""Files that a site builder does not build anything from."""
+"""Files that a site generator publishes unchanged."""
 VERSION_OR_DATE = re.compile(r"[0-9]+[-_.][0-9]+")
 NUMBER_PREFIX = re.compile(r"[0-9]+\s*[-_.]+\s*([^-_.\s].*)")
 DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
@@ -75,7 +75,8 @@ PATTERN_FIELDS = ("path", "folder", "name", "file")
 
 
 def _pattern_for(stem: str, patterns: str) -> str:
-    """`docs/={name}/ {path}/`: of several, the one for the lesson's outermost folder, or the last, which is for all."""
+    """`docs/={name}/ {path}/`: of several patterns, the one for the lesson's outermost folder, or the last, which is for all
+    others."""
     *sections, others = patterns.split(" ") if "/=" in patterns else [patterns]
     own = (one.partition("=")[2] for one in sections if stem.startswith(one.partition("=")[0]))
     return next(own, others)
@@ -99,12 +100,12 @@ def page_path(pattern: str, path: str, stem: str, frontmatter: Mapping[str, Any]
 
 
 def _urlized(title: str) -> str:
-    """As Hugo makes an address of words."""
+    """Words as Hugo writes them in an address."""
     return re.sub(r"-{2,}", "-", re.sub(r"\s+", "-", re.sub(r"[^\w\s.-]", "", title.lower()))).strip("-")
 
 
 def _names_index(book: Book, pattern: str) -> bool:
-    """Whether the front page of a folder is addressed by its file: mdBook does so, and MkDocs where its pages are files."""
+    """Whether the front page of a folder is addressed by its file: in mdBook, and in MkDocs where its pages are files."""
     return book.site == "mdbook" or (book.site == "mkdocs" and pattern.endswith(".html"))
 
 
@@ -116,7 +117,7 @@ def on_site(path: str, *, content: str, within: str) -> str:
 
 
 def _hugo(stem: str, frontmatter: Mapping[str, Any]) -> tuple[str, str, str]:
-    """In small letters, with hyphens for spaces; a slug takes the place of the name."""
+    """In lower case, with hyphens for spaces; a slug replaces the name."""
     folder, _, name = re.sub(r"\s+", "-", stem.lower()).rpartition("/")
     if name == "index" and folder:  # the page of a folder with its pictures
         folder, _, own = folder.rpartition("/")
@@ -209,7 +210,7 @@ def _alphanumeric(char: str) -> bool:
 
 
 class Anchors:
-    """Hands out the anchors of one page, heading by heading, in order. An anchor of "" is the page itself."""
+    """Gives the headings of one page their anchors, in order. An anchor of "" is the page itself."""
 
     def __init__(self, site: SiteStyle, headings: Iterable[str] = ()) -> None:
         """`headings`: all of the page's, as written. MkDocs sets aside every explicit id before it counts."""
@@ -239,7 +240,7 @@ class Anchors:
         return anchor
 
     def _kramdown(self, slug: str) -> str:
-        """Headings of the same words are counted. Whether another heading has the numbered words is not looked at."""
+        """Numbers headings of the same words, without checking whether another heading has the numbered words."""
         if slug not in self.counts:
             self.counts[slug] = 0
             return slug
@@ -247,7 +248,7 @@ class Anchors:
         return f"{slug}-{self.counts[slug]}"
 
     def _docutils(self, slug: str) -> str:
-        """What is there already, or has no letter, is called id1, id2 and so on."""
+        """An anchor that is taken already, or has no letter, becomes id1, id2 and so on."""
         if slug and slug not in self.counts:
             self.counts[slug] = 0
             return slug
@@ -301,7 +302,7 @@ class _AnchorReader(InlineReader):
     site: SiteStyle = "plain"
 
     def _words(self, words: str) -> None:
-        """Some turn hyphens in a row into dashes, which no anchor keeps. To Docusaurus `:name` is a directive."""
+        """Some generators turn consecutive hyphens into dashes, which no anchor keeps. To Docusaurus `:name` is a directive."""
         if self.site in DASHES:
             words = HYPHENS.sub("\N{EN DASH}", words)
         self.out.append(DIRECTIVE.sub("", words) if self.site == "docusaurus" else words)

@@ -1,9 +1,10 @@
 """Turns Markdown and MDX into text that a person can read. Works on a whole lesson or on one chunk of it, in linear time.
 
-Marks go, words stay: text inside components, tab labels, titles of admonitions, alternative texts, code and maths.
+Markup is removed and words are kept: text inside components, tab labels, titles of admonitions, alternative texts, code and
+maths.
 
-Sentences are found by rule, in Markdown and in readable text: they end at a full stop that ends one, and at the lines of lists,
-tables, headings and code. Their spans are in order, do not overlap, and together hold all that is not space.
+Sentences are found by rules, in Markdown and in readable text: they end at a full stop that ends one, and at the lines of lists,
+tables, headings and code. Their spans are in order, do not overlap, and together cover all that is not space.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ def readable(markdown: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Only letters and digits, in lower case: two texts that have the same say the same words, whatever stands between them."""
+    """Only letters and digits, in lower case: two texts with the same letters have the same words, whatever is between them."""
     return NO_LETTER.sub("", text).casefold()
 
 
 def _tidy(text: str) -> str:
-    """No space at the end of a line, no more than one blank line in a row, none at either end."""
+    """Removes spaces at line ends, repeated blank lines, and blank lines at either end."""
     lines: list[str] = []
     for line in text.split("\n"):
         line = line.rstrip()
@@ -197,7 +198,7 @@ def _in_directive(previous: str) -> bool:
 
 
 def _container_title(opening: str) -> str:
-    """Of ":::note[Title]", ":::note Title" and `:::{note title="Title"}`, without the colons and outer braces."""
+    """The title in ":::note[Title]", ":::note Title" and `:::{note title="Title"}`, without the colons and outer braces."""
     given = TITLE.search(opening)
     if given:
         return given[1] or given[2] or ""
@@ -223,7 +224,7 @@ OWN_LINE = re.compile(
     re.VERBOSE,
 )
 CODE_LINE = re.compile(r"[ \t]{4,}|\t|\$ |>>> |(?!.*\b[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}\b).*[;{}),][ \t]*$")
-"""A line of prose may end with the same signs; three words in a row tell it from code."""
+"""A line of prose may end with the same characters; three words in a row tell it from code."""
 ABBREVIATIONS = re.compile(
     r"""e\.?g|i\.?e|cf|vs|al|approx|resp|viz|ca|est|avg|incl|excl|mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|co|corp|dept|eds
     |jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|u\.k|u\.n|e\.u|ph\.d|m\.sc|b\.sc|a\.m|p\.m""",

@@ -1,8 +1,8 @@
 """The values a book is made of. Document D's DocumentChunk and DocumentMetadata are one flat `Chunk` here.
 
-A reader makes a `Reading` of an author's file: Markdown text, and marks that say where each piece of it stands in that file.
-Everything behind works on the text as on a lesson that was written in Markdown. For one that was, the text is the file itself
-and there are no marks: places are lines.
+A reader makes a `Reading` of an author's file: Markdown text, and marks that say where each piece of it stands in that file. All
+later stages treat the text as a lesson written in Markdown. For a Markdown file, the text is the file itself and there are no
+marks: places are lines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SourcePlace:
     kind: PlaceKind
     number: int
     label: str = ""
-    """What the file itself calls it: the label of a page, the id of an element or of a cell."""
+    """The file's own name for it: the label of a page, the id of an element or of a cell."""
     line: int = 0
     """The line within a cell, the paragraph within a slide."""
     part: str = ""
@@ -43,15 +43,15 @@ class SourcePlace:
 
     @property
     def fragment(self) -> str:
-        """What follows the # in a link to it, where programs that show such a file know one."""
+        """What follows the # in a link to it, where programs that show such a file support one."""
         if self.kind == "page":
             return f"page={self.number}"
         return self.label if self.kind == "element" and not self.part else ""
 
 
 def where(place: SourcePlace, *, exact: bool = True, lesson: str = "") -> str:
-    """A place in words. Where only its surroundings are known, it says so. What a lesson includes from another file is said to
-    stand in that."""
+    """A place in words. Says so where only its surroundings are known, and names the file where the text was included from
+    another."""
     file = (place.part or place.file).rpartition("/")[2]
     match place.kind:
         case "line":
@@ -87,7 +87,7 @@ class Reading:
     file has ids of its own."""
 
     source_file: str
-    """What the lesson is called. A file of many lessons gives them names below its own: `book.pdf/04-sorting`."""
+    """The lesson's name. A file of many lessons gives them names below its own: `book.pdf/04-sorting`."""
     file: str
     """The author's file."""
     text: str
@@ -104,7 +104,7 @@ class Reading:
 
 
 def fold(text: str) -> str:
-    """Two texts that fold to the same say the same: spaces, the bars between cells and forms of a letter aside."""
+    """Two texts that fold to the same say the same: they differ only in spaces, bars between cells and forms of letters."""
     text = "".join(unicodedata.normalize("NFKC", text).split())
     for sign in IGNORED:
         text = text.replace(sign, "")
@@ -123,12 +123,12 @@ def marks_within(marks: Sequence[SourceMark], start: int, end: int) -> tuple[Sou
 
 
 def mark_at(marks: Sequence[SourceMark], start: int) -> SourceMark:
-    """The mark that holds a character, or the last one before it."""
+    """The mark that covers a character, or the last one before it."""
     return marks[max(0, bisect_right(marks, start, key=lambda mark: mark.start) - 1)]
 
 
 def pack_marks(marks: Sequence[SourceMark]) -> list[list[Any]]:
-    """As short as they can be stored: some thirty bytes each. Empty values at the end are left out."""
+    """Marks in a short stored form: some thirty bytes each. Empty values at the end are left out."""
     packed = []
     for mark in marks:
         place = mark.place
@@ -187,7 +187,7 @@ DEFAULT_LAYER: Layer = "L1"
 ID_NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 TOKENS_PER_WORD = 1.3
 CHUNKER_VERSION = 2
-"""The version of how lessons are cut and linked. It is here and not beside the chunker, because a search checks it and cuts
+"""The version of how lessons are split and linked. It is here and not beside the chunker, because a search checks it and splits
 nothing."""
 LINE_END = re.compile(r"\r\n?|\n")
 BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -208,7 +208,7 @@ class BookWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A lesson that could not be read. What the index held of it before is still there."""
+    """A lesson that could not be read. What the index had of it before is still there."""
 
     source_file: str
     reason: str
@@ -216,9 +216,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """What its author says of it, or the configuration of its site; else the defaults. `content`: the folder of its lessons
+    """A book as its author or the configuration of its site describes it; else the defaults. `content`: the folder of its lessons
     where that is not the book's own; `within`: where the book lies below that folder; `pages`: the pattern of its addresses,
-    where the site has not the usual ones."""
+    where the site does not use the default."""
 
     book_id: str
     title: str
@@ -235,7 +235,7 @@ class Book:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookOptions:
-    """What whoever orders an ingestion says of the book; it goes before all else that says so. None: nothing is said."""
+    """What the person who starts an ingestion says about the book; it overrides everything else. None: nothing is said."""
 
     title: str | None = None
     language: str | None = None
@@ -244,7 +244,7 @@ class BookOptions:
     pages: str | None = None
 
     def over(self, earlier: BookOptions) -> BookOptions:
-        """What is said now goes before what was said earlier; an empty text takes that back."""
+        """The options of this run override those of an earlier one; an empty text removes them."""
         values = {**asdict(earlier), **{name: value for name, value in asdict(self).items() if value is not None}}
         return BookOptions(**{name: value or None for name, value in values.items()})
 
@@ -284,7 +284,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSection:
-    """From character `start` of a chunk's text on, up to the next section of the chunk, all stands under these headings."""
+    """From character `start` of a chunk's text up to the next section of the chunk, the text is under these headings."""
 
     start: int
     heading_path: tuple[str, ...]
@@ -297,10 +297,10 @@ class ChunkSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A stretch of a lesson, exactly as the author wrote it, with all that a reader or a filter may ask of it.
+    """A stretch of a lesson, exactly as the author wrote it, with everything that a reader or a filter may ask for.
 
-    `text` is the slice `source[span.start:span.end]`. `preface` is what has to be repeated before it to read it alone:
-    the header rows of a split table, the opening line of a split code fence.
+    `text` is the slice `source[span.start:span.end]`. `preface` must be repeated before it to read it alone: the header rows of a
+    split table, the opening line of a split code fence.
     """
 
     id: str
@@ -329,9 +329,9 @@ class Chunk:
     source_url: str
     span: Span
     sections: tuple[ChunkSection, ...] = ()
-    """In order, where the chunk holds several: small ones are joined. `heading_path` and the rest name the one that leads."""
+    """In order, where the chunk holds several, because small sections are joined. `heading_path` and the rest name the first."""
     marks: tuple[SourceMark, ...] = ()
-    """Where pieces of the text stand in the author's file, where that is not Markdown: then `span` is one of the reading."""
+    """Where pieces of the text stand in the author's file, where that is not Markdown; `span` is then one of the reading."""
 
     def mark_at(self, start: int) -> SourceMark:
         """Where this character of the text stands in the author's file."""
@@ -342,13 +342,13 @@ class Chunk:
         return SourceMark(start=start, end=len(self.text), place=place)
 
     def section_at(self, start: int) -> ChunkSection:
-        """The section that this character of the text stands in."""
+        """The section that this character of the text is in."""
         within = [section for section in self.sections if section.start <= start]
         return within[-1] if within else ChunkSection(start=0, heading_path=self.heading_path, source_url=self.source_url)
 
     def words_placed(self) -> tuple[int, int]:
-        """How many of the words that come from the author's file stand in it character for character, and how many there are.
-        Of Markdown, which is that file, none are counted."""
+        """How many of the words that come from the author's file stand in it character for character, and how many there are. For
+        Markdown, which is that file, none are counted."""
         counts = [(mark.exact, len(self.text[mark.start : mark.end].split())) for mark in self.marks]
         return sum(words for exact, words in counts if exact), sum(words for _, words in counts)
 
@@ -358,7 +358,7 @@ class Chunk:
 
     @property
     def token_count(self) -> int:
-        """Document D's estimate. The chunker measures by `token_size.size`, which also suits code and scripts without spaces."""
+        """Document D's estimate. The chunker measures by `chunker.size`, which also suits code and scripts without spaces."""
         return max(1, round(self.word_count * TOKENS_PER_WORD))
 
     @property

@@ -71,7 +71,8 @@ def _module_name(folder: re.Match[str] | None) -> str:
 
 
 def _with_numbered(place: PathPlace, numbered: list[tuple[str, re.Match[str]]]) -> PathPlace:
-    """`01-name` is a chapter; where two stand one in the other and nothing else names a module, the outer is the module."""
+    """`01-name` is a chapter; where one such folder is inside another and nothing else names a module, the outer one is the
+    module."""
     if len(numbered) > 1 and not place.module:
         folder, match = numbered.pop(0)
         place = replace(place, module=_slug(match[2]) or f"module-{_number(match[1])}", module_folder=folder)
@@ -82,7 +83,7 @@ def _with_numbered(place: PathPlace, numbered: list[tuple[str, re.Match[str]]]) 
 
 
 def _with_lesson(place: PathPlace, name: str, *, in_root: bool) -> PathPlace:
-    """A number before a file's name is the lesson's, except deep in folders that are no part of the hierarchy."""
+    """A number before a file's name is the lesson's, except deep in folders that are not part of the hierarchy."""
     lesson = None if DATE.match(name) else LESSON_FILE.fullmatch(name)
     in_hierarchy = bool(place.module) or place.chapter is not None
     if lesson and (in_hierarchy or in_root or not name[0].isdigit()):
@@ -151,7 +152,7 @@ class PlaceReader:
         if re.fullmatch(r"\d{1,9}(?:\.0+)?", value) and value.isascii():
             return int(value.partition(".")[0])
         if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})+", value) and value.isascii() and int(value.rpartition(".")[2]) == fallback:
-            return fallback  # "4.7": the path says the same in its own way
+            return fallback  # "4.7": the path has the same number in another form
         self.warn(field, f"{field} '{_short(value)}' is not a whole number from 0; {fallback} is used")
         return fallback
 

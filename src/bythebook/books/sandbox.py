@@ -1,7 +1,7 @@
-"""Lessons are read in a child process. One that crashes it, never ends or eats the memory is a lesson that cannot be read.
+"""Reads lessons in a child process. A lesson that crashes it, never ends or uses up the memory is a lesson that cannot be read.
 
-The child takes pickled calls on standard input, does them, and writes what each gave to
-standard output. It imports what reads a book and nothing else, and ends when its parent does.
+The child gets pickled calls on standard input, runs them, and writes each result to standard output. It imports only what reads a
+book, and ends when its parent does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Given = TypeVar("Given", covariant=True)
 READY = "ready"
 HEAD = struct.Struct("!Q")
 BATCH_CHARACTERS = 500_000
-"""Sent to the child in one go: enough that the way there costs little, few enough to find the one that it died of."""
+"""Sent to the child at once: enough that sending costs little, few enough to find the call that killed it."""
 SECONDS_EACH_BATCH = 60.0
 SECONDS_EACH_MILLION = 20.0
 """Ten times what a lesson of a million characters takes on a slow machine."""
@@ -45,8 +45,8 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCall(Generic[Given]):
-    """A call to be done in the child, and how many characters it reads. `seconds` and `most_bytes` are its limits where those of
-    a text of so many characters do not suit."""
+    """A call to be run in the child, and how many characters it reads. `seconds` and `most_bytes`: its limits, where those for a
+    text of so many characters do not suit."""
 
     call: partial[Given]
     characters: int
@@ -55,7 +55,8 @@ class SandboxCall(Generic[Given]):
 
 
 class Sandbox:
-    """One child, started at its first use and again when it has died. Calls of several threads take turns."""
+    """One child process, started at its first use and again when it has died. Calls of several threads are run one after
+    another."""
 
     def __init__(self, *, seconds: float = SECONDS_EACH_BATCH, least_bytes: int = BYTES_AT_LEAST) -> None:
         self._seconds = seconds
@@ -65,7 +66,7 @@ class Sandbox:
         self._lock = threading.Lock()
 
     def run(self, readings: Sequence[SandboxCall[T]]) -> Iterator[T | Unreadable]:
-        """What each call gave, in order. Where the child dies of several, each of them is tried alone."""
+        """The result of each call, in order. Where the child dies of several, each of them is tried alone."""
         for batch in _batches(readings):
             with self._lock:
                 found = self._exchange(batch)
@@ -75,7 +76,7 @@ class Sandbox:
             yield from found
 
     def close(self) -> None:
-        """At once, whatever it is reading."""
+        """Ends the child at once, whatever it is reading."""
         self._closed = True
         if child := self._child:
             child.kill()
@@ -92,7 +93,7 @@ class Sandbox:
         try:
             _send(child.stdin, (seconds, most_bytes, [one.call for one in batch]))
             found = _receive(child.stdout)
-        except OSError:  # it died while it was being told
+        except OSError:  # it died while the calls were being sent
             found = None
         if found is None:
             return Unreadable(reason=_cause(self._end(), seconds))
@@ -124,7 +125,7 @@ class Sandbox:
         return self._child
 
     def _end(self) -> int:
-        """How the child ended."""
+        """How the child ended, as a reason."""
         child, self._child = self._child, None
         if child is None:
             return 0
@@ -170,13 +171,13 @@ def _receive(pipe: IO[bytes]) -> Any:
 
 
 TOO_SLOW, OUT_OF_MEMORY = 1, 3
-"""How the child ends: by faulthandler's hand, or by its own."""
+"""The child's exit codes: set by faulthandler, or by itself."""
 MUCH_MEMORY = "needs too much memory to be read; split it into several lessons"
 
 
 def read_calls() -> None:
-    """The child. Standard output is the parent's: what a library might print goes elsewhere."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to hear
+    """Runs in the child. Standard output is for the parent: what a library might print goes elsewhere."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     pipe = os.fdopen(os.dup(1), "wb")
     _send(pipe, READY)
     with Path(os.devnull).open("w") as nowhere:
@@ -194,7 +195,7 @@ def read_calls() -> None:
 
 
 def attempt(call: partial[Any]) -> Any:
-    """What the call gives, or an Unreadable."""
+    """The result of the call, or an Unreadable."""
     try:
         return call()
     except BookError as error:
@@ -208,7 +209,7 @@ def attempt(call: partial[Any]) -> Any:
 
 
 def _limit_memory(most_bytes: int) -> None:
-    """Where the system has such limits."""
+    """Limits the memory, where the system supports that."""
     if sys.platform != "win32":
         import resource
 

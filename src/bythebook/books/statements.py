@@ -1,7 +1,7 @@
-"""A chunk's text cut into what can be quoted: sentences, list items, table rows and tables, code, display maths.
+"""Cuts a chunk's text into what can be quoted: sentences, list items, table rows and tables, code, display maths.
 
-Every statement is a stretch of the text as the author wrote it. Marks of containers, tags, imports and comments belong to
-none; titles and captions are known, but are headings: they name what is said and say nothing themselves.
+Every statement is a stretch of the text as the author wrote it. Marks of containers, tags, imports and comments belong to none;
+titles and captions are recognised, but count as headings: they name what is said and say nothing themselves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAME_ONLY = re.compile(
     r"(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])[ \t]*+(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+\s*+)++"
     r"|(\*\*|__)(?:(?!\1)[^\n])*?[^\s.!?\u2026]\1"
 )
-"""Pictures, and a line in bold that ends with no full stop: a heading in all but its mark."""
+"""Pictures, and a bold line without a full stop, which is a heading without a heading's mark."""
 PICTURES = re.compile(r"[ \t]*(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+[ \t]*+)++$")
 """A line of a paragraph that holds nothing but pictures."""
 UNBROKEN = re.compile(
@@ -39,9 +39,9 @@ UNBROKEN = re.compile(
     | !?\[[^\[\]]{0,1000}\]\([^()\n]{0,20000}\) | \{[^{}\n]{1,300}\}""",
     re.VERBOSE | re.DOTALL,
 )
-"""Marks that open and close in one sentence: a full stop between them ends none."""
+"""Marks that open and close in one sentence: a full stop between them does not end the sentence."""
 BARE_ROW = re.compile(r"[ \t>]*(?:\|[^\n]*\||<tr\b[^\n]*</tr>)[ \t]*$")
-"""A row whose table's head stands in another chunk, or whose table is cut by blank lines."""
+"""A row whose table's head is in another chunk, or whose table is cut by blank lines."""
 BETWEEN_ROWS = re.compile(r"[\s|:-]+")
 LABEL = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).){1,80}[.!?:]\1|(\*\*|__|\*|_)(?:(?!\2).){1,80}\2[.:]")
 """An emphasised run-in heading: it is read with what it introduces."""
@@ -71,7 +71,7 @@ def statements(preface: str, text: str) -> tuple[Statement, ...]:
 
 
 def _within(found: Iterator[Statement], shift: int) -> Iterator[Statement]:
-    """The statements counted from where the text begins; what lies in the preface alone goes."""
+    """The statements with positions from the beginning of the text; those in the preface alone are left out."""
     for one in found:
         if one.end > shift and one.readable:
             yield replace(one, start=max(0, one.start - shift), end=one.end - shift)
@@ -143,7 +143,7 @@ class _StatementCutter:
                     yield from self._one(begin + first, begin + last, kind, number)
 
     def _bare_rows(self, start: int, end: int, number: int) -> list[Statement]:
-        """Rows without a head, each as an item that says its cells; none where some line is no row."""
+        """Rows without a head, each as an item with its cells; none where some line is not a row."""
         found = []
         for line in self.page.source[start:end].splitlines(keepends=True):
             if line.strip():
@@ -223,12 +223,12 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _words(markdown: str) -> str:
-    """On one line, without marks."""
+    """On one line, without markup."""
     return " ".join(readable(with_plain_formulas(_without_lone_mark(markdown))).split())
 
 
 def _without_lone_mark(markdown: str) -> str:
-    """Bold type may begin in one sentence and end in another: the mark that is alone here goes."""
+    """Bold type may begin in one sentence and end in another: a mark without its partner is removed."""
     if "**" not in markdown:
         return markdown
     marks = list(BOLD.finditer(CODE.sub(lambda code: " " * len(code.group()), markdown)))

@@ -16,7 +16,7 @@ EDGES = (0.0, 0.3, 0.6, 0.75, 0.85, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """Were the most confident `coverage` of the questions answered, `risk` of them would be ones the book does not answer."""
+    """If the most confident `coverage` of the questions were answered, `risk` of them would be ones the book does not answer."""
 
     coverage: float
     risk: float
@@ -42,12 +42,12 @@ class Share:
 
 
 def judged(marks: Sequence[Mark]) -> list[Mark]:
-    """The questions that confidence alone decides: filters bring a rule of their own."""
+    """The questions that confidence alone decides: filters have a rule of their own."""
     return [mark for mark in marks if mark.expected is not None and not mark.filtered and not mark.failure]
 
 
 def risk_coverage(marks: Sequence[Mark]) -> list[Point]:
-    """From the most confident question to all of them. Questions equally confident come together."""
+    """From the most confident question to all of them. Questions of equal confidence are added together."""
     ordered = sorted(judged(marks), key=lambda mark: -mark.confidence)
     points: list[Point] = []
     wrong = 0
@@ -59,7 +59,7 @@ def risk_coverage(marks: Sequence[Mark]) -> list[Point]:
 
 
 def operating_point(marks: Sequence[Mark]) -> Point | None:
-    """Where the tutor stands on that curve: what it really answered."""
+    """The tutor's point on that curve: what it really answered."""
     known = judged(marks)
     answered = [mark for mark in known if mark.answered]
     if not answered:
@@ -100,7 +100,7 @@ def _given(mark: Mark) -> str:
 
 
 def by_chapter(marks: Sequence[Mark]) -> list[Share]:
-    """In the book's order; questions of no lesson are not there."""
+    """Shares in the book's order; questions without a lesson are left out."""
     chapters: dict[str, list[Mark]] = {}
     for mark in sorted(marks, key=lambda mark: mark.order):
         if mark.chapter and mark.right is not None:

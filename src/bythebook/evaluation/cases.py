@@ -18,7 +18,7 @@ REASON_OF_KIND: Mapping[str, RefusalReason] = {
     "foreign": "off_topic",
     "beyond_filter": "outside_filters",
 }
-"""What a refusal should say, where the author named the kind of question and not the reason."""
+"""The refusal's reason to expect, where the author gave the kind of question and not the reason."""
 SHORT_NAMES = {short: name for short, name in FILTERS.items() if short != "parent_doc_id"}
 FILTER_NAMES = frozenset(SHORT_NAMES.values())
 YES, NO = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0"})
@@ -49,7 +49,7 @@ class Case:
     """Whether its author has checked it; a drafted question is unchecked."""
 
     def scope(self, book_id: str, limit: int) -> Scope:
-        """Unfiltered unless the case says so, as a chat is."""
+        """The scope of the question: without filters unless the case has some, as in a chat."""
         return Scope(book_id=book_id, limit=limit, **self.filters)
 
 
@@ -152,7 +152,7 @@ _FILTER_TYPES: Mapping[str, type] = {
 
 
 def _history(given: Any) -> tuple[Exchange, ...]:
-    """Messages that alternate, a reader's first."""
+    """Messages that alternate, beginning with a reader's."""
     wrong = InvalidInput("its history must alternate between a user's and an assistant's message, each with role and content")
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) % 2:
         raise wrong

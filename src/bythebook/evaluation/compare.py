@@ -33,7 +33,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift:
-    """How a figure moved over the questions both reports have. `chance` is a probability; means have an interval instead."""
+    """How a figure changed over the questions that both reports have. `chance` is a probability; means have an interval
+    instead."""
 
     name: str
     label: str
@@ -65,7 +66,7 @@ class Comparison:
 
 
 def compare(before: Report, now: Report) -> Comparison:
-    """Over all questions that both asked in the same words, fitted or not: each is its own comparison."""
+    """Compares all questions that both asked in the same words, fitted or not."""
     old = {mark.id: mark for mark in before.marks}
     pairs = [(old[mark.id], mark) for mark in now.marks if mark.id in old and old[mark.id].question == mark.question]
     matched = {mark.id for _, mark in pairs}

@@ -74,7 +74,7 @@ class Figure:
 
 
 def percent(share: float) -> str:
-    """100% only where it is all of them."""
+    """Shows 100% only where it is all of them."""
     return "100%" if share == 1.0 else f"{100 * min(share, 0.999):.1f}%"
 
 
@@ -85,7 +85,7 @@ def figures(marks: Sequence[Mark]) -> tuple[Figure, ...]:
 
 
 def of(value: Callable[[Mark], float | bool | None], marks: Iterable[Mark]) -> list[float]:
-    """What is known of these marks."""
+    """The figures of these marks that are known."""
     return [float(known) for mark in marks if (known := value(mark)) is not None]
 
 
@@ -97,7 +97,7 @@ def _rate(name: str, group: Group, values: Sequence[float], label: str | None = 
 
 
 def _mean(name: str, group: Group, values: Sequence[float]) -> Figure:
-    """Where every value is all or nothing it is a rate: a bootstrap of a few equal values would be sure of itself."""
+    """The mean; where every value is 0 or 1 it is a rate, because a bootstrap of a few equal values would be too certain."""
     if all(value in (0.0, 1.0) for value in values):
         return _rate(name, group, values)
     low, high = bootstrap(values)

@@ -13,7 +13,7 @@ from bythebook.errors import InvalidInput
 from bythebook.evaluation.cases import FILTER_NAMES, SHORT_NAMES, Case, Remark, read_case
 
 Row = tuple[int, Mapping[str, Any] | str]
-"""A line's number, and what stands there or what is wrong with it."""
+"""A line's number, and its content or the error in it."""
 SEVERAL = ";"
 """Between the keywords, lessons, answers and levels in one cell of a CSV file."""
 LISTS = frozenset({"keywords", "lessons", "answers", "proficiency_levels"})
@@ -109,7 +109,7 @@ def _json(path: Path, text: str) -> Iterator[Row]:
 
 
 def _squad(articles: list[Any]) -> Iterator[Mapping[str, Any] | str]:
-    """A question of SQuAD names its paragraph instead of a lesson, and every wording of its answer that will do."""
+    """A question of SQuAD has its paragraph instead of a lesson, and every accepted wording of its answer."""
     for article in articles:
         for paragraph in article.get("paragraphs", ()) if isinstance(article, dict) else ():
             for asked in paragraph.get("qas", ()) if isinstance(paragraph, dict) else ():
@@ -146,7 +146,7 @@ def _csv(text: str) -> Iterator[Row]:
 
 
 def _cells(row: dict[str | None, Any]) -> dict[str, Any] | str:
-    """A filter has a column under its own name, `lesson` being the gold lesson as everywhere."""
+    """A filter has a column of its own name; `lesson` is the expected lesson, as everywhere."""
     if None in row:
         return "it has more cells than the first line names"
     cells: dict[str, Any] = {"filters": {}}

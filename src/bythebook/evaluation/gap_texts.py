@@ -26,7 +26,7 @@ COLUMNS = (
 )
 SLUG_LENGTH = 60
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""Characters that begin a formula in a spreadsheet."""
 ENDINGS = {
     "nothing_found": "nothing was found",
     "not_in_book": "near the subject, not in the book",
@@ -49,7 +49,7 @@ def to_csv(gaps: Sequence[Gap]) -> str:
 
 
 def to_questions(wrong: Sequence[WrongAnswer]) -> str:
-    """Lines for a questions file. What is right only the author knows: they add `lesson` and `quote`, or `answerable: false`."""
+    """Lines for a questions file. Only the author knows what is right: they add `lesson` and `quote`, or `answerable: false`."""
     rows = [
         {
             "id": f"reader-{one.thread_id[:8]}-{one.turn}",
@@ -70,7 +70,7 @@ def _cell(value: object) -> str:
 
 
 def to_issues(gaps: Sequence[Gap]) -> Iterator[tuple[str, str]]:
-    """A file's name and its text for each section; what is off the subject asks for nothing to be written."""
+    """A file's name and its text for each section; questions off the subject ask for nothing to be written."""
     numbered = [gap for gap in gaps if gap.source_url]
     for number, gap in enumerate(numbered, start=1):
         yield f"{number:03}-{_slug(gap.title)}.md", _issue(gap)

@@ -13,12 +13,12 @@ from bythebook.threads.reactions import Reactions
 from bythebook.threads.review import Review
 
 ELSEWHERE = "Off the subject"
-"""Where questions stand that no section is near to."""
+"""The heading for questions that no section is near to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmet:
-    """A question, however often and by however many it was asked. `ended` is the refusal's reason, or `low_confidence`."""
+    """A question, with how often and by how many readers it was asked. `ended` is the refusal's reason, or `low_confidence`."""
 
     question: str
     ended: str
@@ -51,7 +51,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongAnswer:
-    """An answer or a refusal that a reader found wrong, and what the reader says is wrong with it."""
+    """An answer or a refusal that a reader rated wrong, and what the reader says is wrong with it."""
 
     thread_id: str
     turn: int
@@ -60,7 +60,7 @@ class WrongAnswer:
     refused: bool
     reason: str
     lessons: tuple[str, ...]
-    """What it was answered from."""
+    """The lessons it was answered from."""
     rated_at: datetime
 
 
@@ -89,7 +89,8 @@ async def read_wrong_answers(reactions: Reactions, book_id: str, *, since: datet
 
 
 def find_gaps(turns: Sequence[StoredTurn]) -> list[Gap]:
-    """The most asked first, what is off the subject last. What lies beyond a reader's filters is in the book, and no gap."""
+    """Gaps, the most asked first and those off the subject last. What lies beyond a reader's filters is in the book, so it is not
+    a gap."""
     places: dict[_Place, dict[tuple[str, str], list[StoredTurn]]] = {}
     for turn in turns:
         if turn.answer.reason != "outside_filters":

@@ -23,7 +23,7 @@ class QualityGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
-    """A figure below its gate; no figure at all where nothing in the questions could tell it."""
+    """A figure below its gate; no figure at all where the questions have nothing to compute it from."""
 
     gate: QualityGate
     figure: Figure | None

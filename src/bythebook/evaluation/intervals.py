@@ -14,7 +14,7 @@ SEED = 20261115
 
 
 def wilson(right: int, count: int) -> tuple[float, float]:
-    """Wilson's interval of a rate: honest where the counts are small or the rate is 0 or 1."""
+    """Wilson's interval of a rate: reliable also where the counts are small or the rate is 0 or 1."""
     if not count:
         return 0.0, 1.0
     rate, square = right / count, Z * Z

@@ -19,9 +19,9 @@ class LessonText:
     source_file: str
     chunks: tuple[Chunk, ...]
     letters: str
-    """The text without its blanks. Put together once: a thousand quotes are looked up in it."""
+    """The text without its blanks. Made once: a thousand quotes are looked up in it."""
     places: Sequence[int]
-    """Where each letter stands in the source."""
+    """The position of each letter in the source."""
 
     @classmethod
     def of(cls, source_file: str, chunks: Sequence[Chunk]) -> LessonText:
@@ -45,14 +45,14 @@ class LessonText:
         return self.source_file.rpartition("/")[0].partition("/")[0], first.chapter, first.lesson
 
     def between(self, start: int, end: int) -> str | None:
-        """The source's characters [start, end); None where they stand in no one chunk."""
+        """The source's characters [start, end); None where no single chunk holds them."""
         for chunk in self.chunks:
             if chunk.span.start <= start < end <= chunk.span.end:
                 return chunk.text[start - chunk.span.start : end - chunk.span.start]
         return None
 
     def find(self, words: str) -> tuple[int, int] | None:
-        """Where these words stand in the source, whatever the blanks between them."""
+        """Finds these words in the source, whatever the blanks between them."""
         wanted = "".join(words.split())
         at = self.letters.find(wanted) if wanted else -1
         return (self.places[at], self.places[at + len(wanted) - 1] + 1) if at >= 0 else None
@@ -77,7 +77,7 @@ class LessonTexts:
         return self._lessons[source_file]
 
     async def settle(self, cases: Sequence[Case]) -> tuple[list[Case], list[Remark]]:
-        """The cases with their lessons by the path the index knows them under, and a remark where it knows none."""
+        """The cases with their lessons by the path that the index has, and a remark where it has none."""
         paths = sorted(await self._index.source_files(self._state.collection_name, self._state.book_id))
         settled: list[Case] = []
         remarks: list[Remark] = []
@@ -94,7 +94,7 @@ class LessonTexts:
         return settled, remarks
 
     async def _passages(self, cases: Sequence[Case]) -> dict[str, list[str]]:
-        """Which lessons hold the texts that were asked about."""
+        """The lessons that hold the texts that were asked about."""
         wanted = {"".join(case.passage.split()) for case in cases if case.passage and not case.lessons}
         if not wanted:
             return {}
@@ -106,7 +106,7 @@ class LessonTexts:
 
 
 def _path(name: str, paths: list[str]) -> str | None:
-    """A lesson by its path, or by the end of it where only one lesson ends so; the suffix may be left out."""
+    """A lesson by its path, or by the end of it where only one lesson has that; the suffix may be left out."""
     if name in paths:
         return name
     wanted = name.strip("/")

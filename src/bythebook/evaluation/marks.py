@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
-    """A result that was found for a question; `right` where it is of a gold lesson."""
+    """A result that was found for a question; `right` if it is from an expected lesson."""
 
     rank: int
     source_file: str
@@ -56,7 +56,7 @@ class Mark:
     quote_cited: bool | None = None
     words_found: float | None = None
     says: bool = False
-    """Whether the question comes with words that an answer must say."""
+    """Whether the question comes with words that an answer must contain."""
     quotes: int = 0
     inexact: tuple[str, ...] = ()
     sentences: int = 0
@@ -64,27 +64,28 @@ class Mark:
 
     @property
     def decided_right(self) -> bool | None:
-        """Answered what the book answers, or refused what it does not."""
+        """Whether it answered what the book answers, or refused what it does not."""
         return None if self.expected is None else not self.failure and self.answered is self.expected
 
     @property
     def useful(self) -> bool | None:
-        """Whether it was answered and the answer says all that it must: None where the book does not answer, or nobody said
-        what an answer must say. A refusal of what the book answers is not useful."""
+        """Whether it was answered and the answer says all that it must. None where the book does not answer, or the author gave
+        no such words. Refusing what the book answers is not useful."""
         if not self.expected or not self.says:
             return None
         return self.answered and self.words_found == 1.0
 
     @property
     def says_what_was_asked(self) -> bool | None:
-        """Of an answer that was given, whatever was expected: an answer to what the book does not answer never does."""
+        """Whether an answer that was given says what was asked. An answer to what the book does not answer never does."""
         if not self.answered or self.expected is None:
             return None
         return self.useful if self.expected else False
 
     @property
     def right(self) -> bool | None:
-        """Rightly decided; and where it was answered, from the right lesson, saying what it must, from words that stand."""
+        """Whether it was decided right and, if answered, from the right lesson, with the words it must contain, and with quotes
+        that are in the book."""
         if self.expected is None:
             return None
         return not self.faults

@@ -19,14 +19,14 @@ from bythebook.grounding.support import read_source
 from bythebook.retrieval.evidence import Evidence, gather
 
 MOST_CARDS = 10
-"""Cards of one request: more take a small model longer than a reader waits."""
+"""The most cards in one request: more take a small model longer than a reader waits."""
 LONGEST_QUESTION = 300
 QUESTION_MARKS = "?\uff1f\u061f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCard:
-    """A question and its checked answer, which rests on one stretch of the book."""
+    """A question and its checked answer, which is supported by one stretch of the book."""
 
     question: str
     answer: Supported
@@ -48,7 +48,7 @@ class _Weighed:
 
     @property
     def pair(self) -> Assertion:
-        """That the answer answers the question, as a judge is asked about it."""
+        """Question and answer as one statement for the judge."""
         said = f"To the question \u201c{self.card.question}\u201d the passage answers: {self.outcome.text}"
         return Assertion(sentence=said, passages=(self.passage,))
 
@@ -92,7 +92,7 @@ class ModelQuiz:
 
 
 def _spread(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The first chunk of every lesson, then every second one: where not all have room, each lesson has its share."""
+    """The first chunk of every lesson, then every second one: where not all have room, each lesson gets its share."""
     return [chunk for chunk in chain(*zip_longest(*by_lesson(chunks).values())) if chunk]
 
 
@@ -104,7 +104,7 @@ def by_lesson(chunks: Sequence[Chunk]) -> dict[str, list[Chunk]]:
 
 
 def _weigh(cards: Sequence[QuizCard], evidence: Sequence[Evidence], language: str) -> list[_Weighed]:
-    """The cards that nothing speaks against which the program can see."""
+    """The cards without an objection that the program can find."""
     checker = Checker(evidence, language)
     by_label = {one.label: one for one in evidence}
     found: dict[str, _Weighed] = {}
@@ -121,7 +121,8 @@ def _weigh(cards: Sequence[QuizCard], evidence: Sequence[Evidence], language: st
 
 
 def _objection(question: str, cited: Evidence, language: str) -> str | None:
-    """What speaks against a question: it is none, or it assumes a number, a name or a "not" that its passage does not have."""
+    """The objection to a question: it is not a question, or it assumes a number, a name or a "not" that its passage does not
+    have."""
     if not asks(question) or len(question) > LONGEST_QUESTION:
         return "is no question"
     sources = [read_source(chunk, language) for chunk in cited.passages]

@@ -1,4 +1,4 @@
-"""A dozen questions about the sample book put to a model, to tell whether it can be used: its form, its speed, and its truth.
+"""Asks a model a dozen questions about the sample book, to find out whether it can be used: its form, its speed, and its truth.
 
 No index is needed: each question comes with the passages of the lesson that answers it, or with those of another lesson.
 """
@@ -41,7 +41,7 @@ class TrialQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTurn:
-    """What a model made of one question. `error`: why there is nothing."""
+    """A model's result for one question. `error`: why there is none."""
 
     question: str
     answerable: bool
@@ -58,12 +58,13 @@ class TrialTurn:
 
     @property
     def right(self) -> bool:
-        """An answer where there is one, and none where there is none."""
+        """Whether it answered exactly where the passages do."""
         return not self.error and (self.kept > 0 if self.answerable else self.kept == 0)
 
 
 def trial_questions(folder: Path, cases: Sequence[Case]) -> tuple[list[TrialQuestion], Book]:
-    """Questions evenly from the whole book. What is near the subject but not in it comes with the first passages of a lesson."""
+    """Questions evenly from the whole book. Those near the subject but not in the book come with the first passages of a
+    lesson."""
     book, chunks = _chunks(folder)
     answerable = [case for case in cases if case.answerable and case.quote and not case.history]
     others = [case for case in cases if not case.answerable and not case.history]
@@ -113,7 +114,7 @@ def _labelled(chunks: Sequence[Chunk]) -> tuple[Evidence, ...]:
 async def try_model(
     questions: Sequence[TrialQuestion], book: Book, drafter: Drafter, judge: Judge | None
 ) -> AsyncIterator[TrialTurn]:
-    """One turn after the other, as a reader would ask."""
+    """Runs one turn after the other, as a reader would ask."""
     for question in questions:
         began = time.perf_counter()
         try:

@@ -1,5 +1,5 @@
-"""Drafts questions from a book's own text for its author to correct. Each says where it comes from, and that nobody has
-checked it."""
+"""Drafts questions from a book's own text for its author to correct. Each says where it comes from, and that nobody has checked
+it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import DEFINITION, PLAIN, STOP
 
 UNANSWERED_SHARE = 0.2
-"""Of the drafts, those the book does not answer: refusing has to be measured too. Half of them are near its subject."""
+"""The share of drafts that the book does not answer, because refusing has to be measured too. Half of them are near its
+subject."""
 FOREIGN = (
     "How do I get a stain of beetroot out of a shirt?",
     "Which bird lays the largest egg?",
@@ -30,7 +31,7 @@ FOREIGN = (
     "Why is the sky blue?",
     "How long is a passport valid?",
 )
-"""None of them is among those that relevance is fitted by."""
+"""None of these is among the questions that relevance is fitted by."""
 NAMELESS = STOP | {
     "each", "every", "another", "one", "first", "second", "third", "other", "such", "lesson", "chapter", "section", "book",
     "here", "there",
@@ -39,7 +40,7 @@ POINTING = frozenset({
     "he", "her", "here", "him", "his", "i", "it", "its", "me", "my", "now", "our", "ours", "she", "since", "that", "their",
     "them", "there", "these", "they", "this", "those", "us", "we", "you", "your",
 })  # fmt: skip
-"""A phrase with one of these means something only where it stands: "What is she?"."""
+"""A phrase with one of these words needs its context: "What is she?"."""
 NEAR_MISSES = (
     (
         "Who invented {}?",
@@ -53,24 +54,24 @@ NEAR_MISSES = (
     ),
     ("In which year was {} first used?", "In which year were {} first used?", re.compile(r"\b(?:1[5-9]|20)\d\d\b|\byears?\b")),
 )
-"""What may be asked of one thing and of several, and what the passages that name it would have to say for it."""
+"""What may be asked of one thing and of several, and the words that passages naming it would need to answer."""
 ASKING = re.compile(r"(?:how|why|where|which|what|who)\b", re.IGNORECASE)
 PREPOSITION = re.compile(r"(?:from|with|without|beyond|before|after|behind|inside|in|on|at|to|for|by)\b", re.IGNORECASE)
 DOING = re.compile(r"\w+ing \w+|\w+ly ", re.IGNORECASE)
-"""How a phrase begins that tells of something rather than names it: "moving the camera", "widely used remedy"."""
+"""Beginnings of phrases that tell of something rather than name it: "moving the camera", "widely used remedy"."""
 BOLD_TERM = re.compile(r"^(?:An? |The )?\*\*[^*]+\*\*,? ?")
 DEFINED = re.compile(r"What (is|are) (.+)\?")
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
 SHORT_QUESTION = 5
-"""Words below which a title that asks needs its lesson to be understood."""
+"""A title that asks with fewer words needs its lesson to be understood."""
 VAGUE = re.compile(r"What (?:is|are) the \w+\?")
-"""The result, the answer: which one is meant stands in the sentence before."""
+""""What is the result?": only the sentence before says which one."""
 TABLE_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 ROWS_OF_A_TABLE = 4
-"""More would drown what the lesson says in sentences."""
+"""The most rows of a table: more would outnumber the lesson's sentences."""
 LONGEST_KEY, SHORTEST_CELL = 60, 5
-"""Characters of the cell that a row is known by, and of one that is worth asking for."""
+"""Characters of the cell that identifies a row, and of one worth asking for."""
 NUMBERS = r"\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 COUNTED = re.compile(
     r"^(?P<subject>(?:An? |The )?[a-z][\w -]{2,40}?) (?P<verb>has|takes|needs|holds|contains) "
@@ -97,8 +98,8 @@ class QuestionDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposal:
-    """`promise` tells the better ones: 0 where the author set the defined word in bold, 2 where a title asks, 3 where only a
-    title is asked for, 4 for "The price is …", which is seldom a definition."""
+    """A proposed question. `promise` ranks proposals: 0 where the author set the defined word in bold, 2 where a title asks, 3
+    where only a title is asked for, 4 for "The price is …", which is seldom a definition."""
 
     question: str
     lesson: str
@@ -120,7 +121,7 @@ async def draft_questions(index: VectorIndex, state: IngestionState, count: int)
 
 
 def _near_misses(chunks: Sequence[Chunk], count: int) -> list[str]:
-    """Of things that the book defines, what no passage that names them says."""
+    """Questions about things that the book defines, for which no passage that names them has an answer."""
     asked = _spread(_once(list(_from_sentences(chunks, _names(chunks)))), len(chunks))
     texts = [chunk.text.lower() for chunk in chunks]
     found: list[str] = []
@@ -136,8 +137,8 @@ def _near_misses(chunks: Sequence[Chunk], count: int) -> list[str]:
 
 
 def draft_from(chunks: Sequence[Chunk], count: int, *, to_learn: bool = False) -> list[QuestionDraft]:
-    """Questions that these chunks answer. Those made of titles are for an author to correct, those made of rows for a reader to
-    learn by."""
+    """Questions that these chunks answer. Those made from titles are for an author to correct, those made from rows for a reader
+    to learn by."""
     names = _names(chunks)
     told = [one for one in _from_sentences(chunks, names) if not to_learn or not VAGUE.fullmatch(one.question)]
     made = [*told, *(_from_tables(chunks) if to_learn else _from_titles(chunks, names))]
@@ -173,7 +174,7 @@ def _from_sentences(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[
 
 
 def _from_tables(chunks: Sequence[Chunk]) -> Iterator[_Proposal]:
-    """A row is known by its first cell, and asked for the next: "In “Sensors”: what is the range of “Laser”?"."""
+    """A row is identified by its first cell, and asked for the next: "In “Sensors”: what is the range of “Laser”?"."""
     for chunk in chunks:
         where = chunk.section_title or chunk.page_title
         head: tuple[str, ...] = ()
@@ -222,12 +223,12 @@ def _nameless(words: str) -> bool:
 
 
 def _names(chunks: Sequence[Chunk]) -> frozenset[str]:
-    """The words that the book writes with a capital in the middle of a sentence."""
+    """The words that the book capitalises in the middle of a sentence."""
     return frozenset(name for chunk in chunks for name in NAME.findall(CODE.sub("", chunk.text)))
 
 
 def _small(words: str, names: frozenset[str]) -> str:
-    """As it reads within a sentence; names and abbreviations keep their capitals."""
+    """The words as they are written within a sentence; names and abbreviations keep their capitals."""
     first = words.partition(" ")[0]
     kept = first in names or first[1:] != first[1:].lower()
     return words if kept else words[0].lower() + words[1:]
@@ -267,7 +268,7 @@ def _asked_by(title: str, page_title: str, names: frozenset[str]) -> str:
 
 
 def _once(made: Sequence[_Proposal]) -> list[_Proposal]:
-    """Each question once, and each sentence asked for once: the title over a definition asks for it again."""
+    """Each question once, and each sentence once: the title over a definition asks for it again."""
     best: dict[tuple[str, str], _Proposal] = {}
     for one in sorted(made, key=lambda one: one.promise):
         best.setdefault((one.lesson, one.quote), one)
@@ -275,8 +276,8 @@ def _once(made: Sequence[_Proposal]) -> list[_Proposal]:
 
 
 def _spread(made: Sequence[_Proposal], count: int) -> list[_Proposal]:
-    """A question of every lesson, then a second one: the best first. Where fewer are wanted than there are lessons, of lessons
-    that lie evenly over the book."""
+    """One question of every lesson, then a second one, the best first. Where fewer are wanted than there are lessons, from
+    lessons spread evenly over the book."""
     by_lesson: dict[str, list[_Proposal]] = {}
     for one in made:
         by_lesson.setdefault(one.lesson, []).append(one)

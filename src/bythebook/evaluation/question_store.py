@@ -1,4 +1,4 @@
-"""The questions worth asking that were found, one row for each lesson and one for the whole book."""
+"""Stores the questions worth asking, one row for each lesson and one for the whole book."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from bythebook.database.engine import Database, upsert
 from bythebook.database.tables import books, worth_asking
 
 WHOLE_BOOK = ""
-"""In place of a lesson's path."""
+"""Stored in place of a lesson's path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyQuestion:
-    """`quote` is the book's sentence that answers it, as it is written in `source_file`; `answer` says the same in a model's
-    words, where those are others."""
+    """A question with its answer. `quote` is the book's sentence that answers it, as it is written in `source_file`; `answer`
+    says the same in a model's words, where they differ."""
 
     id: str
     question: str
@@ -32,14 +32,14 @@ class StudyQuestion:
 
 
 class QuestionStore:
-    """`found_in` is a digest of the text and of the author's questions that a row was found in: where it is another now, the row
-    says nothing."""
+    """Reads and writes these rows. `found_in` is a digest of the text and of the author's questions that a row was made from: a
+    row with another digest is outdated."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read(self, book_id: str, lesson: str, found_in: str) -> tuple[StudyQuestion, ...] | None:
-        """None where they have to be found first."""
+        """The stored questions; None where they have to be found first."""
         here = (worth_asking.c.book_id == book_id) & (worth_asking.c.source_file == lesson)
         stored = select(worth_asking.c.questions).where(here, worth_asking.c.found_in == found_in)
         rows: list[dict[str, Any]] | None = await self._database.run(
@@ -48,7 +48,7 @@ class QuestionStore:
         return None if rows is None else tuple(StudyQuestion(**row) for row in rows)
 
     async def keep(self, book_id: str, lesson: str, found_in: str, questions: Sequence[StudyQuestion]) -> None:
-        """Nothing is kept of a book that was removed while they were found."""
+        """Stores the questions, unless the book was removed meanwhile."""
         kept = [asdict(one) for one in questions]
         row = {"book_id": book_id, "source_file": lesson, "found_in": found_in, "questions": kept}
 
@@ -59,7 +59,7 @@ class QuestionStore:
         await self._database.run(write)
 
     async def forget_others(self, book_id: str, lessons: Collection[str]) -> None:
-        """Of lessons that the book no longer has."""
+        """Deletes the rows of lessons that the book no longer has."""
 
         def forget(connection: Connection) -> None:
             of_book = worth_asking.c.book_id == book_id

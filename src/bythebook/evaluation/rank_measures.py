@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 RECALL_DEPTHS = (1, 3, 5, 10)
 DEPTH = 10
-"""How deep the reciprocal rank and nDCG look."""
+"""The depth of the reciprocal rank and nDCG."""
 
 
 def retrieval_figures(
     gold: Mapping[str, Sequence[str]], found: Mapping[str, Sequence[str]], *, depth: int
 ) -> dict[str, dict[str, float]]:
     """The figures of each question by name: `gold` has the right lessons, `found` the lesson of each result, best first. A figure
-    that looks deeper than `depth`, the number of results asked for, is left out."""
+    deeper than `depth`, the number of results asked for, is left out."""
     return {id: _figures(frozenset(right), found.get(id, ()), depth) for id, right in gold.items()}
 
 

@@ -1,5 +1,5 @@
-"""A whole evaluation: every question asked, marked and counted, with remarks. It is written and read as JSON, so that a later
-one can be compared with it."""
+"""A whole evaluation: every question asked, marked and counted, with remarks. It is written and read as JSON, so that later
+reports can be compared with it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from bythebook.plain import from_plain, to_plain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`held_out` are the figures to believe: of questions that relevance was not fitted by. `fitted` are of those it was."""
+    """The result of an evaluation. `held_out` has the figures to rely on: of questions that relevance was not fitted by. `fitted`
+    has those of the others."""
 
     book_id: str
     title: str
@@ -43,11 +44,11 @@ class Report:
     remarks: tuple[Remark, ...]
     marks: tuple[Mark, ...]
     times: Times
-    """Last, because only they differ between two runs."""
+    """Last, because only the times differ between two runs."""
 
     @property
     def scored(self) -> tuple[Mark, ...]:
-        """The questions that count."""
+        """The questions that are scored."""
         return tuple(mark for mark in self.marks if not mark.fitted)
 
     def to_plain(self) -> dict[str, Any]:
@@ -121,8 +122,8 @@ def _fitted(cases: Sequence[Case], state: IngestionState, fit: Fit | None) -> fr
 
 
 def fitted_by(cases: Iterable[Case], own: Iterable[BookQuestion] | None) -> frozenset[str]:
-    """Those that the book's own questions say in the same words, whatever their ids here. Where the book's folder is gone and
-    nobody knows what it said, every one that may have been."""
+    """The questions that the book's own questions file has in the same words, whatever their ids. Where the book's folder is
+    gone, every question that may have been used."""
     asked = [case for case in cases if not case.filters]
     if own is None:
         return frozenset(case.id for case in asked if for_fitting(case.id))

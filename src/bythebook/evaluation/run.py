@@ -1,4 +1,4 @@
-"""Every question asked, several at once, as a reader would ask it. Tells each outcome as it comes."""
+"""Asks every question, several at once, as a reader would. Yields each outcome as it comes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
 from bythebook.retrieval.query import SearchResult
 
 DEPTH = 10
-"""Results that retrieval is scored by. An answer rests on five at most, however many are shown, so that this changes none."""
+"""How many results retrieval is scored by. An answer uses five at most, however many are shown, so this changes none."""
 AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How the questions are asked: as the settings have it."""
+    """How the questions are asked: as the settings say."""
 
     top_k: int = 5
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
@@ -48,7 +48,7 @@ class Outcome:
 
 
 async def ask_all(answerer: Answerer, book_id: str, cases: Sequence[Case], manner: Manner) -> AsyncIterator[Outcome]:
-    """As they end, in no order. A model that does not answer fails its question and no other."""
+    """Yields outcomes as they end, in no order. A model that does not answer fails its question and no other."""
     waiting = iter(cases)
     asked = {asyncio.create_task(_ask(answerer, book_id, case, manner)) for case in islice(waiting, manner.at_once)}
     try:
@@ -56,7 +56,7 @@ async def ask_all(answerer: Answerer, book_id: str, cases: Sequence[Case], manne
             done, asked = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 yield task.result()
-            # After that, so that the time of a question asked alone is not that of judging the one before.
+            # After that, so that the time of a question asked alone does not include judging the one before.
             asked |= {asyncio.create_task(_ask(answerer, book_id, case, manner)) for case in islice(waiting, len(done))}
     finally:
         for task in asked:

@@ -1,5 +1,5 @@
-"""One outcome held against what its author expects, and against the book itself. What a turn says of itself is not believed:
-quotes are looked up in the source text, and sentences are checked again."""
+"""Compares one outcome with what its author expects, and with the book itself. A turn's own claims are not trusted: quotes are
+looked up in the source text, and sentences are checked again."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchResult
 
 SHOWN = 5
-"""Results kept with a question, for whoever wants to know why it ended so."""
+"""How many results are stored with a question, to explain how it ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Gold:
-    """Where the book says it: the lessons, and the place of the expected quote in one of them."""
+    """Where the book has the answer: the lessons, and the place of the expected quote in one of them."""
 
     lessons: tuple[LessonText, ...]
     quote: tuple[str, int, int] | None
@@ -33,7 +33,7 @@ class _Gold:
         return frozenset(lesson.source_file for lesson in self.lessons)
 
     def holds(self, source_file: str, start: int, end: int) -> bool:
-        """Whether a stretch of a lesson touches the expected quote."""
+        """Whether a stretch of a lesson overlaps the expected quote."""
         if self.quote is None:
             return False
         path, first, last = self.quote
@@ -108,8 +108,8 @@ class Scorer:
         return lesson is not None and lesson.between(citation.span.start, citation.span.end) == citation.quote
 
     async def _supported(self, sentence: Sentence) -> bool:
-        """Checked again against the cited chunks as the index holds them now: as a quotation, which is soon seen, or by its
-        content."""
+        """Whether a sentence is supported by the cited chunks as the index has them now: as a quotation, which is quick to check,
+        or by its content."""
         evidence = await self._evidence(sentence.citations)
         if not evidence:
             return False
@@ -152,7 +152,7 @@ def _retrieved(result: SearchResult, gold: _Gold) -> Retrieved:
 
 
 def _passage_rank(results: Sequence[SearchResult], gold: _Gold) -> int | None:
-    """Where the first result that holds the expected quote stands."""
+    """The rank of the first result that holds the expected quote."""
     for result in results:
         if gold.holds(result.source_file, result.span.start, result.span.end):
             return result.rank
@@ -160,7 +160,7 @@ def _passage_rank(results: Sequence[SearchResult], gold: _Gold) -> int | None:
 
 
 def _words_found(case: Case, answer: Answer) -> float | None:
-    """The share of what the answer must say that it says, in its own words or in the quotes under them."""
+    """The share of the required words that the answer has, in its own text or in its quotes."""
     if not case.keywords and not case.answers:
         return None
     parts = [

@@ -1,5 +1,5 @@
-"""Questions for readers: worth asking, and to quiz oneself with. They are the author's own, or else drafted from the text; for a
-quiz a model drafts them, where there is one."""
+"""Questions for readers: those worth asking, and those for a quiz. They are the author's own, or else drafted from the text; for
+a quiz by a model, where there is one."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ logger = logging.getLogger(__name__)
 
 SURE = ("high", "medium")
 TRIES = 2
-"""For each question that is wanted, so many are looked at: most are answered."""
+"""How many candidates are tried for each question that is wanted: most are answered."""
 SAMPLED_LESSONS = 12
 """Drafts for a whole book come from so many of its lessons, spread over it."""
 MOST_KEPT = 500
 STORED = 4
-"""Questions for a lesson, and for the book: as many as the page shows."""
+"""How many questions are stored for a lesson, and for the book: as many as the page shows."""
 REST_TIMES = 2
 DRAFTED_BY = 1
-"""Raise it when other questions are drafted, or tried by other rules: what is stored is then found again."""
+"""Raise it when other questions are drafted, or tried by other rules: stored questions are then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
-"""What for, book, when it was ingested, lessons, how many."""
+"""The purpose, the book, when it was ingested, the lessons, and how many."""
 _Questions = tuple[StudyQuestion, ...]
 Spend = Callable[[int], Awaitable[None]]
-"""Told how many tokens of the model a quiz took."""
+"""Receives the number of tokens that a quiz took."""
 
 
 class StudyQuestions:
-    """Kept in memory until the book is brought in again: whether the book answers a question is looked up once, however many
-    readers ask for it meanwhile, and one question at a time, behind what readers ask. The model drafts a quiz once, too. What
-    is worth asking of a lesson is stored, until the lesson changes."""
+    """Finds questions for readers. They are kept in memory until the book is ingested again: whether the book answers a question
+    is looked up once, however many readers ask for it, one question at a time, and after what readers ask. The model drafts a
+    quiz once, too. Questions worth asking are stored until their lesson changes."""
 
     def __init__(self, index: VectorIndex, answerer: Answerer, store: QuestionStore, model_quiz: ModelQuiz | None = None) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class StudyQuestions:
 
     async def quiz(self, state: IngestionState, files: Sequence[str], count: int, spend: Spend | None) -> _Questions:
         """Questions to learn by: the author's, then the model's, then those drafted from the text. Without `spend` the model is
-        not asked, but what it drafted before is there."""
+        not asked, but what it drafted before is used."""
         key = ("learn", state.book_id, state.last_ingested, "\n".join(files), count)
         if self._model_quiz and (spend or key in self._made):
             try:
@@ -87,7 +87,7 @@ class StudyQuestions:
                 self._made = {one: task for one, task in self._made.items() if not task.done()}
             self._made[key] = asyncio.create_task(make())
             self._made[key].add_done_callback(partial(self._forget_failure, key))
-        return await asyncio.shield(self._made[key])  # a reader who leaves does not take it from the others
+        return await asyncio.shield(self._made[key])  # a reader who leaves does not cancel it for the others
 
     def _forget_failure(self, key: _Key, task: asyncio.Task[_Questions]) -> None:
         if task.cancelled() or task.exception():
@@ -95,7 +95,7 @@ class StudyQuestions:
 
     async def prepare(self, state: IngestionState) -> None:
         """Finds what is worth asking of the book and of each lesson that has changed, so that no reader waits for it. It rests
-        longer than it works: the machine is there for others."""
+        longer than it works, because the machine has other work to do."""
         files = sorted(await self._index.source_files(state.collection_name, state.book_id))
         for lesson in ((), *((file,) for file in files)):
             began = time.perf_counter()
@@ -112,7 +112,7 @@ class StudyQuestions:
         found = await self._store.read(state.book_id, lesson, found_in)
         if found is None:
             found = await self._answered(state, await _all(written, chunks, STORED * TRIES), STORED)
-            with suppress(BookError):  # a library that cannot be written can be read all the same
+            with suppress(BookError):  # a library that cannot be written can still be read
                 await self._store.keep(state.book_id, lesson, found_in, found)
         return found[:count]
 
@@ -163,13 +163,13 @@ async def _all(written: Sequence[StudyQuestion], chunks: Sequence[Chunk], count:
 
 
 def _digest(state: IngestionState, chunks: Sequence[Chunk], written: Sequence[StudyQuestion]) -> str:
-    """The same for the same words in the same collection: one that is made anew may have another embedder, and other answers."""
+    """The same for the same words in the same collection: a rebuilt collection may have another embedder, and other answers."""
     said = [chunk.content_hash for chunk in chunks] + [f"{one.question}\n{one.quote}" for one in written]
     return sha256("\0".join([str(DRAFTED_BY), state.collection_name, *said]))
 
 
 def _distinct(questions: Sequence[StudyQuestion]) -> _Questions:
-    """The author may ask for one sentence twice; nobody else asks again for a sentence that is asked for."""
+    """Drops drafts for a sentence that is asked for already; the author may ask for one twice."""
     kept: list[StudyQuestion] = []
     for one in questions:
         if one.by == "author" or not any(one.quote in other.quote or other.quote in one.quote for other in kept):
@@ -191,7 +191,7 @@ def _model_question(card: CheckedCard) -> StudyQuestion:
 
 
 def _authors(root: Path, texts: dict[str, list[Chunk]]) -> list[StudyQuestion]:
-    """Those that stand alone and whose sentence stands in one of these lessons."""
+    """The author's questions that stand alone and whose sentence is in one of these lessons."""
     try:
         cases = read_cases(root / QUESTIONS_FILE).cases if (root / QUESTIONS_FILE).is_file() else ()
     except (BookError, OSError):

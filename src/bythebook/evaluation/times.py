@@ -1,4 +1,4 @@
-"""How long the questions took. All that differs between two runs over the same book stands here, apart from the figures."""
+"""How long the questions took. Everything that differs between two runs over the same book is here, apart from the figures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Times:
 
 
 def taken(outcomes: Sequence[Outcome], *, fitted: Collection[str], at_once: int) -> Times:
-    """A question that could not be asked took no time that says anything."""
+    """The times of questions that could be asked."""
     timings = {
         outcome.case.id: QuestionTime(total_ms=outcome.total_ms, first_sentence_ms=outcome.first_sentence_ms)
         for outcome in outcomes

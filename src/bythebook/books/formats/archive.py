@@ -1,4 +1,4 @@
-"""Zip archives that books come in, opened with care: whatever their headers claim, no more is unpacked than a book needs."""
+"""Zip archives that books come in, opened within limits: whatever their headers claim, no more is unpacked than a book needs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ LARGEST_TOTAL = 300_000_000
 MOST_MEMBERS = 20_000
 SMALL_MEMBER = 2_000_000
 MOST_TIMES = 150
-"""How many times larger than packed a member may be that is not small. The text of books packs to a tenth, and what repeats
-itself without end to a thousandth: reading that takes minutes and says nothing."""
+"""How many times its packed size a member may have, unless it is small. The text of books packs to a tenth, endless repetition to
+a thousandth: reading that takes minutes and gives nothing."""
 COMPOUND = b"\xd0\xcf\x11\xe0"
-"""How files of Office before 2007 begin, and later ones that are protected by a password."""
+"""The first bytes of Office files before 2007, and of later ones that are protected by a password."""
 
 
 @dataclass(slots=True)
 class Archive:
-    """`what` is the kind of file, for messages."""
+    """An open archive. `what` is the kind of file, for messages."""
 
     file: zipfile.ZipFile
     what: str

@@ -1,6 +1,6 @@
-"""AsciiDoc, read line by line: headings, paragraphs, lists, listings, boxes and simple tables. What it includes is not read.
+"""AsciiDoc, read line by line: headings, paragraphs, lists, listings, boxes and simple tables. Its includes are not read.
 
-A place is a line of the file. Anchors are Asciidoctor's: the id that a heading is given, or one made of its words.
+A place is a line of the file. Anchors are Asciidoctor's: the id that a heading is given, or one made from its words.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
 
 
 def _bare(text: str) -> str:
-    """Without the marks that stand between words."""
+    """The text without the marks between words."""
     for pattern, said in MARKS:
         text = pattern.sub(said, text)
     return INLINE.sub(lambda match: _literal(next((held for held in match.groups()[1:] if held is not None), match[0])), text)
@@ -93,13 +93,13 @@ def _marked(match: re.Match[str]) -> str:
 
 
 def _literal(code: str) -> str:
-    """Without the plus signs around it that pass it through as it is; one alone is the code."""
+    """Without the plus signs that pass text through unchanged; a single plus sign is code."""
     passed = PASSED.fullmatch(code)
     return passed[1] if passed else code
 
 
 def section_id(words: str) -> str:
-    """Asciidoctor's: an underscore before the words and between them."""
+    """Asciidoctor's id: an underscore before the words and between them."""
     plain = re.sub(r"[^\w\s.-]", "", words.lower())
     return "_" + re.sub(r"[\s.-]+", "_", plain).strip("_")
 
@@ -147,7 +147,7 @@ class _LineReader:
             self._paragraph()
 
     def _is_underlined(self, at: int | None = None) -> bool:
-        """A heading of two lines: the second has one sign as often as the first has letters, or nearly."""
+        """Whether this is a heading of two lines: the second repeats one character about as often as the first has letters."""
         place = self.at if at is None else at
         if place + 1 >= len(self.lines):
             return False
@@ -195,7 +195,7 @@ class _LineReader:
         self.at = end + 1
 
     def _table(self, held: list[str], start: int) -> None:
-        """A row a line, or a cell a line with blank lines between rows."""
+        """A row per line, or a cell per line with blank lines between rows."""
         rows: list[tuple[list[str], SourcePlace]] = []
         fresh = True
         width = 0

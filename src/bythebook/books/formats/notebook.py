@@ -22,7 +22,7 @@ AGAIN = "open it in Jupyter and save it again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """`kind`: markdown, code, raw, or heading, which only notebooks of version 3 have."""
+    """A cell. `kind`: markdown, code, raw, or heading, which only notebooks of version 3 have."""
 
     kind: str
     text: str
@@ -70,7 +70,7 @@ def _load(raw: bytes) -> Mapping[str, Any]:
 
 
 def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
-    """Also of version 3, which has worksheets, and headings as cells."""
+    """The cells, also of version 3, which has worksheets and headings as cells."""
     sheets = [notebook] if "cells" in notebook else notebook["worksheets"]
     for sheet in sheets:
         for cell in sheet.get("cells", ()) if isinstance(sheet, dict) else ():
@@ -96,7 +96,7 @@ def _language(notebook: Mapping[str, Any]) -> str:
 
 
 def _around(cell: Cell, language: str, *, first: bool) -> tuple[str, str]:
-    """What has to stand before and after a cell's text to make Markdown of it."""
+    """What must be added before and after a cell's text to make it Markdown."""
     if cell.kind == "markdown":
         return "", _closing(cell.text)
     if cell.kind == "heading":

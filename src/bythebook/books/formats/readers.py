@@ -1,8 +1,7 @@
-"""Which reader a file has, and what a reader may cost. Readers are imported when the first file of theirs is read.
+"""Which reader a file has, and its limits. Readers are imported when the first file of their format is read.
 
-A reader is a module with two functions: `read(path, raw)` gives the file's readings, and `source_texts(raw)` gives a function
-from a place to the text that stands there, found in another way than the reading was made. What an exact mark claims is held
-against it.
+A reader is a module with two functions: `read(path, raw)` returns the file's readings, and `source_texts(raw)` returns a function
+from a place to the text there, found in another way than the reading was made. Exact marks are verified with it.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A format of lessons. A new `version` has its files read again."""
+    """A format of lessons. Raise `version` to have its files read again."""
 
     name: str
     version: int
     suffixes: tuple[str, ...]
     module: str
     largest_times: int = 1
-    """How many times the largest size of a text file such a file may have: pictures and outputs take room, and are not read."""
+    """How many times the largest size of a text file such a file may have: pictures and outputs take space and are not read."""
     seconds: float = 60.0
-    """How long the child process may read one, beside what its size allows."""
+    """How long the child process may take for one, in addition to what its size allows."""
     most_bytes: int = 2**31
 
     def reader(self) -> Reader:
@@ -62,13 +61,13 @@ SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if
 
 
 def format_of(path: str) -> Format | None:
-    """None for Markdown, and for what is no lesson."""
+    """The format of a file; None for Markdown, and for what is not a lesson."""
     name = path.lower()
     return next((one for one in FORMATS if name.endswith(one.suffixes)), None)
 
 
 def read_file(kind: Format, path: str, raw: bytes) -> tuple[Reading, ...]:
-    """The readings of a file. A mark that claims to be exact is verified here, and is not exact if it is not."""
+    """The readings of a file. A mark that claims to be exact is verified here, and otherwise loses that claim."""
     reader = kind.reader()
     readings = reader.read(path, raw)
     if not readings:
@@ -85,7 +84,7 @@ def _verified(text: str, marks: Sequence[SourceMark], texts: SourceTexts) -> tup
 
 
 def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
-    """Lines of a file may hold more than the text: the mark of a list, the name of a box."""
+    """Whether the text is there. Lines of a file may hold more than the text: the mark of a list, the name of a box."""
     source = fold(texts(place))
     return any(form in source if place.kind == "line" else form == source for form in _forms(text))
 
@@ -100,8 +99,8 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def misplaced(kind: Format | None, raws: Mapping[str, bytes], pieces: Sequence[tuple[str, SourcePlace]]) -> list[int]:
-    """Which of these pieces of text do not stand at their places: in the author's file, or in those that it includes. Without a
-    kind it is Markdown, where places are lines."""
+    """The indexes of those pieces of text that are not at their places: in the author's file, or in those that it includes.
+    Without a kind the file is Markdown, where places are lines."""
     reader = kind.reader().source_texts if kind else _line_texts
     texts = {file: reader(raw) for file, raw in raws.items()}
     return [

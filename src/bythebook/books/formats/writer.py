@@ -1,5 +1,5 @@
-"""Writes the Markdown of a reading, block by block, and a mark for each piece. What a text holds by chance, and Markdown would
-take for a mark, is escaped and nothing else: a quote should look as it does in the author's file."""
+"""Writes the Markdown of a reading, block by block, with a mark for each piece. Only characters that Markdown would take for
+markup are escaped: a quote should look as it does in the author's file."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
 WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
 SIGNS = re.compile(r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?])|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|\$")
 ANY_SIGN = re.compile(r"[\\`<\[~{&$*_]")
-"""One of these stands in whatever is escaped: a look for them is quick, and most words have none."""
+"""Whatever is escaped has one of these: searching for them is quick, and most words have none."""
 LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:{3,}|/{3,}|!{3}|\?{3}|={3}|(?:[-*_]\s*){3,}$|~{3}|\+{3})")
 NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 SPACE = re.compile(r"[ \t\r\n\f\v]+")
 TICKS = re.compile(r"`+")
 Piece = tuple[str, SourcePlace | None, bool]
-"""A text, where it stands, and whether it is exactly so there. Without a place it is ours."""
+"""A text, its place, and whether it is there exactly. Text without a place is ours."""
 Run = tuple[str, str]
-"""A stretch of a paragraph and its kind before it: words, code, superscript, subscript, or Markdown that is ready."""
+"""A stretch of a paragraph, after its kind: words, code, superscript, subscript, or finished Markdown."""
 LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 
 def escaped(text: str) -> str:
-    """Words as Markdown that reads as these words, within a line."""
+    """Words as Markdown that is read as these words, within a line."""
     if not ANY_SIGN.search(text):
         return text
     alone = _signs_alone(text)
@@ -44,7 +44,8 @@ def escaped(text: str) -> str:
 
 
 def _signs_alone(text: str) -> set[int]:
-    """Where a sign stands that opens nothing: the only tick, and a dollar without another after it or close before it."""
+    """Positions of characters that open nothing: a single backtick, and a dollar sign without another after it or just before
+    it."""
     tick, dollar = text.find("`"), text.rfind("$")
     found = {tick} if text.count("`") == 1 else set()
     return found if dollar < 0 or "$" in text[max(0, dollar - 2) : dollar] else found | {dollar}
@@ -64,7 +65,7 @@ def code_span(text: str) -> str:
 
 
 def superscript(text: str) -> str:
-    """An exponent must not read as more digits of its base."""
+    """Writes an exponent so that it does not read as more digits of its base."""
     plain = raised(text)
     return f"<sup>{escaped(text)}</sup>" if plain.startswith("^") else plain
 
@@ -74,7 +75,7 @@ def subscript(text: str) -> str:
 
 
 def inline_text(runs: Iterable[Run]) -> str:
-    """The runs of a paragraph in Markdown. Programs cut words into runs as they please, so those of one kind are joined first."""
+    """The runs of a paragraph in Markdown. Programs split words into runs arbitrarily, so runs of one kind are joined first."""
     made = []
     for kind, group in groupby(runs, key=itemgetter(0)):
         text = "".join(one for _, one in group)
@@ -95,7 +96,7 @@ def inline_text(runs: Iterable[Run]) -> str:
 
 @dataclass(slots=True)
 class MarkdownWriter:
-    """`marks` and `anchors` of what was written so far. Lists and quotations nest by `indented`."""
+    """Writes Markdown. `marks` and `anchors` are those written so far. Lists and quotations nest by `indented`."""
 
     parts: list[str] = field(default_factory=list)
     marks: list[SourceMark] = field(default_factory=list)
@@ -116,7 +117,7 @@ class MarkdownWriter:
 
     @contextmanager
     def indented(self, first: str, rest: str) -> Iterator[None]:
-        """What is written within begins with `first`, and with `rest` on the lines after that: "- " and "  " for a list item."""
+        """What is written inside begins with `first`, and on further lines with `rest`: "- " and "  " for a list item."""
         before, length = (self._first, self._rest), self.length
         self._first, self._rest = self._first + first, self._rest + rest
         yield
@@ -132,7 +133,7 @@ class MarkdownWriter:
         self.pieces([(SPACE.sub(" ", text).strip(), place, exact)])
 
     def pieces(self, pieces: Sequence[Piece]) -> None:
-        """A paragraph made of pieces that stand at several places, such as the lines of a page. Spaces are theirs to bring."""
+        """A paragraph of pieces from several places, such as the lines of a page. The pieces bring their own spaces."""
         written = [(text, place, exact) for text, place, exact in pieces if text]
         while written and not written[0][0].strip():
             written = written[1:]
@@ -149,7 +150,7 @@ class MarkdownWriter:
         self._end()
 
     def title(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
-        """Of a box or a table: it names what follows and says nothing itself."""
+        """The title of a box or a table: it names what follows and says nothing itself."""
         words = SPACE.sub(" ", text).strip()
         if words.endswith((".", "!", "?", "…")):
             self.paragraph(words, place, exact=exact)
@@ -165,7 +166,7 @@ class MarkdownWriter:
         self._write(f"{fence}{language}\n", text, f"\n{fence}", place, exact)
 
     def code_lines(self, lines: Sequence[tuple[str, SourcePlace]]) -> None:
-        """Code whose lines stand at places of their own."""
+        """Code whose lines have places of their own."""
         longest = max((len(found[0]) for text, _ in lines for found in TICKS.finditer(text)), default=0)
         fence = "`" * max(3, longest + 1)
         self._begin()
@@ -202,7 +203,7 @@ class MarkdownWriter:
         self._add("\n")
 
     def unmarked(self, line: str) -> None:
-        """A line of our own making, such as a picture."""
+        """A line that we add, such as a picture."""
         self._begin()
         self._add(line)
         self._end()
@@ -229,7 +230,7 @@ class MarkdownWriter:
 
 
 def _guarded(line: str) -> str:
-    """A line that would begin as something else than words does not."""
+    """Escapes a line that would begin as something else than words."""
     if NUMBERED.match(line):
         return NUMBERED.sub(r"\1\\\2", line, count=1)
     return f"\\{line}" if LINE_START.match(line) else line

@@ -1,5 +1,5 @@
-"""Finds the site that a book's folder belongs to. The configuration may stand in the folder, above it, or in one that usually
-holds it below. A generator's configuration is only read where a file or folder has one of its names."""
+"""Finds the site that a book's folder belongs to. Its configuration may be in the folder, above it, or in a subfolder that
+usually holds it. A generator's configuration is only read where a file or folder has one of its names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READERS: tuple[tuple[Reader, str], ...] = (
     (jekyll, r"_config\.yml"),
     (sphinx, r"conf\.py"),
 )
-"""What reads each generator's configuration, and what its file or folder is called. The first that fits is taken."""
+"""The reader of each generator's configuration, and the name of its file or folder. The first that fits is used."""
 ANY_NAME = re.compile("|".join(pattern for _, pattern in READERS), re.IGNORECASE)
 
 
@@ -56,7 +56,7 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
 
 
 def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:
-    """The lessons that the site shows, and what is said of the others. A `SUMMARY.md` that gives the order is no lesson."""
+    """The lessons that the site shows, and warnings about the others. A `SUMMARY.md` that gives the order is not a lesson."""
     if site is None:
         return tuple(files), ()
     below = f"{site.content}/" if site.content else ""
@@ -72,7 +72,7 @@ def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[S
 
 
 def _places(root: Path) -> Iterator[Path]:
-    """The folder itself, those below that usually hold a configuration, and those above up to the repository's top."""
+    """The folder itself, subfolders that usually hold a configuration, and the folders above it up to the repository's top."""
     yield root
     yield from (root / name for name in BELOW if (root / name).is_dir())
     here = root
@@ -84,7 +84,7 @@ def _places(root: Path) -> Iterator[Path]:
 
 
 def _readers(folder: Path) -> list[Reader]:
-    """Those that have something to read here: all, where the folder does not let itself be listed."""
+    """The readers with something to read here; all of them where the folder cannot be listed."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if ANY_NAME.fullmatch(entry.name)]
@@ -98,7 +98,7 @@ def _placed(site: Site, root: Path, folder: Path) -> Site | None:
         lessons = site.folder.resolve()
         if not lessons.is_dir():
             return None
-    except (OSError, ValueError, RuntimeError):  # a name too long, with a NUL in it, or of a link in a circle
+    except (OSError, ValueError, RuntimeError):  # a name that is too long or has a NUL in it, or a link in a circle
         return None
     way = "../" * len(root.relative_to(folder).parts) if root.is_relative_to(folder) else f"{_relative(folder, root)}/"
     shown = way + site.config
@@ -120,7 +120,7 @@ def _shows(site: Site, files: Sequence[SourceFile]) -> bool:
 
 
 def _tidied(site: Site) -> Site:
-    """The language without its country; an address only where it is one; the order of a `SUMMARY.md` where there is no other."""
+    """The language without its country; an address only if it is one; the order of a `SUMMARY.md` where there is no other."""
     address = site.base_url.rstrip("/")
     return replace(
         site,

@@ -31,7 +31,7 @@ def quarto(folder: Path) -> Site | None:
 
 
 def jupyter_book(folder: Path) -> Site | None:
-    """Its order is that of the files that the table of contents names, whatever it calls their groups."""
+    """Its order is that of the files in its table of contents, whatever their groups are called."""
     contents = read_yaml(folder, "_toc.yml")
     if contents is None or not any(key in contents for key in ("root", "chapters", "parts")):
         return None
@@ -50,7 +50,7 @@ def jupyter_book(folder: Path) -> Site | None:
 
 
 def myst(folder: Path) -> Site | None:
-    """Its pages have addresses that only a build knows, so that links stay relative."""
+    """Only a build knows the addresses of its pages, so links stay relative."""
     values = read_yaml(folder, "myst.yml")
     project = values.get("project") if values else None
     if not isinstance(project, dict):
@@ -60,7 +60,7 @@ def myst(folder: Path) -> Site | None:
 
 
 def bookdown(folder: Path) -> Site | None:
-    """Its pages are called after their headings, so that links stay relative. Where it names no files, they come by name."""
+    """Its pages are named after their headings, so links stay relative. Where it names no files, they are ordered by name."""
     values = read_yaml(folder, "_bookdown.yml")
     if values is None:
         return None

@@ -1,6 +1,6 @@
 """The configuration of each site generator, read as data: MkDocs, Docusaurus, mdBook, VitePress, Hugo and Jekyll.
 
-A file that cannot be read as what its name says is nobody's configuration; the generator will tell its author.
+A file that cannot be read as what its name says is ignored; the generator itself will report it to the author.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def mkdocs(folder: Path) -> Site | None:
 
 
 def _inherited(folder: Path, path: str) -> dict[str, Any]:
-    """Of a translation, whose configuration adds to that of the book in its first language, beside it."""
+    """The configuration of a translation, which adds to that of the book in its first language, beside it."""
     beside = path.removeprefix("../")
     return (read_yaml(folder.parent if beside != path else folder, beside) or {}) if path else {}
 
@@ -89,7 +89,7 @@ def _docs_plugin(config: list[Literal]) -> Iterator[tuple[str, str]]:
 
 
 def _sidebar(config: list[Literal]) -> Iterator[str]:
-    """Ids of lessons, and folders that are to be listed by themselves."""
+    """Ids of lessons, and folders whose lessons are all listed."""
     for path, value in config:
         if path and path[-1] == "dirName":
             yield f"{value.rstrip('/')}/"
@@ -192,7 +192,7 @@ def _hugo_pages(values: dict[str, Any]) -> str:
 
 
 def _section_pattern(section: str, pattern: object, tokens: Mapping[str, str]) -> str:
-    """`section/=pattern`, as `links.page_url` reads it; nothing where the pattern says something that is not known here."""
+    """`section/=pattern`, as `links.page_url` reads it; nothing where the pattern has a part that is not known here."""
     known = isinstance(pattern, str) and not re.search(r"[\s{}]", section + pattern)
     if not known or any(token not in tokens for token in PERMALINK_TOKEN.findall(str(pattern))):
         return ""
@@ -206,11 +206,11 @@ JEKYLL_PERMALINKS = {
     "/:path.html": "{path}.html",
     "/:path:output_ext": "{path}.html",
 }
-"""Of all pages. Those with dates and categories are for posts, and leave pages as they are."""
+"""Patterns of all pages. Those with dates and categories are for posts, and do not affect pages."""
 
 
 def jekyll(folder: Path) -> Site | None:
-    """Jupyter Book has a file of the same name, and a `_toc.yml` beside it."""
+    """Reads Jekyll's `_config.yml`. Jupyter Book has a file of the same name, and a `_toc.yml` beside it."""
     values = read_yaml(folder, "_config.yml")
     if values is None or (folder / "_toc.yml").exists() or (folder / "_toc.yaml").exists():
         return None
@@ -228,7 +228,7 @@ def jekyll(folder: Path) -> Site | None:
 
 
 def _jekyll_pages(values: dict[str, Any]) -> str:
-    """The pattern of all pages, and before it those of collections, which lie in folders that begin with an underscore."""
+    """The pattern of all pages, and before it those of collections, which are in folders that begin with an underscore."""
     everywhere = JEKYLL_PERMALINKS.get(text_of(values, "permalink"), "")
     collections, defaults = values.get("collections"), values.get("defaults")
     given = {name: text_of(one, "permalink") for name, one in collections.items()} if isinstance(collections, dict) else {}
@@ -243,7 +243,7 @@ def _jekyll_pages(values: dict[str, Any]) -> str:
 
 
 def summary(folder: Path) -> tuple[str, ...]:
-    """The lessons in the order of a `SUMMARY.md`: those that it links to and that are there."""
+    """The lessons in the order of a `SUMMARY.md`: those that it links to and that exist."""
     raw = _raw(folder, SUMMARY) or b""
     found = SUMMARY_LINK.findall(raw.decode("utf-8-sig", "replace"))
     named = [posixpath.normpath(path.removeprefix("./")) for path in found]

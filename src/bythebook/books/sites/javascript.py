@@ -1,5 +1,5 @@
-"""The literals of a configuration that is written in JavaScript or TypeScript. It is scanned and never run, so a value that is
-computed is not seen."""
+"""The literals in a configuration written in JavaScript or TypeScript. It is scanned and never run, so computed values are not
+seen."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Literal = tuple[tuple[str, ...], str]
 
 
 def literals(source: str) -> Iterator[Literal]:
-    """Yields every text, true and false with the keys that lead to it, outermost first. An object or list without a key counts
-    as "", except around the whole. The name of a text that was given before stands for that text."""
+    """Yields every text, true and false with the keys that lead to it, outermost first. An object or list without a key counts as
+    "", except around the whole. The name of a constant stands for its text."""
     names = {"true": "true", "false": "false"}
     for path, value, quoted in _scan(source):
         if quoted:
@@ -56,7 +56,7 @@ def _scan(source: str) -> Iterator[tuple[tuple[str, ...], str, bool]]:
 
 
 def _inner(keys: list[str]) -> list[str]:
-    """Without what stands around the whole: `const config = {`, `export default defineConfig({`, a function's body."""
+    """Without what is around the whole: `const config = {`, `export default defineConfig({`, a function's body."""
     start = 1 if keys else 0
     while start < len(keys) and not keys[start]:
         start += 1

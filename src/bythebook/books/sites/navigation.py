@@ -17,8 +17,8 @@ UNWEIGHTED = float("inf")
 
 
 def lesson_order(site: Site, weights: Mapping[str, float | None], folders: Mapping[str, float]) -> dict[str, int]:
-    """The place of each lesson, counted from 1. `weights`: what each lesson's frontmatter says of its place among its neighbours;
-    `folders`: the same of folders that say it in a file of their own."""
+    """The place of each lesson, counted from 1. `weights`: the place among its neighbours in each lesson's frontmatter;
+    `folders`: the same for folders that have a file for it."""
     below = {**{folder_of(path): weight for path, weight in weights.items() if weight is not None and is_front(path)}, **folders}
     ordered = sorted(weights, key=lambda path: _key(path, weights[path], below))
     found = _listed(site, {path: _name(site, _shown(site, path)) for path in ordered}) if site.entries else []
@@ -26,7 +26,7 @@ def lesson_order(site: Site, weights: Mapping[str, float | None], folders: Mappi
 
 
 def _listed(site: Site, names: Mapping[str, str]) -> Iterable[str]:
-    """`names` of all lessons, in their order. Each folder is looked through once, however often it is listed."""
+    """`names` of all lessons, in order. Each folder is read once, however often it is listed."""
     named = {name: path for path, name in reversed(list(names.items()))}
     inside: dict[str, list[str]] = {}
     for path, name in names.items():
@@ -47,7 +47,7 @@ def _shown(site: Site, path: str) -> str:
 
 
 def _name(site: Site, entry: str) -> str:
-    """What a lesson and the entry for it are both called: no suffix, no `index`, no numbers where the site drops them."""
+    """A name that a lesson and its entry share: without suffix, `index`, and numbers where the site drops them."""
     path = posixpath.normpath(unquote(entry.partition("#")[0]).strip("/"))
     stem = re.sub(r"\.html$", "", EXTENSION.sub("", path))
     parts = [without_number(part) if site.style == "docusaurus" else part for part in stem.split("/")]
@@ -66,7 +66,7 @@ def folder_of(path: str) -> str:
 
 
 def _key(path: str, weight: float | None, below: Mapping[str, float]) -> tuple[Weight, ...]:
-    """Level by level. The first page of a folder comes before all else in it."""
+    """A sort key, level by level. The first page of a folder comes before everything else in it."""
     folders = path.split("/")[:-1]
     levels = [(below.get("/".join(folders[: depth + 1]), UNWEIGHTED), natural(name)) for depth, name in enumerate(folders)]
     own = -1.0 if is_front(path) else UNWEIGHTED if weight is None else weight
@@ -74,5 +74,5 @@ def _key(path: str, weight: float | None, below: Mapping[str, float]) -> tuple[W
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """For sorting names so that 9 comes before 10."""
+    """A key that sorts 9 before 10."""
     return tuple((0, int(part[:12]), "") if part.isdecimal() else (1, 0, part.lower()) for part in DIGITS.split(name) if part)

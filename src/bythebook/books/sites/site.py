@@ -1,4 +1,4 @@
-"""What a site generator's configuration says of a book, and what people call the generators."""
+"""What a site generator's configuration says about a book, and the generators' names for people."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ GENERATOR_NAMES: Mapping[SiteStyle, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What is empty, the configuration does not say. `folder` is where the site's lessons lie and `pages` the pattern of their
-    addresses, where it is not the generator's usual one. `entries` are the lessons in the site's own order, as it names them;
-    a folder ends in "/" and stands for what is in it and not named elsewhere."""
+    """A site's configuration; what is empty, it does not say. `folder`: where the site's lessons are. `pages`: the pattern of
+    their addresses, where it is not the generator's default. `entries`: the lessons in the site's own order, as it names them; a
+    folder ends in "/" and stands for its files that are not named elsewhere."""
 
     style: SiteStyle
     config: str

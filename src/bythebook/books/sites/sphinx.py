@@ -21,7 +21,7 @@ TITLED = re.compile(r"[^<>]*<([^<>]+)>")
 
 
 def sphinx(folder: Path) -> Site | None:
-    """Other programs have a `conf.py` too: one that names no project is not taken for Sphinx's."""
+    """Reads `conf.py`. Other programs have a file of that name too: one that names no project is not taken for Sphinx's."""
     said = _assigned(read_source(folder, CONFIG) or "")
     if "project" not in said:
         return None
@@ -38,7 +38,7 @@ def sphinx(folder: Path) -> Site | None:
 
 
 def _assigned(source: str) -> dict[str, str]:
-    """The texts that are given to these names at the top of the file; what would have to be computed is not known."""
+    """The texts assigned to these names at the top of the file; computed values are not known."""
     try:
         body = ast.parse(source).body if len(source) <= LONGEST_CONFIG else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -54,7 +54,7 @@ def _assigned(source: str) -> dict[str, str]:
 
 
 def _documents(folder: Path, first: str) -> Iterator[str]:
-    """Each document before those that its tables of contents name, once."""
+    """Each document once, before those that its tables of contents name."""
     waiting, seen = [first], set[str]()
     while waiting and len(seen) < MOST_DOCUMENTS:
         name = waiting.pop()
@@ -87,7 +87,7 @@ def _toctree(text: str) -> Iterator[str]:
 
 
 def _resolved(entry: str, name: str) -> str:
-    """Below the folder of the document that names it, or of the book. What is matched by a pattern is a folder."""
+    """An entry's path, from the folder of the document that names it or from the book's. A pattern stands for its folder."""
     path = posixpath.normpath(posixpath.join("" if entry.startswith("/") else posixpath.dirname(name), entry.lstrip("/")))
     if "*" in path:
         return f"{path.partition('*')[0].rpartition('/')[0]}/"

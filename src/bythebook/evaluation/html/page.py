@@ -57,7 +57,7 @@ def _opening(report: Report) -> str:
 
 
 def _in_words(marks: Sequence[Mark]) -> str:
-    """What a reader wants to know before any percentage. Left out where only one kind of question was asked."""
+    """The result in words, before any percentage. Left out where only one kind of question was asked."""
     asked = [mark for mark in marks if not mark.failure]
     yes, no = ([mark for mark in asked if mark.expected is side] for side in (True, False))
     quotes, inexact = sum(mark.quotes for mark in asked), sum(len(mark.inexact) for mark in asked)

@@ -11,11 +11,11 @@ WIDTH, HEIGHT = 560, 330
 LEFT, RIGHT, TOP, BOTTOM = 66, 24, 14, 46
 NOTE_WIDTH, NOTE_HEIGHT = 52, 14
 TOPS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
-"""Where an axis may end, so that five steps to it are round numbers."""
+"""Values at which an axis may end, so that five steps to it are round numbers."""
 
 
 def risk_coverage_plot(points: Sequence[Point], now: Point | None) -> str:
-    """The curve, the best that any order of these questions could give, and where the tutor stands."""
+    """The curve, the best curve that any order of these questions could give, and the tutor's point."""
     top = next(end for end in TOPS if end >= max(point.risk for point in points))
     answerable = 1 - points[-1].risk
     best = [(0.0, 0.0), (answerable, 0.0)]
@@ -33,7 +33,7 @@ def risk_coverage_plot(points: Sequence[Point], now: Point | None) -> str:
 
 
 def reliability_plot(shares: Sequence[Share]) -> str:
-    """Each band of confidence with how often the book answers it."""
+    """Each band of confidence, with how often the book answers it."""
     parts = [f'<line class="ideal" x1="{_x(0):.1f}" y1="{_y(0):.1f}" x2="{_x(1):.1f}" y2="{_y(1):.1f}"/>']
     last_x, last_y = float("-inf"), 0.0
     for share in shares:
@@ -45,7 +45,7 @@ def reliability_plot(shares: Sequence[Share]) -> str:
         y, line = _y(share.value) + radius + 15, NOTE_HEIGHT
         if share.value <= 0.5:
             y, line = _y(share.value) - radius - 7, -NOTE_HEIGHT
-        if x - last_x < NOTE_WIDTH and abs(y - last_y) < NOTE_HEIGHT:  # two notes would stand in each other
+        if x - last_x < NOTE_WIDTH and abs(y - last_y) < NOTE_HEIGHT:  # two notes would overlap
             y = last_y + line
         parts.append(f'<text class="note" x="{x - 6:.1f}" y="{y:.1f}" text-anchor="end">{share.right}/{share.count}</text>')
         last_x, last_y = x, y
@@ -53,7 +53,7 @@ def reliability_plot(shares: Sequence[Share]) -> str:
 
 
 def interval_bar(value: float, low: float, high: float) -> str:
-    """A rate on a line from 0 to 1 with its interval, to stand in a table."""
+    """A rate on a line from 0 to 1 with its interval, for use in a table."""
     return (
         '<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="track" x="0" y="4.5" width="100" height="3"/>'

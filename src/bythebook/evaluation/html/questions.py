@@ -1,4 +1,4 @@
-"""The parts of the report that go question by question: what was not handled right, what has changed, what was noticed."""
+"""The parts of the report that list questions: those not handled right, those that changed, and remarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bythebook.evaluation.marks import Mark
 from bythebook.evaluation.report import Report
 
 OPENED = 1
-"""Wrong questions that stand open, to show what there is to see; the others open at a click."""
+"""How many wrong questions are shown open, as an example; the others open at a click."""
 
 
 def wrong_questions(marks: Sequence[Mark]) -> str:

@@ -1,7 +1,7 @@
-"""reStructuredText: what docutils makes of a file, with every directive and role that it does not know taken for what it holds.
+"""reStructuredText: what docutils makes of a file; directives and roles that it does not know are read for their content.
 
-A place is a line of the file. Text that only a build makes, such as the signatures of autodoc, is not there: for those, the
-built HTML is the book.
+A place is a line of the file. Text that only a build makes, such as the signatures of autodoc, is missing: for that, ingest the
+built HTML.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ CODE = frozenset({
     "jupyter-execute",
 })  # fmt: skip
 VERSIONS = frozenset({"versionadded", "versionchanged", "versionremoved", "deprecated", "rst-class"})
-"""Directives whose argument says nothing by itself."""
+"""Directives whose argument means nothing by itself."""
 NOTHING = frozenset({
     "toctree", "include", "literalinclude", "raw", "image", "automodule", "autoclass", "autofunction", "autoexception",
     "autodata", "automethod", "autoattribute", "autosummary", "contents", "index", "highlight", "currentmodule", "module",
     "only-block", "testsetup", "testcleanup", "meta", "tabularcolumns", "default-role", "sectnum", "csv-table",
     "bibliography",
 })  # fmt: skip
-"""What stands in another file, or is made by a build."""
+"""Directives whose content is in another file, or is made by a build."""
 DOCUTILS_OWN = (
     "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", "admonition", "topic", "sidebar",
     "epigraph", "table", "list-table", "compound", "container", "rubric", "figure", "replace", "unicode", "role",
@@ -66,7 +66,7 @@ WORDS = re.compile(r"[^\W_]+")
 
 
 class AnyOption(dict[str, Any]):
-    """Takes every option for what it is: text."""
+    """Accepts every option, as text."""
 
     def __missing__(self, name: str) -> Any:
         return directives.unchanged
@@ -92,7 +92,7 @@ class _Generic(Directive):  # type: ignore[misc]
         first, _, more = (self.arguments[0] if self.arguments else "").partition("\n")
         if first and name not in VERSIONS:
             box += _placed(nodes.rubric("", "", *_parsed(self, first)), self.lineno)
-        if more:  # text that goes on under the argument without a blank line
+        if more:  # text that continues under the argument without a blank line
             box += _placed(nodes.paragraph("", "", *_parsed(self, " ".join(more.split()))), self.lineno + 1)
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]
@@ -116,7 +116,7 @@ def _code(directive: Directive) -> nodes.Node:
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()) -> Any:
-    """A role that docutils does not know says its text, without what it leads to."""
+    """A role that docutils does not know gives its text, without its target."""
     said = ROLE_TARGET.match(nodes.unescape(text))
     words = said[1] if said and said[1] else target_words(name, nodes.unescape(text))
     kind = nodes.literal if name.rpartition(":")[2] in LITERAL_ROLES else nodes.inline
@@ -138,7 +138,7 @@ def _find_role(name: str, language: Any, line: int, reporter: Any) -> Any:
 
 
 def _known() -> dict[str, Any]:
-    """docutils' own directives for boxes and tables; the others would want what a build has."""
+    """docutils' own directives for boxes and tables; the others need what only a build has."""
     return {name: directives.directive(name, _english(), None)[0] for name in DOCUTILS_OWN}
 
 
@@ -152,7 +152,7 @@ KNOWN = _known()
 
 
 def _tree(text: str) -> nodes.document:
-    """The registries are the library's own and the same for all: they are put back. This runs in the child process."""
+    """Parses a file. docutils' registries are global, so they are restored afterwards. This runs in the child process."""
     before = directives.directive, roles.role
     directives.directive, roles.role = _directive, _find_role
     try:
@@ -171,18 +171,18 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
-    """A block is looked for from its line on: its words must stand there in their order, whatever marks stand between them."""
+    """Searches for a block from its line on: its words must appear there in order, whatever marks are between them."""
     lines = decode(raw, "").splitlines()
 
     def text(place: SourcePlace) -> str:
         source = "\n".join(lines[place.number - 1 : place.last])
-        return f"{source}\0{bare(source)}"  # code is found as it is, prose without its marks
+        return f"{source}\0{bare(source)}"  # code is searched for as it is, prose without its marks
 
     return text
 
 
 def bare(source: str) -> str:
-    """Lines of reStructuredText without the marks that stand between words."""
+    """Lines of reStructuredText without the marks between words."""
     parts = LITERAL.split(source)
     for at in range(0, len(parts), 2):
         for pattern, said in MARKS:
@@ -265,7 +265,7 @@ class _TreeWalker:
                 self._block(child)
 
     def _table(self, node: nodes.Element) -> None:
-        """A table whose cells hold more than a paragraph each is read as what stands in it."""
+        """A table with more than a paragraph in its cells is read as a sequence of its contents."""
         rows = list(node.findall(nodes.row))
         cells = [[entry for entry in row.children if isinstance(entry, nodes.entry)] for row in rows]
         for title in (child for child in node.children if isinstance(child, nodes.title)):
@@ -288,7 +288,7 @@ class _TreeWalker:
         self.out.table(made)
 
     def _place(self, text: str, node: nodes.Node) -> SourcePlace:
-        """docutils counts the lines of some nodes from elsewhere: the first word is looked for near what it says."""
+        """docutils counts the lines of some nodes differently, so the first word is searched for near that line."""
         first = _first_word(text)
         said: int = getattr(node, "line", None) or self._line_above(node)
         at = self._line_with(first, said)
@@ -332,7 +332,7 @@ def _language(node: nodes.Element) -> str:
 
 
 def inline(node: nodes.Node) -> str:
-    """What stands in a node as Markdown on one line."""
+    """The content of a node as Markdown on one line."""
     return "".join(_inline_parts(node))
 
 

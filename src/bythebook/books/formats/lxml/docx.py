@@ -1,7 +1,7 @@
 """Word files: paragraphs by their styles, one lesson for each heading of the first level where there are several.
 
-A place is a paragraph, counted from 1 as they follow each other in the file, those of text boxes too. What was deleted with
-changes tracked is gone, what was inserted is there. Footnotes, comments, headers and footers are not read.
+A place is a paragraph, counted from 1 in the order of the file, including those of text boxes. With tracked changes, deletions
+are left out and insertions read. Footnotes, comments, headers and footers are not read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MONOSPACED = re.compile(r"mono|courier|consol|menlo|inconsolata", re.IGNORECASE)
 DELETED = frozenset({"del", "moveFrom", "instrText", "delText", "footnoteReference", "endnoteReference", "commentReference"})
 FORMULAS = frozenset({"oMath", "oMathPara"})
 APART = frozenset({"pPr", "txbxContent", "Fallback"})
-"""What hangs on a paragraph and is none of its words."""
+"""Elements of a paragraph that are not part of its words."""
 NOTE_NUMBER = re.compile(r"\[?\d{1,3}\]?")
 SLUG = re.compile(r"[^\w]+")
 
@@ -97,7 +97,7 @@ def _open(raw: bytes) -> tuple[Element, dict[str, ParagraphStyle], set[tuple[str
 
 
 def _styles(raw: bytes | None) -> dict[str, ParagraphStyle]:
-    """Each style with what it has from those it is based on."""
+    """Each style, with what it inherits from the styles it is based on."""
     elements = {value(one, "styleId"): one for one in parse_xml(raw).iter("style")} if raw else {}
     return {id: _style(id, elements, 0) for id in elements}
 
@@ -118,7 +118,7 @@ def _style(id: str, elements: dict[str, Element], depth: int) -> ParagraphStyle:
 
 
 def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
-    """The lists, and levels of them, that count."""
+    """The lists, and their levels, that are numbered."""
     if raw is None:
         return set()
     root = parse_xml(raw)
@@ -133,12 +133,12 @@ def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
 
 
 def _paragraphs(element: Element) -> list[Element]:
-    """A text box is there in two forms, of which the second is for old programs."""
+    """A text box is stored in two forms, of which the second is for old programs and left out."""
     return [one for one in element.iter("p") if next(one.iterancestors("Fallback"), None) is None]
 
 
 def _words(element: Element) -> str:
-    """The words of a paragraph, without those of text boxes that hang on it; of a formula its TeX."""
+    """The words of a paragraph, without those of its text boxes; of a formula its TeX."""
     parts: list[str] = []
     for child in element:
         if child.tag == "t":
@@ -151,7 +151,7 @@ def _words(element: Element) -> str:
 
 
 def _is_unread(element: Element) -> bool:
-    """What was deleted, and the raised number that links to a note."""
+    """Whether it is deleted text, or the raised number that links to a note."""
     if element.tag in DELETED:
         return True
     linked = (
@@ -185,7 +185,7 @@ class _DocumentWriter:
             if child.tag == "p":
                 self._paragraph(child)
                 for box in child.iter("txbxContent"):
-                    # a box within a box is written with the paragraph it hangs on
+                    # a box within a box is written with its own paragraph
                     if next(box.iterancestors("p")) is child and next(box.iterancestors("Fallback"), None) is None:
                         self.body(box)
             elif child.tag == "tbl":
@@ -227,7 +227,7 @@ class _DocumentWriter:
             self.out.paragraph(inline(element), place)
 
     def flush_code(self) -> None:
-        """Paragraphs of code that follow each other are one block."""
+        """Writes consecutive paragraphs of code as one block."""
         if self.code:
             whole: dict[int, list[str]] = {}
             for line, place in self.code:

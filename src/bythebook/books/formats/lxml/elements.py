@@ -1,7 +1,7 @@
-"""The blocks of a page of HTML: which elements hold the book's own words, and what an inline element says as Markdown.
+"""The blocks of a page of HTML: which elements hold the book's own words, and what an inline element is as Markdown.
 
-The page's furniture (menus, buttons, line numbers, links to a heading) is left out by rules for the generators that make most
-books' sites; a page of another generator is read from its `main`, `article` or `body`.
+Menus, buttons, line numbers and links to a heading are left out by rules for the generators that make most books' sites; a page
+of another generator is read from its `main`, `article` or `body`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bythebook.books.formats.writer import SPACE, code_span, escaped, subscript,
 
 Element = Any
 HOLDERS = ("body", "main", "article", "section", "div", "td")
-"""Elements that may hold the author's text. All rules look at these alone: a rule that looks at every element of a long page
-costs as much as parsing it."""
+"""Elements that may hold the author's text. Rules look only at these: looking at every element of a long page costs as much as
+parsing it."""
 CONTAINERS: tuple[Callable[[Element], bool], ...] = (
     lambda one: one.tag == "main" and one.get("id") == "quarto-document-content",
     lambda one: "theme-doc-markdown" in one.get("class", "").split(),
@@ -59,7 +59,7 @@ NOTE_REFERENCES = frozenset({"footnote-ref", "footnote-reference", "footref", "n
 ROLES = frozenset({"navigation", "search", "contentinfo", "doc-backlink", "doc-noteref"})
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 TELLING = frozenset({"hidden", "aria-hidden", "role", EPUB_TYPE, "epub:type"})
-"""Attributes that may say that an element is no text of the page."""
+"""Attributes that may say that an element is not part of the page's text."""
 INLINE = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
     "ins", "kbd", "label", "mark", "math", "q", "ruby", "s", "samp", "script", "small", "span", "strike", "strong", "sub",
@@ -67,14 +67,14 @@ INLINE = frozenset({
 })  # fmt: skip
 NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
 AROUND = frozenset({"prev", "previous", "next", "up", "home", "start", "contents", "index"})
-"""What `rel` says of a link to the page before, after or above this one."""
+"""Values of `rel` on links to the pages before, after or above this one."""
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 SET_IN_HTML = ("em", "i", "var", "sup", "sub", "math", "img")
 """A formula that holds one of these is no TeX: pandoc writes simple ones so, and a power must not read as more digits."""
 
 
 def main_element(root: Element) -> Element:
-    """The element that holds what the author wrote."""
+    """The element with the author's text."""
     holders = list(root.iter(*HOLDERS))
     for is_container in CONTAINERS:
         found = [one for one in holders if is_container(one) and any(text.strip() for text in one.itertext())]
@@ -86,7 +86,7 @@ def main_element(root: Element) -> Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassNames:
-    """What the classes of an element say of it."""
+    """What the classes of an element say about it."""
 
     furniture: bool
     note_reference: bool
@@ -96,7 +96,7 @@ class ClassNames:
 
 @lru_cache(maxsize=4096)
 def _class_names(value: str) -> ClassNames:
-    """A page has few sets of classes and many elements."""
+    """Cached, because a page has few sets of classes and many elements."""
     names = value.split()
     return ClassNames(
         furniture=not FURNITURE.isdisjoint(names),
@@ -131,7 +131,7 @@ def is_furniture(element: Element) -> bool:
 
 
 def _is_set_apart(element: Element) -> bool:
-    """Hidden, or with the role or type of something that is no text of the page."""
+    """Whether it is hidden, or has a role or type that is not text of the page."""
     return (
         element.get("hidden") is not None
         or element.get("aria-hidden") == "true"
@@ -150,7 +150,7 @@ def _is_note_number(element: Element) -> bool:
 
 
 def words_of(element: Element) -> str:
-    """The text in an element, furniture left out: what a mark is held against."""
+    """The text in an element without menus and the like: marks are compared with it."""
     if not len(element):
         return element.text or "" if isinstance(element.tag, str) else ""
     parts: list[str] = []
@@ -159,7 +159,7 @@ def words_of(element: Element) -> str:
 
 
 def _collect(element: Element, parts: list[str]) -> None:
-    """Of a formula its TeX, once: it also stands there as MathML."""
+    """Of a formula only its TeX: it is also there as MathML."""
     if element.text:
         parts.append(element.text)
     for child in element:
@@ -174,7 +174,7 @@ def _collect(element: Element, parts: list[str]) -> None:
 
 
 def tex_of(element: Element) -> str | None:
-    """The TeX of a formula; None where the element is none."""
+    """The TeX of a formula; None where the element is not one."""
     if element.tag == "script":
         return str(element.text or "")
     if element.tag == "math":
@@ -203,7 +203,7 @@ def is_display(element: Element) -> bool:
 
 
 def inline(element: Element) -> str:
-    """What stands in an element as Markdown on one line."""
+    """The content of an element as Markdown on one line."""
     parts = [escaped(spaced(element.text))]
     for child in element:
         if not is_furniture(child):
@@ -237,7 +237,7 @@ def spaced(text: str | None) -> str:
 
 
 def parse_html(raw: bytes) -> Element:
-    """The tree of a page, whatever is wrong with it. Raises ValueError where there is no page at all."""
+    """The tree of a page, however malformed. Raises ValueError where there is no page at all."""
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     root = etree.fromstring(decoded(raw).encode(), parser)
     if root is None:
@@ -247,7 +247,8 @@ def parse_html(raw: bytes) -> Element:
 
 
 def _drop_navigation(root: Element) -> None:
-    """Links to the pages around this one, which DocBook, Publican and Texinfo set in lists, tables and lines without a class."""
+    """Removes links to neighbouring pages, which DocBook, Publican and Texinfo put into lists, tables and lines without a
+    class."""
     links = [link for link in root.iter("a") if _leads_around(link)]
     for link in links:
         panel = None
@@ -266,7 +267,7 @@ def _leads_around(link: Element) -> bool:
 
 
 def _is_navigation(element: Element) -> bool:
-    """Only links of this kind, and beside them at most a title."""
+    """Whether it holds only such links, and at most a title."""
     words = list(islice((text.strip() for text in element.itertext()), 60))
     if len(words) == 60 or any(True for _ in element.iter("h1", "h2", "h3", "h4", "h5", "h6", "pre")):
         return False
@@ -277,11 +278,12 @@ def _is_navigation(element: Element) -> bool:
 
 CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 LATIN_1 = frozenset({"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"})
-"""Names that on the web mean Windows' code page, which has more signs."""
+"""Names that on the web mean Windows' code page, which has more characters."""
 
 
 def decoded(raw: bytes) -> str:
-    """UTF-8 where it is UTF-8, whatever the page says of itself: many say something else. Then what it says, then Windows'."""
+    """UTF-8 where it is valid UTF-8, whatever the page declares, because many declare something else; then the declared encoding,
+    then Windows'."""
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, "replace").replace("\x00", "")

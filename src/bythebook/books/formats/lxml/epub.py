@@ -29,7 +29,7 @@ STEM = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """What the OPF file says: the pages in order, and the names of the table of contents."""
+    """The content of the OPF file: the pages in order, and the titles of the table of contents."""
 
     pages: tuple[str, ...]
     contents: tuple[str, ...]
@@ -112,7 +112,7 @@ def _inside(folder: str, address: str) -> str:
 
 
 def _titles(archive: Archive, package: Package) -> dict[str, str]:
-    """The first name that the table of contents has for each page."""
+    """The first title that the table of contents has for each page."""
     titles: dict[str, str] = {}
     for contents in package.contents:
         raw = archive.read(contents)
@@ -122,7 +122,7 @@ def _titles(archive: Archive, package: Package) -> dict[str, str]:
 
 
 def _entries(root: Any) -> Iterator[tuple[str, str]]:
-    """Of an EPUB 3's navigation page, or of an EPUB 2's NCX."""
+    """The entries of an EPUB 3's navigation page, or of an EPUB 2's NCX."""
     for link in root.iter("a"):
         yield link.get("href", ""), "".join(link.itertext())
     for point in root.iter("navPoint"):

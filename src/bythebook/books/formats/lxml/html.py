@@ -39,11 +39,11 @@ SITE_NAME = re.compile(r"\s+(?:[|»·—–]|-)\s+")
 FEWEST_ENTRIES = 3
 Piece = str | Any
 _LAST_SAID: dict[bytes, list[str]] = {}
-"""The words of the page that was read last. Its marks are verified next, and walking a long page again takes as long."""
+"""The words of the page that was read last. Its marks are verified next, and walking a long page again would take as long."""
 
 
 def read(path: str, raw: bytes) -> tuple[Reading, ...]:
-    """Of a template, and of a page without words, there is none."""
+    """Reads a page. None for a template, and for a page without words."""
     if TEMPLATE.search(raw, 0, 20_000):
         return ()
     try:
@@ -86,7 +86,7 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
 
 
 def page_title(root: Element) -> str | None:
-    """Without the name of the site behind it."""
+    """The title without the site's name after it."""
     found = root.find(".//title")
     words = " ".join((found.text or "").split()) if found is not None else ""
     return SITE_NAME.split(words)[0].strip(" ¶") or None
@@ -94,7 +94,7 @@ def page_title(root: Element) -> str | None:
 
 @dataclass(slots=True)
 class PageWalker:
-    """Writes a page. `said` has the plain words of every block in the order of their numbers, for marks to be held against."""
+    """Writes a page. `said` has the plain words of every block in order, for comparing marks with."""
 
     file: str
     part: str = ""
@@ -103,7 +103,7 @@ class PageWalker:
     anchor: str = ""
 
     def walk(self, element: Element) -> None:
-        """All blocks in an element. What stands between them is a paragraph."""
+        """Writes all blocks of an element. Text between blocks is a paragraph."""
         run: list[Piece] = [element.text or ""]
         for child in element:
             if is_furniture(child):
@@ -191,7 +191,7 @@ class PageWalker:
                 self._within(child)
 
     def _table(self, element: Element) -> None:
-        """A table for looks, and one whose cells hold lists or code, is read as what stands in it."""
+        """A layout table, and one with lists or code in its cells, is read as a sequence of its contents."""
         rows = [row for row in _own_rows(element) if not is_furniture(row)]
         cells = [[cell for cell in row if cell.tag in ("td", "th") and not is_furniture(cell)] for row in rows]
         caption = element.find("caption")
@@ -265,7 +265,7 @@ def _own_rows(table: Element) -> Iterator[Element]:
 
 
 def _heading_id(element: Element) -> str:
-    """Its own, that of an anchor in it, that of the section it opens, or that of an empty anchor before it."""
+    """The heading's own id, that of an anchor in it, that of its section, or that of an empty anchor before it."""
     inner = next(
         (one.get("id") or one.get("name") for one in element.iterdescendants("a", "span") if one.get("id") or one.get("name")), ""
     )

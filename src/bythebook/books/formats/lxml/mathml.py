@@ -1,4 +1,4 @@
-"""MathML as TeX, for formulas that come without their TeX: an exponent must stay one."""
+"""Converts MathML to TeX, for formulas that come without TeX: an exponent must stay an exponent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formulas of Word and PowerPoint as TeX: brackets, indices, fractions, sums and matrices must stay what they are."""
+"""Converts the formulas of Word and PowerPoint to TeX: brackets, indices, fractions, sums and matrices are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = ("e", "sup", "sub", "lim", "num", "den", "deg", "fName")
 
 
 def formula(element: Any) -> str:
-    """Of what is not known here its characters."""
+    """The formula as TeX; of unknown elements only their characters."""
     tag = element.tag
     if tag == "t":
         return element.text or ""
@@ -47,6 +47,6 @@ def _filled(element: Any, parts: dict[str, str]) -> str:
 
 
 def _sign(element: Any, name: str, default: str) -> str:
-    """A sign that the formula names; an empty one is none."""
+    """The character that the formula names; nothing where it is empty."""
     found = element.find(f"{element.tag}Pr/{name}")
     return default if found is None else value(found)

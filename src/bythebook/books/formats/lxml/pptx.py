@@ -1,6 +1,6 @@
-"""PowerPoint files: a deck is one lesson, a slide one section of it, and the speaker's notes follow what the slide shows.
+"""PowerPoint files: a deck is one lesson, a slide one section of it, and the speaker's notes follow the slide's content.
 
-A place is a slide, counted from 1 in the order they are shown, or the notes below it. What stands on every slide, such as its
+A place is a slide, counted from 1 in the order they are shown, or the notes below it. What repeats on every slide, such as its
 number and its date, is not read.
 """
 
@@ -24,15 +24,15 @@ Element = Any
 PRESENTATION = "ppt/presentation.xml"
 TITLES = ("title", "ctrTitle")
 FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})
-"""Placeholders that say the same on every slide."""
+"""Placeholders with the same content on every slide."""
 LISTED = frozenset({"body", "obj", ""})
-"""Placeholders whose paragraphs have bullets unless they say otherwise."""
+"""Placeholders whose paragraphs have bullets by default."""
 SHAPES, FOLDED = ("sp", "graphicFrame"), ("grpSp", "AlternateContent", "Choice")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slide:
-    """What a slide shows and the notes below it, each the root of its file."""
+    """The content of a slide and its notes, each the root element of its file."""
 
     number: int
     shown: Element
@@ -82,7 +82,7 @@ def _slides(raw: bytes) -> Iterator[Slide]:
 
 
 def _related(archive: Archive, name: str) -> dict[str, tuple[str, str]]:
-    """The files that a file names by an id: what each is to it, and its name in the archive."""
+    """The files that a file refers to by an id: the kind of reference, and the name in the archive."""
     folder, _, file = name.rpartition("/")
     raw = archive.read(f"{folder}/_rels/{file}.rels")
     return {
@@ -159,7 +159,7 @@ class _DeckWriter:
 
 
 def _mark(properties: Element | None, counts: list[int], *, listed: bool) -> tuple[str, str]:
-    """How far a paragraph is set in, and its bullet or number; `counts` has the numbers given so far on each level."""
+    """A paragraph's indentation, and its bullet or number; `counts` has the last number of each level."""
     depth = value(properties, "lvl")
     level = min(int(depth), 8) if depth.isdigit() else 0
     counts[level + 1 :] = [0] * (8 - level)
@@ -172,7 +172,7 @@ def _mark(properties: Element | None, counts: list[int], *, listed: bool) -> tup
 
 
 def _shapes(tree: Element | None) -> Iterator[Element]:
-    """In the order of the file, groups unfolded; of what is there in two forms the first."""
+    """Shapes in the order of the file, groups resolved; of a shape stored in two forms, the first."""
     for one in tree if tree is not None else ():
         if one.tag in FOLDED:
             yield from _shapes(one)
@@ -181,7 +181,7 @@ def _shapes(tree: Element | None) -> Iterator[Element]:
 
 
 def _placeholder(shape: Element) -> str | None:
-    """What the layout has this shape for; None for one of its own."""
+    """The layout's placeholder for this shape; None where it has none."""
     held = shape.find(".//nvPr/ph")
     return None if held is None else value(held, "type")
 

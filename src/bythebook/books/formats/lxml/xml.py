@@ -1,5 +1,5 @@
-"""XML of a book's file as a tree of plain names. Declarations of entities and types are cut off before it is parsed: nothing in a
-book needs them, and some would unfold to gigabytes."""
+"""XML of a book's file as a tree of plain names. Declarations of entities and types are removed before parsing: no book needs
+them, and some expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
 
 
 def parse_xml(raw: bytes, *, plain_names: bool = True) -> Any:
-    """The root element; with `plain_names` without namespaces. Raises ValueError where there is none."""
+    """The root element, without namespaces if `plain_names`. Raises ValueError where there is none."""
     text = DOCTYPE.sub("", PROLOG.sub("", decoded(raw)), count=1)
     text = ENTITY.sub(lambda match: html.unescape(match[0]) if html.unescape(match[0]) != match[0] else "", text)
     parser = etree.XMLParser(

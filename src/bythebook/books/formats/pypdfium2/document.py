@@ -1,6 +1,6 @@
 """A PDF as PDFium reads it: the lines of each page with every character's box, the outline, the labels of pages.
 
-PDFium is not safe for threads: whoever opens a document here is a child process, or holds `LOCK`.
+PDFium is not safe for threads: open a document only in a child process, or while holding `LOCK`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PdfLine:
 
     @cached_property
     def style(self) -> tuple[str, float]:
-        """The font and size that most of it is set in."""
+        """The font and size of most of it."""
         fonts = Counter(char.font for char in self.solid)
         return fonts.most_common(1)[0][0], round(self.size * 2) / 2
 
@@ -102,7 +102,7 @@ class PdfLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlineEntry:
-    """A line of the outline. `top`: how high on the page it leads to, where it says so."""
+    """A line of the outline. `top`: the height on the page that it leads to, where it says so."""
 
     level: int
     title: str
@@ -136,7 +136,7 @@ class Document:
         return [self._pdf.get_page_label(number) or "" for number in range(len(self._pdf))]
 
     def outline(self) -> list[OutlineEntry]:
-        """What of it leads to a page; a damaged one ends where it is damaged."""
+        """The entries that lead to a page; a damaged outline ends where it is damaged."""
         found: list[OutlineEntry] = []
         try:
             for mark in self._pdf.get_toc():
@@ -164,7 +164,7 @@ class Document:
             page.close()
 
     def lines(self, number: int) -> tuple[list[PdfLine], bool]:
-        """The lines of a page, and whether it is a picture without any text."""
+        """The lines of a page, and whether it is a picture without text."""
         with self._page(number) as (page, text):
             found = list(_lines(number, _composed(list(_chars(text)))))
             _mark_bulleted(found, page)
@@ -172,7 +172,8 @@ class Document:
             return found, pictured
 
     def text(self, number: int, first: int, last: int) -> str:
-        """Characters [first, last) of a page, by another of PDFium's functions than `lines`. The page stays open for the next."""
+        """Characters [first, last) of a page, by another function of PDFium than `lines` uses. The page stays open for the next
+        call."""
         if self._open is None or self._open[0] != number:
             self._open = number, self._pdf[number].get_textpage()
         page = self._open[1]
@@ -185,7 +186,7 @@ class Document:
 
 
 def _chars(text: Any) -> Iterator[PdfChar | None]:
-    """None ends a line."""
+    """The characters; None ends a line."""
     box, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
     fonts: dict[int, tuple[str, bool]] = {}
@@ -277,7 +278,7 @@ def _dots(page: Any) -> Iterator[tuple[float, float, float, float]]:
 
 
 def _is_fixed(font: Any) -> bool:
-    """Whether narrow and wide letters are equally wide, in a font that does not say so: TeX's typewriter fonts do not."""
+    """Whether narrow and wide letters have the same width, for fonts that do not declare it, such as TeX's typewriter fonts."""
     width = ctypes.c_float()
 
     def widths(letters: str) -> set[int]:
@@ -292,7 +293,8 @@ def _is_fixed(font: Any) -> bool:
 
 
 def _lines(page: int, chars: list[PdfChar | None]) -> Iterator[PdfLine]:
-    """PDFium runs on where a word is divided, and sometimes elsewhere: where text goes back to the left and down, a line ends."""
+    """PDFium continues a line where a word is divided, and sometimes elsewhere: where text goes back to the left and down, a line
+    ends."""
     held: list[PdfChar] = []
     for char in [*chars, None]:
         if held and (char is None or _is_below(held, char)):

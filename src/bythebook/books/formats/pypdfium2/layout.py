@@ -1,8 +1,8 @@
-"""The layout of a PDF's pages: which lines are headings, paragraphs, list items, code, formulas, footnotes, and which are the
-pages' furniture.
+"""The layout of a PDF's pages: which lines are headings, paragraphs, list items, code, formulas, footnotes, and which are running
+heads and feet.
 
-Headings come from the outline, and the styles of those that are found teach which other lines are headings. A table stays the
-lines it is: half a table would be worse.
+Headings come from the outline, and the styles of those found there show which other lines are headings. A table stays as its
+lines, because half a table would be worse.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Layout:
     headings: dict[int, tuple[int, int | None]] = field(init=False, default_factory=dict)
     """The level and the outline's entry of each line that belongs to a heading, by the line's identity."""
     joined: set[int] = field(init=False, default_factory=set)
-    """Lines that go on with the heading of the line before."""
+    """Lines that continue the heading of the line before."""
 
     def __post_init__(self) -> None:
         self.body = _body_style(self.pages)
@@ -75,7 +75,7 @@ class Layout:
         self._drop_numbers()
 
     def blocks(self) -> Iterator[LayoutBlock]:
-        """In the order of reading. A paragraph goes on over the end of a page; the footnotes of that page follow it."""
+        """Blocks in reading order. A paragraph continues over the end of a page; the footnotes of that page follow it."""
         open_block: LayoutBlock | None = None
         notes: list[LayoutBlock] = []
         for page in self.pages:
@@ -136,7 +136,7 @@ class Layout:
         return block.last.hyphen or line.text.lstrip()[:1].islower() or (not text.endswith(ENDS) and self._is_full(block.last))
 
     def _begins_anew(self, block: LayoutBlock, line: PdfLine) -> bool:
-        """After a line that ended early with a full stop, or by an indented first line."""
+        """Whether a paragraph begins here: after a line that ended early with a full stop, or at an indented first line."""
         first, last = block.lines[0], block.last
         if block.kind == "item":
             # what follows a bullet stands further right than it; one that is drawn is no part of the line
@@ -152,7 +152,7 @@ class Layout:
         return line.right > right - 0.18 * (right - left)
 
     def _split_notes(self, page: Sequence[PdfLine]) -> tuple[list[PdfLine], list[PdfLine]]:
-        """Small type at the foot that begins with a mark."""
+        """Separates footnotes: small type at the foot of a page that begins with a mark."""
         foot = len(page)
         while (
             foot
@@ -180,7 +180,7 @@ class Layout:
         return notes
 
     def _match_outline(self) -> None:
-        """The lines of each entry's page that say its title, alone or with the lines that follow."""
+        """Finds the lines of each outline entry on its page: those with its title, alone or with the lines that follow."""
         for number, entry in enumerate(self.outline):
             wanted = _key(entry.title)
             for page in (entry.page, entry.page + 1):
@@ -224,7 +224,7 @@ class Layout:
                 before = line
 
     def _drop_numbers(self) -> None:
-        """A line that says only "Chapter Two" above the heading of that chapter is its number, and not another heading."""
+        """A line with only "Chapter Two" above the heading of that chapter is its number, not another heading."""
         for at, page in enumerate(self.pages):
             self.pages[at] = [
                 line
@@ -263,7 +263,7 @@ class Layout:
         }
 
     def _size_styles(self) -> dict[Style, int]:
-        """Without an outline: what is set larger than the text, and what is bold and stands alone."""
+        """Without an outline: lines set larger than the text, and bold lines that stand alone."""
         larger = sorted(
             {line.style[1] for page in self.pages for line in page if line.style[1] > 1.12 * self.body[1]}, reverse=True
         )

@@ -66,7 +66,7 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
 
 
 def _numbers(document: Document) -> list[str]:
-    """What is printed on each page as its number."""
+    """The number printed on each page."""
     return [label or str(number) for number, label in enumerate(document.labels, start=1)]
 
 
@@ -97,7 +97,7 @@ def _parts(layout: Layout, pages: int) -> Iterator[_Part]:
 
 
 def _starts(layout: Layout, blocks: Sequence[LayoutBlock], level: int) -> list[tuple[int, str]]:
-    """Where each lesson's first block is: its heading, or else the first block of its page."""
+    """The first block of each lesson: its heading, or else the first block of its page."""
     by_entry = {block.entry: at for at, block in enumerate(blocks) if block.entry is not None}
     starts: list[tuple[int, str]] = []
     for number, entry in enumerate(layout.outline):
@@ -107,14 +107,14 @@ def _starts(layout: Layout, blocks: Sequence[LayoutBlock], level: int) -> list[t
         if at is None:
             at = next((place for place, block in enumerate(blocks) if block.lines[0].page >= entry.page), len(blocks))
         if starts and at <= starts[-1][0]:
-            starts[-1] = starts[-1][0], entry.title  # a part and its first chapter on one page
+            starts[-1] = starts[-1][0], entry.title  # a part and its first chapter begin on the same page
         else:
             starts.append((at, entry.title))
     return starts
 
 
 def _parts_by_headings(blocks: Sequence[LayoutBlock], pages: int) -> Iterator[_Part]:
-    """Without an outline: cut at the headings of the level at which lessons have a handful of pages."""
+    """Without an outline: splits at the headings of the level at which lessons have a handful of pages."""
     heads = [block for block in blocks if block.kind == "heading"]
     outline = [OutlineEntry(level=block.level - 1, title="", page=block.lines[0].page, top=None) for block in heads]
     level = lesson_level(outline, pages)
@@ -174,7 +174,7 @@ class _LessonWriter:
             self.out.pieces(self._pieces([rest, *block.lines[1:]]))
 
     def _pieces(self, lines: Sequence[PdfLine]) -> list[Piece]:
-        """The text of lines that run on, each with its place."""
+        """The text of consecutive lines, each with its place."""
         found: list[Piece] = []
         for number, line in enumerate(lines):
             if number and found:
@@ -205,7 +205,7 @@ def _after(chars: Sequence[PdfChar], dropped: int) -> list[PdfChar]:
 
 
 def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
-    """Stretches of a line in Markdown, with their first and last character. Exponents are raised; the marks of footnotes go."""
+    """Stretches of a line in Markdown, with their first and last character. Exponents are raised; footnote marks are left out."""
     made, first, last = list[Run](), -1, -1
     chars = line.chars
     at = 0
@@ -227,7 +227,7 @@ def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
 
 
 def _shifted(line: PdfLine, at: int) -> tuple[int, int]:
-    """The end of the stretch that begins here, and whether it stands above (1) or below (-1) the line."""
+    """The end of the stretch that begins here, and whether it is above (1) or below (-1) the line."""
     shift = _shift(line, line.chars[at])
     end = at + 1
     while end < len(line.chars) and (_shift(line, line.chars[end]) == shift):
@@ -248,7 +248,7 @@ def _is_note_mark(before: str, after: Sequence[PdfChar]) -> bool:
 
 
 def code_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine]]:
-    """Each line of code with its indentation, which a page shows only by where its characters stand."""
+    """Each line of code with its indentation, which a page shows only by the positions of its characters."""
     widths = [
         after.left - before.left for line in lines for before, after in pairwise(line.solid) if after.index == before.index + 1
     ]

@@ -22,7 +22,7 @@ from bythebook.errors import InvalidBook
 DOTS_PER_INCH = 110
 MOST_PIXELS = 12_000_000
 MARKER = np.array([255, 232, 128], dtype=np.uint16)
-"""Yellow, as a highlighter lays it over black on white."""
+"""The yellow of a highlighter over black on white."""
 ESCAPE = re.compile(r"\\(?=[^\w\s])")
 
 
@@ -37,7 +37,7 @@ class MarkedCharacters:
 
 
 def quoted_characters(chunk: Chunk, quotes: Sequence[tuple[int, int]]) -> tuple[SourceMark | None, list[MarkedCharacters]]:
-    """Where on a page these stretches of a chunk's text stand: the mark of the first, and what to mark on its page."""
+    """The place of these stretches of a chunk's text on a page: the mark of the first, and what to mark on its page."""
     leading: SourceMark | None = None
     found = []
     for start, end in quotes:
@@ -80,7 +80,7 @@ def page_picture(file: Path, number: int, marked: Sequence[MarkedCharacters]) ->
 def _boxes(
     page: Any, text: Any, marked: Sequence[MarkedCharacters], width: int, height: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Each line's characters as one box in pixels."""
+    """The characters of each line as one box in pixels."""
     for one in marked:
         boxes = []
         seen = 0
