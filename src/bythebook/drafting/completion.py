@@ -1,5 +1,5 @@
-"""What a model is asked for besides a draft: one line (a question made standalone, what a thread is about), and a quiz. Whoever
-asks for it checks it and knows what to do without it."""
+"""What a model is asked for besides a draft: one line (a standalone question, what a thread is about), and a quiz. The caller
+checks the result and can do without it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bythebook.drafting.draft import DraftSentence, Usage
 from bythebook.retrieval.evidence import Evidence
 
 LONGEST_LINE = 500
-"""Characters after which a model is no longer listened to: it is writing something else."""
+"""Characters after which a line is cut off: the model is writing something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

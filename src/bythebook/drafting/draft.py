@@ -1,4 +1,4 @@
-"""What a drafter is given and what it gives back. The extractive one and the model's are both this."""
+"""The input and output of a drafter. There are two: the extractive one, and the model's."""
 
 from __future__ import annotations
 

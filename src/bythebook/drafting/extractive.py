@@ -1,7 +1,8 @@
-"""The drafter that needs no model: an answer in the book's own sentences, each with the exact words it is taken from.
+"""The drafter that needs no model: it answers in the book's own sentences, each with the exact words it is taken from.
 
-A statement taken alone may make no sense: "It has two fields:" needs the sentence before it and the list after it. What
-is taken is therefore a group, whole or not at all."""
+A single statement may make no sense alone: "It has two fields:" needs the sentence before it and the list after it. So statements
+are taken in groups, whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -307,7 +308,7 @@ FOR_A_BUILD = re.compile(r"[ \t]*(?:%%tab\b|#@tab\b|:tags:)")
 
 
 class ExtractiveDrafter:
-    """A `Drafter`. The same request always gives the same draft."""
+    """A `Drafter` without a model. The same request always gives the same draft."""
 
     model = "extractive"
 
@@ -342,7 +343,7 @@ class ExtractiveDrafter:
                 yield sentence
 
     async def close(self) -> None:
-        """Nothing of its own is open."""
+        """Does nothing: it has opened nothing of its own."""
 
 
 def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple[ReadStatement, ...]:

@@ -1,4 +1,5 @@
-"""A drafted sentence laid beside the book's own, word by word. Where the two run alike, a word that differs is a change."""
+"""Compares a drafted sentence with the book's own, word by word. Where the two have the same words in the same order, a word that
+differs is a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What speaks against the numbers of a drafted sentence: values, units, bounds and rates that its sources do not have."""
+"""Checks the numbers of a drafted sentence: values, units, bounds and rates that its sources do not have are objections."""
 
 from __future__ import annotations
 

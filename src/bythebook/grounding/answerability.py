@@ -1,7 +1,7 @@
-"""From what the ranking and the signals say to relevance: one fit for all books, by questions whose answers are known.
+"""Maps the ranking's scores and the signals to relevance: one fit for all books, from questions whose answers are known.
 
-Two chances are told apart. Whether the book answers decides between answering and refusing; whether the answer says what was
-asked decides how sure the tutor calls itself. Relevance joins them, so that document E's levels are promises: 0.60 is the line
+There are two probabilities. Whether the book answers decides between answering and refusing; whether the answer says what was
+asked decides how sure the tutor says it is. Relevance combines them, so that document E's levels are promises: 0.60 is the line
 between answering and refusing, 0.75 and 0.85 are where answers are right often enough to be called medium and high.
 """
 
@@ -36,8 +36,9 @@ class Regression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerability:
-    """It comes with the ranking's weights, because it was fitted to what they say. `line` is the chance of being answerable from
-    which a question is answered; `medium` and `high` are the chances of being right from which an answer is called so."""
+    """The fit for all books. It is stored with the ranking's weights, because it was fitted to their scores. `line` is the
+    probability of being answerable from which a question is answered; `medium` and `high` are the probabilities of being right
+    from which an answer is called so."""
 
     names: tuple[str, ...]
     means: tuple[float, ...]
@@ -74,7 +75,7 @@ class Answerability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedScale:
-    """Relevance in one book: the fit for all books, and what the book's own text told. `subject` is the cosine below which a
+    """Relevance in one book: the fit for all books, and what the book's own text adds. `subject` is the cosine below which a
     question is about something else."""
 
     fit: Answerability
@@ -93,8 +94,8 @@ class RankedScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoredScale:
-    """Relevance in a book whose author wrote questions: what they fitted and what the ranking says, together. Each errs where the
-    other does not: the author's questions know the book, and the ranking knows whether a sentence answers."""
+    """Relevance in a book whose author wrote questions: their fit and the ranking's together. Each errs where the other does not:
+    the author's questions know the book, and the ranking knows whether a sentence answers."""
 
     own: Calibration
     ranked: RankedScale

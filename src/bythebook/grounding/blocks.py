@@ -1,4 +1,4 @@
-"""Code, tables and formulas of a draft: found in a chunk line by line, character by character, or not at all."""
+"""Finds code, tables and formulas of a draft in a chunk: line by line, character by character, or not at all."""
 
 from __future__ import annotations
 

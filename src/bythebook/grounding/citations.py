@@ -1,4 +1,4 @@
-"""Every sentence checked before a reader sees it, and the place in the book that carries it."""
+"""Checks every sentence before a reader sees it, and finds the place in the book that supports it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supported:
-    """A sentence that may be shown: its text without markers, and what it rests on."""
+    """A sentence that may be shown: its text without markers, and the quotes that support it."""
 
     text: str
     kind: str
@@ -99,9 +99,10 @@ class CheckedSentence(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubtful:
-    """A sentence in words of its own, with nothing against it that the program can see: its meaning is to be judged.
+    """A sentence in its own words, to which the program has no objection: its meaning is to be judged.
 
-    `passages` are what it cites, to be judged against; `by_words` is what the words rule says, should nobody judge."""
+    `passages` are what it cites, for the judge; `by_words` is the result of the words rule, in case nobody judges.
+    """
 
     text: str
     passages: tuple[str, ...]
@@ -110,8 +111,8 @@ class Doubtful:
 
 
 class Checker:
-    """Holds the evidence of one answer and every sentence of its draft against it. Numbers that the reader's own `question`
-    names may be repeated where a model judges the meaning."""
+    """Checks every sentence of a draft against the evidence of one answer. Numbers from the reader's own `question` may be
+    repeated where a model judges the meaning."""
 
     def __init__(self, evidence: Sequence[Evidence], language: str, question: str = "") -> None:
         self._language = language

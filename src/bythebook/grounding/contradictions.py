@@ -1,5 +1,5 @@
-"""Words that turn what the sources say into its contrary, or make it stronger: antonyms, "must" for "may", "always", "even if",
-"unless". A part of the words rule; each rule answers with a reason or with nothing."""
+"""Finds words that reverse what the sources say, or make it stronger: antonyms, "must" for "may", "always", "even if", "unless".
+A part of the words rule; each rule returns a reason, or nothing."""
 
 from __future__ import annotations
 

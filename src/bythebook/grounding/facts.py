@@ -1,6 +1,6 @@
-"""What a sentence says that can be held against another one: its content words, numbers with units, names and negations.
+"""Reads from a sentence what can be compared with another: its content words, numbers with units, names and negations.
 
-The same reading is made of a draft's sentence and of the book's, so that equal texts always agree.
+A draft's sentence and the book's are read in the same way, so that equal texts always agree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is wrong with a drafted sentence on the face of it: signs nobody sees, markup, addresses, chatter, false quotations."""
+"""Finds what is wrong with the form of a drafted sentence: invisible characters, markup, addresses, chatter, false quotations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What the program itself can hold against a drafted sentence: numbers, names, code and negations, and signs of abuse.
+"""The objections that the program itself can raise against a drafted sentence: numbers, names, code and negations, and signs of
+abuse.
 
-Each rule answers with a reason or with nothing. They are few and sure: a true sentence in other words must not fall by them.
+Each rule returns a reason, or nothing. The rules are few and certain: they must not drop a true sentence in other words.
 """
 
 from __future__ import annotations

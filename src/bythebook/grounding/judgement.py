@@ -1,6 +1,7 @@
-"""Meaning judged by a second, blind look: what a judge is shown, what it answers, and what becomes of a sentence then.
+"""Judging the meaning of a sentence by a second, blind look: what a judge is shown, what it answers, and what happens to the
+sentence.
 
-A judge sees a sentence and the passages it cites, and neither the question nor the rest of the draft. It is believed where it
+A judge sees a sentence and the passages it cites, and neither the question nor the rest of the draft. Its verdict counts where it
 names deciding words that are really there; otherwise the words rule decides.
 """
 

@@ -1,4 +1,4 @@
-"""The markers with which a draft says what it rests on: [1], [1, 2], 【1】, and the documents' own inline forms."""
+"""The markers by which a draft cites its evidence: [1], [1, 2], 【1】, and the documents' own inline forms."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The words rule: whether the words of the passages carry a drafted sentence. Each part answers with a reason or with nothing.
+"""The words rule: whether the words of the passages support a drafted sentence. Each part returns a reason, or nothing.
 
-It decides where no model judges the meaning. It is strict: of true sentences in words of their own a quarter falls by it.
+It decides where no model judges the meaning. It is strict: it drops a quarter of the true sentences that use other words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The verbatim piece that a drafted sentence rests on, found in the book: character for character, or the nearest true span.
+"""Finds the quote that supports a drafted sentence in the book: character for character, or the nearest true span.
 
-Spaces, emphasis and punctuation may differ, because a model reads the text rendered and writes it again; letters and digits may
-not. A quote may leave something out ("…") and may run from one passage into the next: each piece is then found by itself.
+Spaces, emphasis and punctuation may differ, because a model reads rendered text and writes it again; letters and digits may not.
+A quote may leave something out ("…") and may run from one passage into the next: each piece is then found by itself.
 """
 
 from __future__ import annotations

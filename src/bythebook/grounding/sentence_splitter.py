@@ -1,6 +1,6 @@
-"""A stream of text cut into sentences as it comes, each with the markers that follow it. Knows nothing of evidence.
+"""Splits a stream of text into sentences as it comes, each with the markers that follow it. Knows nothing of evidence.
 
-How the stream was cut never matters: a decision that the next characters could change waits for them.
+The result does not depend on how the stream was cut: a decision that the next characters could change waits for them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 class SentenceSplitter:
-    """Sentences, list items and blocks, each released whole with the markers that follow it, and never before it has ended."""
+    """Releases sentences, list items and blocks whole, with the markers that follow them, and never before they have ended."""
 
     def __init__(self) -> None:
         self._held = ""

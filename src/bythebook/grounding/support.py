@@ -1,4 +1,4 @@
-"""Whether the book's own sentences carry a drafted one: which of them do, and what speaks against it."""
+"""Finds the book's own sentences that support a drafted one, and checks it against them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Window:
 
 
 class CheckedSource:
-    """A chunk prepared to be held against drafted sentences."""
+    """A chunk prepared for checking drafted sentences."""
 
     def __init__(self, chunk: Chunk, language: str) -> None:
         self.chunk = chunk

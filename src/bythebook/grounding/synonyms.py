@@ -1,6 +1,6 @@
-"""Words that may stand for each other in a sentence that says the same, and words that turn it into its contrary. English only.
+"""Words that may replace each other in a sentence that says the same, and words that reverse it. English only.
 
-Both lists are of everyday words. Names, numbers and the terms of a subject are in neither: they are held to the letter.
+Both lists have everyday words. Names, numbers and technical terms are in neither: they must match exactly.
 """
 
 from __future__ import annotations

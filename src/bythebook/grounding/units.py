@@ -1,4 +1,4 @@
-"""Units by all their names, how those of one kind convert into each other, and when two numbers are the same quantity."""
+"""Units with all their names, how those of one kind convert into each other, and when two numbers are the same quantity."""
 
 from __future__ import annotations
 

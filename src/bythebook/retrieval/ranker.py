@@ -1,8 +1,8 @@
-"""Which statement answers: a linear ranking over what the reader says of a statement and signs that can be read off the
-question and the statement.
+"""Ranks statements by how well they answer: a linear ranking over the reader's score and features of the question and the
+statement.
 
-The weights were fitted on questions of seven real books, each statement's label being the quote that the question's writer
-named (scripts/fit_ranker.py; docs/decisions.md has the figures, each of a book that was left out). They know English only.
+The weights were fitted on questions of seven real books, each statement's label being the quote that the question's writer named
+(scripts/fit_ranker.py; docs/decisions.md has the figures, each for a book that was left out). English only.
 """
 
 from __future__ import annotations

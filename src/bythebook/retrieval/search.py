@@ -1,8 +1,9 @@
-"""Hybrid retrieval: embedding and BM25 terms asked, their scores fused, the best read closely, duplicates dropped.
+"""Hybrid retrieval: searches by embedding and by BM25 terms, fuses the scores, reads the best texts closely, and drops
+duplicates.
 
-The weights of the fusion were measured on quiz questions of a 325-lesson textbook and on SQuAD (see docs/benchmarks.md):
-scores fused beat ranks fused, and the density of the words of the question in the closest 120 characters is worth two points
-of recall@1."""
+The weights of the fusion were measured on quiz questions of a 325-lesson textbook and on SQuAD (see docs/benchmarks.md): fusing
+scores beats fusing ranks, and the density of the question's words in the closest 120 characters adds two points of recall@1.
+"""
 
 from __future__ import annotations
 

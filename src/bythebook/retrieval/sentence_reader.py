@@ -1,9 +1,9 @@
-"""Reads the chunks that were found: which of their statements answer the question. Cheap signs first, then a close look
-with the embedder at the few that remain.
+"""Reads the chunks that were found: which of their statements answer the question. Cheap signs choose a few, which are then
+compared by the embedder.
 
-No sign is enough alone: a sentence that repeats the question covers all of its words and answers nothing. The weights were
-fitted on SQuAD questions and on the sample book, and rounded; four of five answers from the sample book hold the sentence that
-its author would quote.
+No sign is enough alone: a sentence that repeats the question has all of its words and answers nothing. The weights were fitted on
+SQuAD questions and on the sample book, and rounded; four of five answers from the sample book hold the sentence that its author
+would quote.
 """
 
 from __future__ import annotations

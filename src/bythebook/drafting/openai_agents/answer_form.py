@@ -1,7 +1,7 @@
-"""The form in which a model gives an answer: each sentence with the words of the book that it rests on, or that there is none.
+"""The form in which a model gives an answer: each sentence with the words of the book that support it, or that there is none.
 
-A server with structured output is asked for JSON, any other for lines: a line that begins with "> " quotes, the next one says.
-JSON is turned into such lines as it streams, so that everything behind reads one form.
+A server with structured output is asked for JSON, any other for lines: a line that begins with "> " quotes, the next one is the
+sentence. JSON is turned into such lines as it streams, so that all later steps read one form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of a model at any OpenAI-compatible server: how long to wait, what is tried again, and what it says to a person.
+"""Calls a model on any OpenAI-compatible server: how long to wait, what is retried, and how errors are worded.
 
 A key is sent in a header and nowhere else: no message or log of this module shows it.
 """

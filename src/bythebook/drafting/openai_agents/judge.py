@@ -1,4 +1,5 @@
-"""A model asked whether sentences are supported by what they cite: one call without tools for all of them, given up soon."""
+"""Asks a model whether sentences are supported by what they cite: one call without tools for all of them, with a short time
+limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model asked for one line: one short call without tools, given up soon."""
+"""Asks a model for one line: one short call without tools, with a short time limit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A model asked for the questions of a quiz with their answers: one call without tools for all of them.
+"""Asks a model for the questions of a quiz with their answers: one call without tools for all of them.
 
-It is asked for JSON, by a schema where the server knows schemas. What came before a failure or the time limit counts.
+It is asked for JSON, by a schema where the server supports schemas. What came before a failure or the time limit counts.
 """
 
 from __future__ import annotations

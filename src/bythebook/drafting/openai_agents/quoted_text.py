@@ -1,4 +1,4 @@
-"""A draft in lines, read as it streams: lines that begin with ">" quote the book, and the sentences after them rest on it."""
+"""Reads a draft in lines as it streams: lines that begin with ">" quote the book, and support the sentences after them."""
 
 from __future__ import annotations
 

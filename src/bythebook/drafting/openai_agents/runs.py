@@ -1,4 +1,4 @@
-"""A run of an agent: what its model is set to, its events, and that nothing of it goes on once nobody listens."""
+"""A run of an agent: the model's settings, the events, and that everything ends once nobody listens."""
 
 from __future__ import annotations
 

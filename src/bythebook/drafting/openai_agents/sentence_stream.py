@@ -1,4 +1,4 @@
-"""What a model streams, cut into sentences with their labels and the words of the book that each rests on."""
+"""Splits what a model streams into sentences, with their labels and the quotes that support each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What models put around an answer, taken off while it streams: their reasoning, a code fence, JSON, "Answer:", and a tool call
-that is written out instead of made. Small models do this, and servers that do not know the tags of theirs let it through."""
+"""Removes what models put around an answer while it streams: their reasoning, a code fence, JSON, "Answer:", and a tool call that
+is written out instead of made. Small models do this, and servers that do not know their tags let it through."""
 
 from __future__ import annotations
 
