@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import pytest
+from markdown_it import MarkdownIt
 
-from bythebook.answering.answer import Answer
+from bythebook.answering.answer import Answer, Sentence
 from bythebook.answering.markdown import read_exchange, to_markdown
 from bythebook.texts import texts
 from tests.support.made_turns import NEAREST, answer, citation
@@ -57,6 +59,18 @@ def test_a_quote_brings_no_tag_and_no_link_that_is_not_a_web_address() -> None:
     assert "<b" not in told
     assert "](javascript" not in told
     assert "](https://a.example/a%20b%28c%29)" in told
+
+
+def test_what_a_book_spells_out_stays_text_in_a_sentence() -> None:
+    """In a renderer that lets tags and every address through. A sentence is plain text; its quote is the book's Markdown."""
+    spelt = "The tag <img src=x onerror=alert(1)> and [this](javascript:alert(1)) call __init__ and `__new__ <b>`."
+    told = answer(sentences=(Sentence(text=spelt, kind="sentence", citations=(citation(),)),))
+    lenient = MarkdownIt("commonmark", {"html": True})
+    lenient.validateLink = lambda url: True  # type: ignore[method-assign]
+    html = lenient.render(to_markdown(told).partition("\n")[0])
+    plain = escape(spelt.replace("`", "")).replace("__new__ &lt;b&gt;", "<code>__new__ &lt;b&gt;</code>")
+    assert html == f"<p>{plain} [1]</p>\n"
+    assert read_exchange("How?", to_markdown(told)).answer == f"{spelt} [1]"
 
 
 def test_a_text_of_another_program_is_kept_whole() -> None:

@@ -67,6 +67,13 @@ def test_what_readers_typed_stays_text() -> None:
     assert "(https://light.example/wicks)" in issue
 
 
+def test_a_wide_sign_starts_no_formula() -> None:
+    """A spreadsheet in Japanese or Chinese takes it for the narrow one."""
+    gaps = find_gaps([turn(refusal("\N{FULLWIDTH EQUALS SIGN}HYPERLINK", reason="not_in_book"))])
+    (row,) = csv.DictReader(io.StringIO(to_csv(gaps)))
+    assert row["question"] == "'\N{FULLWIDTH EQUALS SIGN}HYPERLINK"
+
+
 def test_they_are_read_from_the_threads_that_are_kept(folder: Path) -> None:
     async def story(database: Database) -> None:
         threads = Threads(database)

@@ -88,7 +88,8 @@ def test_a_thread_as_markdown_in_a_renderer_that_lets_html_through(bare: Page) -
     lenient = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     exported, answered = [], []
     for one in VECTORS:
-        said = answer(one[:900], citations=(replace(citation(title=one, section=one), quote=one),))
+        cited = (replace(citation(title=one, section=one), quote=one),)
+        said = answer(one[:900], citations=cited, sentences=(Sentence(text=one, kind="sentence", citations=cited),), answer=one)
         turn = StoredTurn(thread_id=THREAD.thread_id, number=1, answer=said, trace=None, created_at=NOON)
         exported.append(lenient.render(to_markdown(replace(THREAD, title=one), [turn])))
         answered.append(lenient.render(answer_to_markdown(said)))

@@ -4,13 +4,15 @@ a client that sends it with the next question."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
+from html import unescape
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
-from bythebook.answering.answer import Answer, Section, without_disclaimer
+from bythebook.answering.answer import Answer, Section, Sentence, joined, without_disclaimer
 from bythebook.drafting.draft import Exchange
 from bythebook.grounding.citations import Citation
 from bythebook.texts import all_texts, texts
@@ -21,6 +23,8 @@ LISTED = re.compile(r"^\d+\. (?:\[(?P<linked>(?:\\.|[^\]\\])+)\]\(|(?P<plain>.+?
 CODE = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)")
 """A part of a line."""
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
+NAME = re.compile(r"(?<![\w\\/])__(\w+?)__(?![\w/])")
+"""A name of Python's, as __init__, which its underscores would make bold."""
 ADDRESS = re.compile(r"(?<=\])(?:\((?!https?://)|:(?!\s*https?://))")
 
 LinkOf = Callable[[Citation | Section], str]
@@ -54,7 +58,13 @@ def page_address(book_id: str, base_url: str, source_url: str, heading: str | No
 
 def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:
     """The whole answer, as a reader sees it."""
-    return opening(answer) + without_disclaimer(answer.answer, answer.disclaimer) + after(answer, link)
+    text = without_disclaimer(answer.answer, answer.disclaimer)
+    return opening(answer) + (joined_markdown(answer.sentences) or harmless(text)) + after(answer, link)
+
+
+def joined_markdown(sentences: Sequence[Sentence]) -> str:
+    """Sentences are plain text but for code, tables and formulas: what a book spells out, such as a tag, stays text."""
+    return joined([replace(one, text=harmless(one.text)) for one in sentences])
 
 
 def opening(answer: Answer) -> str:
@@ -97,7 +107,8 @@ def read_exchange(question: str, markdown: str) -> Exchange:
     said = text[headed.end() if headed else 0 : tail.start() if tail else None]
     listed = LISTED.finditer(text, tail.start()) if tail and not headed else ()
     sources = tuple(re.sub(r"\\(.)", r"\1", one["linked"] or one["plain"]).replace("&lt;", "<") for one in listed)
-    return Exchange(question=question, answer=said.strip(), sources=sources, refused=headed is not None)
+    plain = unescape(said.strip()).replace("\\_\\_", "__")
+    return Exchange(question=question, answer=plain, sources=sources, refused=headed is not None)
 
 
 @cache  # made when first needed: few programs read answers back, and these are all languages
@@ -134,7 +145,7 @@ def _place(section: Section) -> str:
 
 
 def _linked(title: str, place: Citation | Section, link: LinkOf) -> str:
-    shown = TAG.sub("&lt;", re.sub(r"([\[\]\\])", r"\\\1", " ".join(title.split())))
+    shown = _escaped(re.sub(r"([\[\]\\])", r"\\\1", " ".join(title.split())))
     address = link(place)
     return f"[{shown}]({_address(address)})" if address else f"{shown} ({place.source_url})"
 
@@ -166,4 +177,4 @@ def _without_tags(prose: str) -> str:
 
 def _escaped(prose: str) -> str:
     """Escapes by entities, because a backslash could follow another one."""
-    return ADDRESS.sub(lambda sign: f"&#{ord(sign[0])};", TAG.sub("&lt;", prose))
+    return NAME.sub(r"\\_\\_\1\\_\\_", ADDRESS.sub(lambda sign: f"&#{ord(sign[0])};", TAG.sub("&lt;", prose)))

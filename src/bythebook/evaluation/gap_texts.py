@@ -25,8 +25,8 @@ COLUMNS = (
     "last_asked",
 )
 SLUG_LENGTH = 60
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that begin a formula in a spreadsheet."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""Characters that begin a formula in a spreadsheet; the wide signs do in East Asia."""
 ENDINGS = {
     "nothing_found": "nothing was found",
     "not_in_book": "near the subject, not in the book",

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from bythebook.answering.answer import Answer, Sentence, joined
-from bythebook.answering.markdown import LinkOf, after, opening, title_of_source, to_markdown
+from bythebook.answering.answer import Answer, Sentence
+from bythebook.answering.markdown import LinkOf, after, joined_markdown, opening, title_of_source, to_markdown
 from bythebook.grounding.citations import Citation
 from bythebook.web.problems import Problem, completion_error
 from bythebook.web.stream import Event
@@ -144,14 +144,13 @@ def _annotations(sentences: Sequence[Sentence], link: LinkOf) -> tuple[Annotatio
 
 def _new(sentences: Sequence[Sentence], link: LinkOf) -> dict[int, Annotation]:
     """The annotations of the last sentence, by label."""
-    last, end = sentences[-1], len(joined(tuple(sentences)))
+    last, end = sentences[-1], len(joined_markdown(sentences))
+    start = end - len(joined_markdown([last]))
     cited: dict[int, Citation] = {}
     for citation in last.citations:
         cited.setdefault(citation.label, citation)
     return {
-        label: Annotation(
-            url_citation=UrlCitation(url=link(one), title=title_of_source(one), start_index=end - len(last.marked), end_index=end)
-        )
+        label: Annotation(url_citation=UrlCitation(url=link(one), title=title_of_source(one), start_index=start, end_index=end))
         for label, one in cited.items()
     }
 
@@ -171,9 +170,9 @@ class Deltas:
         return self._delta({"role": "assistant", "content": ""})
 
     def sentence(self, sentence: Sentence) -> Event:
-        before = joined(tuple(self._sentences))
+        before = joined_markdown(self._sentences)
         self._sentences.append(sentence)
-        delta: dict[str, Any] = {"content": joined(tuple(self._sentences))[len(before) :]}
+        delta: dict[str, Any] = {"content": joined_markdown(self._sentences)[len(before) :]}
         fresh = {label: one for label, one in _new(self._sentences, self.link).items() if label not in self._annotated}
         if fresh:
             first = len(self._annotated)
