@@ -30,7 +30,7 @@ from bench.workshop import FULL, QUICK, Workshop
 from bythebook.errors import BookError
 
 DOCS = Path(__file__).parents[1] / "docs"
-PREFACE = "# Benchmarks\n\nWritten by one run of `make bench`. Times belong to the machine below; ratios travel better.\n"
+PREFACE = "# Benchmarks\n\nWritten by one run of `make bench`. Times are those of the machine below; ratios hold more widely.\n"
 
 # To add a table, write a function that takes the workshop and returns a Table, and name it here.
 TABLES: Mapping[str, Callable[[Workshop], Table]] = {

@@ -1,7 +1,7 @@
 """Right on a book it has never seen: real books and questions that somebody else wrote, each left out of all fitting.
 
-The reader and the ranking that are shipped were taught by all seven books, so they may not be scored on them. `BENCH_FOLDS`
-names a folder with two files of weights per book, taught without that book (scripts/reader and scripts/fit_ranker.py make them);
+The reader and the ranking that are shipped were trained on all seven books, so they may not be scored on them. `BENCH_FOLDS`
+names a folder with two files of weights per book, trained without that book (scripts/reader and scripts/fit_ranker.py make them);
 without it, nothing is scored here.
 """
 
@@ -68,10 +68,10 @@ def unseen(workshop: Workshop) -> Table:
         title="Books never seen",
         columns=("questions", "n", "figure", "value", "95 %", "goal", ""),
         rows=tuple(_rows(scored)) if scored else (),
-        note="Leave one book out: the reader and the ranking that answer a book's questions were taught without that book, and "
-        "so were the scale and the levels. Ingested as a new user would, without questions of an author. The books and their "
-        "questions are by others; the questions' labels (quote, keywords) judge, not our own checker. A level that no answer got "
-        "has no row. The length is without the note under an answer at low confidence."
+        note="Each book was left out: the reader and the ranking that answer its questions were trained without it, and so were "
+        "the scale and the levels. The books were ingested as a new user would, without questions of an author. We wrote neither "
+        "the books nor their questions; answers are scored by the questions' labels (quote, keywords), not by our own checker. A "
+        "level that no answer got has no row. The length does not count the note under an answer at low confidence."
         if scored
         else "Not measured in this run: set BENCH_FOLDS to a folder of weights that were fitted with one book left out.",
     )

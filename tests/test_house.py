@@ -110,6 +110,16 @@ def _folders() -> dict[str, Path]:
     return {path.parent.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*/__init__.py"))}
 
 
+def test_a_public_class_says_what_it_is() -> None:
+    silent = [
+        f"{module}.{node.name}"
+        for module in _modules()
+        for node in _tree(module).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not ast.get_docstring(node)
+    ]
+    assert not silent, "a docstring of one sentence: what it is, and when one needs it"
+
+
 def _contracts() -> list[dict[str, list[str]]]:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     contracts: list[dict[str, list[str]]] = project["tool"]["importlinter"]["contracts"]

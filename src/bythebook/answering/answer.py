@@ -44,6 +44,8 @@ class SearchBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
+    """What the search found. `results` are those shown to the reader, best first."""
+
     results: tuple[SearchResult, ...]
     confidence: ConfidenceMetrics
 

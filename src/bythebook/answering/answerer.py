@@ -68,6 +68,8 @@ later; all at the same time would all be as late as the last."""
 
 
 class Answerer:
+    """Answers questions: runs a whole turn, from the question to the answer or the refusal. There is one per process."""
+
     def __init__(
         self,
         *,

@@ -52,6 +52,8 @@ class Look:
 
 
 class Assessor:
+    """Assesses questions on a book: what was found, how relevant it is, and how sure that makes an answer."""
+
     def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader) -> None:
         """`reader`: where it has a ranking, so have the looks."""
         self._search = search

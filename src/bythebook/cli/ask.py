@@ -44,11 +44,15 @@ NO_QUESTION = "Nothing was searched. Ask a question about the book."
 
 
 class CitationForm(StrEnum):
+    """Where citations are printed."""
+
     footer = "footer"
     inline = "inline"
 
 
 class OutputFormat(StrEnum):
+    """Who the output is for."""
+
     text = "text"
     json = "json"
 

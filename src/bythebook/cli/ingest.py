@@ -29,6 +29,8 @@ SECONDS_BETWEEN = 20.0
 
 
 class IngestMode(StrEnum):
+    """Document D's modes, as an option."""
+
     incremental = "incremental"
     full = "full"
     recreate = "recreate"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 class SiteGenerator(StrEnum):
+    """The site generators that `widget` has lines for."""
+
     docusaurus = "docusaurus"
     mkdocs = "mkdocs"
     sphinx = "sphinx"

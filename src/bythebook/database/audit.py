@@ -38,6 +38,8 @@ LISTED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
+    """One entry of the audit log as it is read back."""
+
     entry_id: int
     at: datetime
     actor: str
@@ -67,6 +69,8 @@ def act(action: Action, subject: object, **details: Any) -> Act:
 
 
 class AuditLog:
+    """Reads and writes the audit log."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

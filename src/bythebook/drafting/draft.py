@@ -113,6 +113,8 @@ DraftEvent = DraftSentence | ToolCall | Usage | SystemPrompt | NotInPassages
 
 
 class Drafter(Protocol):
+    """Drafts an answer from evidence: the extractive drafter, or a model's."""
+
     @property
     def model(self) -> str:
         """What an answer says it was drafted by."""

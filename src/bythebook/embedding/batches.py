@@ -100,6 +100,8 @@ class CachedEmbedder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
+    """Embeds many texts for an ingestion, batch by batch, and caches each batch."""
+
     embedder: Embedder
     cache: EmbeddingCache
 

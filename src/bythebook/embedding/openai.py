@@ -14,6 +14,8 @@ BATCH_BYTES_MAX = 250_000
 
 
 class OpenAIEmbedder(RemoteEmbedder):
+    """An `Embedder` by OpenAI's `POST /embeddings`, on OpenAI's server or a compatible one."""
+
     vendor = "openai"
     url = "https://api.openai.com/v1"
     default_model = "text-embedding-3-small"

@@ -54,6 +54,8 @@ class Shift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
+    """Two reports compared: which questions are better or worse now, and how the figures changed."""
+
     before: str
     same: int
     better: tuple[Change, ...]

@@ -22,6 +22,8 @@ NUMBERS = frozenset({"hardware_tier", "chapter_min", "chapter_max", "lesson"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSet:
+    """The questions of a file, and remarks about rows that could not be read."""
+
     cases: tuple[Case, ...]
     remarks: tuple[Remark, ...]
 

@@ -17,6 +17,8 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityGate:
+    """The lowest value that a figure may have."""
+
     name: str
     least: float
 

@@ -36,6 +36,8 @@ class CheckedCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedQuiz:
+    """The cards that passed the check, and the tokens they took."""
+
     cards: tuple[CheckedCard, ...]
     tokens: int
 

@@ -41,6 +41,8 @@ class _Gold:
 
 
 class Scorer:
+    """Scores outcomes against what their author expects and against the book."""
+
     def __init__(self, sources: LessonTexts, *, language: str) -> None:
         self._sources = sources
         self._language = language

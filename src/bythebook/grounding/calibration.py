@@ -38,6 +38,8 @@ AUTHOR_FOREIGN_SOURCE = "author, other subject"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glance:
+    """The signals that a search gives without reading any chunk closely. All from 0 to 1."""
+
     top_cosine: float
     cosine_margin: float
     agreement: float
@@ -55,7 +57,8 @@ class Glance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """All from 0 to 1, and the more the likelier the book answers. The first is told, not fitted."""
+    """The numbers that reading the best chunks closely gives about a question, all from 0 to 1: the higher, the likelier the book
+    answers. The first is shown and not fitted."""
 
     top_cosine: float
     """Of the nearest chunk."""

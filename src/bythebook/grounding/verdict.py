@@ -19,6 +19,8 @@ RULES: tuple[tuple[float, int, ConfidenceLevel], ...] = ((0.85, 5, "high"), (0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceMetrics:
+    """Document E's ConfidenceMetrics: how sure the five best results make an answer."""
+
     average_similarity: float
     min_similarity: float
     max_similarity: float

@@ -112,6 +112,8 @@ def _question(line: str) -> BookQuestion | None:
 
 
 class Calibrator:
+    """Fits relevance to a book after an ingestion, and stores the fit in the manifest."""
+
     def __init__(
         self,
         *,

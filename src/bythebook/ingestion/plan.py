@@ -162,6 +162,8 @@ class PlannedLesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
+    """What an ingestion has to do: the book's lessons, and which of them are new, modified or deleted."""
+
     book: Book
     site: Site | None
     pages: tuple[PlannedLesson, ...]

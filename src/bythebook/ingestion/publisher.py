@@ -30,6 +30,8 @@ async def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publisher:
+    """Ingests a book and calibrates it. Jobs run it."""
+
     ingestion: Ingestion
     calibrator: Calibrator
     records: Records

@@ -162,6 +162,8 @@ def _record(row: Row[Any]) -> IngestionRecord:
 
 
 class BookCollections:
+    """Chooses and prepares the collection of a book, and switches readers to it."""
+
     def __init__(self, index: VectorIndex, records: Records, embedder: Embedder, *, collection_name: str) -> None:
         self._index = index
         self._records = records

@@ -41,6 +41,8 @@ class BookHoldings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
+    """Removes and renames books."""
+
     index: VectorIndex
     records: Records
     cache: EmbeddingCache

@@ -98,6 +98,8 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
+    """The result of a tool: as text, and as JSON."""
+
     text: str
     structured: dict[str, Any]
 

@@ -37,6 +37,8 @@ COUNTED = ("threads", "keys", "jobs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
+    """A file in a backup, with its size and hash."""
+
     bytes: int
     sha256: str
 
@@ -56,6 +58,8 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReport:
+    """What a backup holds."""
+
     file: Path
     bytes: int
     made_at: str

@@ -42,6 +42,8 @@ L_co = TypeVar("L_co", bound="Library", covariant=True)
 
 
 class OperationRunner(Protocol[L_co]):
+    """Runs operations, in this process or in the one that holds the index."""
+
     @property
     def settings(self) -> Settings:
         """The command's own settings, whoever runs its operations."""
@@ -59,6 +61,8 @@ class OperationRunner(Protocol[L_co]):
 
 
 class InProcess(Generic[L]):
+    """An `OperationRunner` in the process that has the index open."""
+
     def __init__(self, library: L) -> None:
         self._library = library
 

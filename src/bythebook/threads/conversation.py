@@ -93,6 +93,8 @@ ThreadEvent = Opened | TurnEvent
 
 
 class Conversation:
+    """Runs turns of threads: takes the lease, answers, and stores the turn."""
+
     def __init__(
         self,
         *,

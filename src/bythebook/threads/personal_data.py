@@ -54,11 +54,15 @@ class DataOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
+    """How much was erased."""
+
     threads: int
     key_erased: bool
 
 
 class PersonalData:
+    """Exports, erases and expires what is stored about readers."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._threads = Threads(database)

@@ -31,6 +31,8 @@ class Rating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedTurn:
+    """A turn that a reader rated, with the rating."""
+
     turn: StoredTurn
     rating: Rating
 

@@ -15,6 +15,8 @@ from bythebook.threads.store import stored_turns
 
 
 class Review:
+    """Questions over all threads of a book: refused turns, uncertain answers, and citations of chunks."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -87,6 +87,8 @@ NO_LIMITS = KeyLimits()
 
 
 class Keys:
+    """Creates, finds, rotates and revokes API keys."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._touched: dict[str, float] = {}

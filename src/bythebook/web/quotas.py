@@ -33,6 +33,8 @@ class DailyUsage:
 
 
 class Quotas:
+    """Counts what each key uses, and raises where it is too much."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._at_once: Counter[str] = Counter()

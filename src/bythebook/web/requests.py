@@ -194,4 +194,6 @@ class SearchRequest(_Request):
 
 
 class ThreadChange(_Request):
+    """A new title for a thread."""
+
     title: Annotated[Readable, BeforeValidator(_stripped), StringConstraints(min_length=1, max_length=MAX_TITLE)]

@@ -25,6 +25,8 @@ SourceTexts = Callable[[SourcePlace], str]
 
 
 class Reader(Protocol):
+    """The two functions of a reader's module."""
+
     def read(self, path: str, raw: bytes) -> tuple[Reading, ...]: ...
     def source_texts(self, raw: bytes) -> SourceTexts: ...
 

@@ -16,6 +16,8 @@ MAX_QUERY = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchArguments:
+    """The arguments of one call of the search tool, checked."""
+
     query: str
     top_k: int = DEFAULT_TOP_K
     similarity_threshold: float = 0.0

@@ -28,6 +28,8 @@ class _Lenient(BaseModel):
 
 
 class ContentPart(_Lenient):
+    """A part of a message: text, or something else, which is refused."""
+
     type: str = "text"
     text: str | None = None
 
@@ -51,10 +53,14 @@ class CompletionMessage(_Lenient):
 
 
 class StreamOptions(_Lenient):
+    """OpenAI's options of a stream."""
+
     include_usage: bool | None = None
 
 
 class CompletionRequest(_Lenient):
+    """OpenAI's chat completion request."""
+
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"model": "physical-ai-robotics", "messages": [{"role": "user", "content": "What is a node?"}]}]

@@ -30,12 +30,16 @@ class UrlCitation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
+    """OpenAI's form of a citation."""
+
     url_citation: UrlCitation
     type: Literal["url_citation"] = "url_citation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionText:
+    """The message of a completion."""
+
     content: str
     annotations: tuple[Annotation, ...] = ()
     role: Literal["assistant"] = "assistant"
@@ -45,6 +49,8 @@ class CompletionText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionChoice:
+    """The only choice of a completion."""
+
     message: CompletionText
     index: int = 0
     logprobs: None = None
@@ -96,6 +102,8 @@ class ModelEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelList:
+    """The books as OpenAI's list of models."""
+
     data: tuple[ModelEntry, ...]
     object: Literal["list"] = "list"
 

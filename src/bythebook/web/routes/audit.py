@@ -19,6 +19,8 @@ LARGEST_ID = 2_147_483_647
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPage:
+    """A page of the audit log, newest first."""
+
     entries: tuple[AuditEntry, ...]
     next: int | None
     """`before` of the next page."""

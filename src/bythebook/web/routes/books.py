@@ -43,6 +43,8 @@ class BookSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonEntry:
+    """A lesson in the table of contents."""
+
     lesson: int
     title: str
     parent_doc_id: str
@@ -58,6 +60,8 @@ class LessonEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChapterEntry:
+    """A chapter with its lessons."""
+
     chapter: int
     title: str
     lessons: tuple[LessonEntry, ...]
@@ -65,6 +69,8 @@ class ChapterEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleEntry:
+    """A module with its chapters."""
+
     module: str
     chapters: tuple[ChapterEntry, ...]
 
@@ -94,6 +100,8 @@ class IndexView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookView(BookSummary):
+    """A book with its lessons and the values to filter by."""
+
     modules: tuple[ModuleEntry, ...]
     filters: FilterValues
     index: IndexView
@@ -101,6 +109,8 @@ class BookView(BookSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookList:
+    """The books that the key may use."""
+
     books: tuple[BookSummary, ...]
 
 
@@ -123,6 +133,8 @@ class RecordView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordList(BookSummary):
+    """A book with the records of its lessons."""
+
     records: tuple[RecordView, ...]
 
 

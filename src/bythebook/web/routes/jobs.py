@@ -54,6 +54,8 @@ class SourceRequest(BaseModel):
 
 
 class JobRequest(BaseModel):
+    """What to ingest, and how."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
     mode: Mode = "incremental"
     source: SourceRequest | None = Field(None, description="Default: the book's configured repository, or where it came from.")
@@ -96,6 +98,8 @@ class JobView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobList:
+    """Jobs, newest first."""
+
     jobs: tuple[JobView, ...]
     next: int | None
     """`before` of the next page."""

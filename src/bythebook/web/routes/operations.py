@@ -33,6 +33,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive:
+    """The server responds."""
+
     status: Literal["alive"] = "alive"
 
 

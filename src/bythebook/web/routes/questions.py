@@ -29,6 +29,8 @@ LessonPath = Annotated[Readable, StringConstraints(min_length=1, max_length=1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionView:
+    """A question with the quote that answers it."""
+
     id: str
     question: str
     source_file: str
@@ -44,6 +46,8 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionList:
+    """Questions for readers."""
+
     questions: tuple[QuestionView, ...]
 
 

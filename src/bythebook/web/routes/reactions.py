@@ -28,6 +28,8 @@ MAX_REASON = 500
 
 
 class RatingRequest(BaseModel):
+    """A reader's rating of an answer."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     right: bool = Field(description="Whether the answer, or the refusal, was right.")

@@ -33,6 +33,8 @@ SLUG = re.compile(r"[^\w]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParagraphStyle:
+    """What a paragraph's style says about it."""
+
     name: str
     level: int | None
     code: bool
