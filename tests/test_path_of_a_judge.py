@@ -165,6 +165,17 @@ def test_a_judge_that_says_yes_to_everything_and_points_at_nothing(folder: Path,
     assert trace.draft[0].by == "words"
 
 
+@pytest.mark.parametrize(
+    "text", ["Baumwolle führt das Öl zur Flamme hinauf, und der Wärter schneidet sie zurecht.", "Oil climbs up through cotton."]
+)
+def test_other_words_and_another_language_are_the_judges_to_decide(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    given, trace, _ = turn(folder, monkeypatch, [answer({**LIFTS, "text": text}), verdicts(True)])
+    assert [sentence.text for sentence in given.sentences] == [text]
+    assert [one.by for one in trace.draft] == ["judge"]
+
+
 def test_a_judge_that_says_yes_to_everything_is_not_asked_about_numbers_names_and_negations(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

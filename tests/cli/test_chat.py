@@ -204,6 +204,29 @@ def test_a_model_that_fails_leaves_no_half_turn(talk: Talk, server: ChatServer) 
     assert asked == ["What is a wick?", WICK]
 
 
+def test_the_trace_says_who_decided_whatever_the_judge_does(talk: Talk, cli: Cli, server: ChatServer) -> None:
+    """Another language, "yes" with words that stand everywhere, an honest "yes", and "no" to everything."""
+    own = {"quote": BRAID, "label": 1, "text": "Oil climbs to the flame through cotton."}
+    made_up = {"quote": BRAID, "label": 1, "text": "A cotton braid is the favourite toy of every kitten in the harbour."}
+    draft = Says(text=json.dumps({"opening": BRAID, "sentences": [own, made_up], "search": ""}))
+    yes = '{"n": %d, "words": "%s", "supported": %s}'
+    judges = {
+        "1 ja: Docht\n2 ja: Baumwolle": "the words rule decided; the judge answered in another form than it was asked for",
+        f'{{"verdicts": [{yes % (1, "the", "true")}]}}': "the words rule decided; the judge gave no answer",
+        f'{{"verdicts": [{yes % (1, "lifts oil to the flame", "true")}]}}': "the judge says yes",
+        f'{{"verdicts": [{yes % (1, "climbs", "false")}]}}': "means something else than its sources, says the judge (climbs)",
+    }
+    for verdicts in judges:
+        server.turns.extend([draft, Says(text=verdicts)])
+    answers = turns(talk(*["What is a wick?"] * len(judges)))[1:-1]
+    assert all(BRAID in answer and "kitten" not in answer for answer in answers)
+    (thread,) = json.loads(cli("threads", "list", "--json").out)
+    for number, decided in enumerate(judges.values(), start=1):
+        shown = " ".join(cli("threads", "trace", thread["thread_id"], str(number)).out.split())
+        assert decided in shown
+        assert "kitten in the harbour. [1] (says next to nothing of what its sources say" in shown
+
+
 def test_no_book_yet(cli: Cli) -> None:
     outcome = cli("chat", "-q", WICK)
     assert outcome.code == 1

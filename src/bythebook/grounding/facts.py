@@ -61,6 +61,12 @@ LIGHT = (
     " because since although though whereas may might must need needs able order do able help helps important ensure ensures"
     " serve serves act acts like within between during through via per whether either another other"
 )
+GERMAN = frozenset({
+    "der", "das", "und", "ist", "sind", "nicht", "ein", "eine", "einen", "einem", "einer", "mit", "für", "von", "auf", "den",
+    "dem", "des", "sich", "wird", "werden", "zu", "sie", "es", "im", "zum", "zur",
+})  # fmt: skip
+IN_GERMAN = 0.2
+"""The share of German function words from which on a sentence is in German."""
 SCOPE = 3
 UNIT_WORD = re.compile(r"[%°$€]|[A-Za-zµμ]{2,}+(?:/[a-z]++)?")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -170,7 +176,7 @@ def stem(word: str, language: str) -> str:
 
 def _names(text: str, language: str, taken: set[int]) -> frozenset[str]:
     """Capitalised words inside a sentence, and acronyms anywhere; not the months of dates, which are numbers (`taken`)."""
-    capitals_are_names = not language.casefold().startswith("de")
+    capitals_are_names = not language.casefold().startswith("de") and not _is_german(text)
     found = set()
     for match in NAME.finditer(text):
         word = match[0]
@@ -182,6 +188,12 @@ def _names(text: str, language: str, taken: set[int]) -> frozenset[str]:
         if acronym or (capitals_are_names and word[0].isupper() and inside and len(word) > 1):
             found.add(re.sub(r"['’]s\Z", "", word))
     return frozenset(found)
+
+
+def _is_german(text: str) -> bool:
+    """Whether a sentence is in German, whose nouns have capitals: a model answers in the language of the question."""
+    said = [word.casefold() for word in WORD.findall(text)]
+    return sum(word in GERMAN for word in said) >= max(2, IN_GERMAN * len(said))
 
 
 def _denials(text: str, content: list[tuple[int, str]]) -> tuple[Denial, ...]:

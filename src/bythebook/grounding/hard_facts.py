@@ -14,6 +14,8 @@ from bythebook.grounding.amounts import has_number, number_objection, stated
 from bythebook.grounding.facts import REPLY, Denial, ReadText, folded, stem
 from bythebook.grounding.form import asks, chatter, misquotes, unsafe
 from bythebook.grounding.support import CheckedSource, CheckedStatement
+from bythebook.grounding.synonyms import synonyms
+from bythebook.index.lexical import STOP_WORDS
 
 SWAPPED = 0.6
 """A number or name is another statement's when its own covers no more than this share of what the best one covers."""
@@ -21,6 +23,13 @@ ALIKE = 0.3
 """The share of a sentence's words from which a statement with a negation may be what its own negation repeats."""
 SEEN_EVERYWHERE = ("0", "1")
 """Numbers that stand in formulas and ranges of every kind: whose they are says nothing."""
+FEW_WORDS = 5
+FAR = 0.34
+"""Sentences of at least so many content words have more than this share of them in the passages they cite. All of 679 true ones
+have 0.4 or more."""
+IN_ENGLISH = 0.25
+"""The share of English function words from which on a sentence is in English: an answer may be in the reader's language."""
+WORD = re.compile(r"[^\W\d_]+")
 FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[`~]*+[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"(?:\$|>>>|\.\.\.|#)[ \t]+")
 CALLED = re.compile(r"\(\)\Z")
@@ -41,6 +50,7 @@ def hard_objection(
         or _another_number(claim, sources, rests)
         or _unknown_name(claim, sources)
         or _denial(claim, sources)
+        or _far(claim, sources)
     )
 
 
@@ -123,6 +133,19 @@ def _denial(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     reason = denied(said, [statement.reading.text for statement in stated(sources)], sources[0].language)
     repeated = all(any({*one.after} & {*other.after} for other in theirs) for one in plain if one.after)
     return None if reason == DENIES and repeated else reason
+
+
+def _far(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
+    """A sentence in the book's language with hardly a word of the passages it cites. No judge can be believed about that."""
+    said = [word.casefold() for word in WORD.findall(claim.text)]
+    in_english = sum(word in STOP_WORDS for word in said) >= IN_ENGLISH * len(said)
+    if len(claim.content) < FEW_WORDS or not in_english or not sources[0].language.casefold().startswith("en"):
+        return None
+    found = frozenset[str]().union(*(source.stems for source in sources))
+    known = sum(bool(synonyms(word) & found) for word in claim.content)
+    if known >= FAR * len(claim.content):
+        return None
+    return f"says next to nothing of what its sources say ({known} of {len(claim.content)} words found)"
 
 
 def _same_denial(one: Denial, other: Denial) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bythebook.grounding.citations import Doubtful, Supported, Unsupported
-from bythebook.grounding.facts import folded
+from bythebook.grounding.facts import folded, is_light, read
 from bythebook.grounding.quotes import letters_of
 
 LONGEST_WORDS = 120
@@ -88,11 +88,12 @@ def approved(one: Doubtful, opinion: Opinion) -> Settled | None:
 
 
 def _believed(one: Doubtful, opinion: Opinion | None) -> Opinion | None:
-    """A "yes" counts where its deciding words stand in a passage; a "no" counts as it is."""
+    """A "yes" counts where its deciding words say something and stand in a passage; a "no" counts as it is."""
     if opinion is None or not opinion.supported:
         return opinion
-    words = letters_of(opinion.words)
-    return opinion if words and any(words in letters_of(passage) for passage in one.passages) else None
+    words, said = letters_of(opinion.words), read(opinion.words, "en")  # "a" and "the" stand everywhere
+    telling = said.quantities or not all(is_light(stem, "en") for stem in said.content)
+    return opinion if telling and any(words in letters_of(passage) for passage in one.passages) else None
 
 
 def _settled(one: Doubtful, opinions: Sequence[Opinion], note: str) -> Settled:

@@ -75,7 +75,8 @@ def _print_draft(console: Console, trace: Trace) -> None:
         mark = Text("✗ ", style="red") if one.dropped else Text("✓ ", style="green")
         labels = "".join(f" [{label}]" for label in one.labels)
         line = mark.append(one.text, style="default").append(labels, style="cyan")
-        why = "; ".join(filter(None, (one.dropped, one.note)))
+        decided = {"words": "the words rule decided", "judge": "" if one.dropped else "the judge says yes"}.get(one.by, "")
+        why = "; ".join(filter(None, (one.dropped, decided, one.note)))
         console.print(_indented(line.append(f"  ({why})" if why else "", style="yellow")))
 
 
