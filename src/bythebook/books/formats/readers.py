@@ -51,13 +51,13 @@ class Format:
 
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
-    Format(name="html", version=6, suffixes=PAGES, module="lxml.html"),
-    Format(name="epub", version=4, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
-    Format(name="docx", version=4, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
+    Format(name="html", version=7, suffixes=PAGES, module="lxml.html"),
+    Format(name="epub", version=5, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+    Format(name="docx", version=5, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=2, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
-    Format(name="rst", version=4, suffixes=(".rst", TEXT), module="docutils.rst"),
-    Format(name="pdf", version=6, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
+    Format(name="rst", version=5, suffixes=(".rst", TEXT), module="docutils.rst"),
+    Format(name="pdf", version=7, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if suffix != TEXT))
 

@@ -30,11 +30,12 @@ Run = tuple[str, str]
 LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 
-def escaped(text: str) -> str:
-    """Words as Markdown that is read as these words, within a line."""
+def escaped(text: str, *, whole: bool = False) -> str:
+    """Words as Markdown that is read as these words, within a line. `whole`: nothing else stands in their paragraph, so that a
+    sign that needs another to mean something means nothing."""
     if not ANY_SIGN.search(text):
         return text
-    alone = _signs_alone(text)
+    alone = _signs_alone(text) if whole else set[int]()
     text = SIGNS.sub(lambda match: match[0] if match.start() in alone else f"\\{match[0]}", text)
     if text.count("*") + text.count("_") > 1:
         text = PAIRED.sub(lambda match: _unless_within(text, match), text)
@@ -74,14 +75,15 @@ def subscript(text: str) -> str:
     return text.translate(LOWERED) if re.fullmatch(r"[0-9+-]{1,6}", text) else escaped(text)
 
 
-def inline_text(runs: Iterable[Run]) -> str:
-    """The runs of a paragraph in Markdown. Programs split words into runs arbitrarily, so runs of one kind are joined first."""
+def inline_text(runs: Iterable[Run], *, whole: bool = True) -> str:
+    """The runs of a paragraph in Markdown. Programs split words into runs arbitrarily, so runs of one kind are joined first.
+    `whole`: these are all runs of the paragraph."""
     made = []
-    for kind, group in groupby(runs, key=itemgetter(0)):
-        text = "".join(one for _, one in group)
+    stretches = [(kind, "".join(one for _, one in group)) for kind, group in groupby(runs, key=itemgetter(0))]
+    for kind, text in stretches:
         match kind:
             case "words":
-                made.append(escaped(text))
+                made.append(escaped(text, whole=whole and len(stretches) == 1))
             case "code" if text.strip():
                 around = (text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :])
                 made.append(f"{around[0]}{code_span(text)}{around[1]}")

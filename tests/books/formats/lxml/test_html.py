@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.books.discovery import discover
+from bythebook.books.markdown import readable
 from tests.support.readings import placed, read, read_one
 from tests.support.small_book import write
 
@@ -205,4 +206,16 @@ def test_tables_of_contents_are_not_read_and_the_numbers_of_footnotes_are_no_hea
         ("Hips", "a.html#a"),
         ("Footnotes", "a.html, paragraph 5"),
         ("It was proposed by Fenwick.", "a.html#FOOT1"),
+    ]
+
+
+def test_a_sign_alone_in_its_element_pairs_with_none_of_another() -> None:
+    ticks = "Look at the `Directory:' line. The <code>apache</code> files are in <code>pool</code>."
+    dollars = "It runs “$(MAKE)”. <em>Then</em> it runs “$(MAKE) again”."
+    reading = read_one("a.html", f"<main><p>{ticks}</p><p>{dollars}</p><p>It costs $5.</p></main>")
+    assert all(mark.exact for mark in reading.marks)
+    assert [readable(text) for text, _ in placed(reading)] == [
+        "Look at the `Directory:' line. The apache files are in pool.",
+        "It runs “$(MAKE)”. Then it runs “$(MAKE) again”.",
+        "It costs $5.",
     ]

@@ -174,6 +174,20 @@ def test_bullets_that_a_browser_drew_are_items() -> None:
     assert read_one("a.pdf", MadePdf([page]).write()).text.endswith("- An elbow bends in one plane.\n\n- A wrist turns.\n\n")
 
 
+def test_what_programs_set_apart_is_read_as_it_was_meant() -> None:
+    """TeX's dots, and signs that stand alone on each of two lines."""
+    page = [
+        *column("It joins arg 1, arg 2, . . . , and levels,"),
+        *column("which cost $5 or more and are made of `steel',", "or $6 and `tin'.", top=688),
+    ]
+    reading = read_one("a.pdf", MadePdf([page]).write())
+    assert readable(reading.text).split("\n\n") == [
+        "It joins arg 1, arg 2, …, and levels,",
+        "which cost $5 or more and are made of `steel', or $6 and `tin'.",
+    ]
+    assert all(mark.exact for mark in reading.marks)
+
+
 def test_code_in_a_font_that_does_not_say_so_is_known_by_its_widths() -> None:
     lines = column("if (arm.bends) {", "    wait(2);", "}", top=650, font="typed")
     page = [*column("The code below bends the arm once and waits for it.", top=700), *lines]

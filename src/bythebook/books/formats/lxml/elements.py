@@ -202,9 +202,9 @@ def is_display(element: Element) -> bool:
     )
 
 
-def inline(element: Element) -> str:
-    """The content of an element as Markdown on one line."""
-    parts = [escaped(spaced(element.text))]
+def inline(element: Element, *, whole: bool = True) -> str:
+    """The content of an element as Markdown on one line. `whole`: nothing else stands in its paragraph."""
+    parts = [escaped(spaced(element.text), whole=whole and not len(element))]
     for child in element:
         if not is_furniture(child):
             parts.append(inline_piece(child))
@@ -229,7 +229,7 @@ def inline_piece(child: Element) -> str:
         return " "
     if child.tag == "img":
         return ""
-    return inline(child)
+    return inline(child, whole=False)
 
 
 def spaced(text: str | None) -> str:

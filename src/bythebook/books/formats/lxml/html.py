@@ -132,7 +132,8 @@ class PageWalker:
                 self._pictures(piece)
             return
         owner = elements[0] if elements else None
-        text = "".join(escaped(spaced(piece)) if isinstance(piece, str) else inline_piece(piece) for piece in run)
+        whole = len(run) == 1
+        text = "".join(escaped(spaced(piece), whole=whole) if isinstance(piece, str) else inline_piece(piece) for piece in run)
         self.writer.paragraph(text, self._place(words, owner))
 
     def _block(self, element: Element) -> None:
@@ -208,7 +209,7 @@ class PageWalker:
         for row, held in zip(rows, cells, strict=True):
             if any(words_of(cell).strip() for cell in held):
                 place = self._place("|".join(words_of(cell) for cell in held), row)
-                made.append(([inline(cell) for cell in held], place))
+                made.append(([inline(cell, whole=False) for cell in held], place))
         self.writer.table(made)
 
     def _pictures(self, element: Element) -> None:

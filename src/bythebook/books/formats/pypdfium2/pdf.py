@@ -19,6 +19,8 @@ from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 PAGES_WITHOUT_OUTLINE = 20
+SPACED_DOTS = re.compile(r"\. \. \.(?: (?=,))?")
+"""An ellipsis as TeX sets it. Each dot would end a sentence."""
 OCR = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf"
 SLUG = re.compile(r"[^\w]+")
 NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
@@ -215,15 +217,16 @@ def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
         before = "".join(text for _, text in made)
         if shift > 0 and NOTE.fullmatch(said.strip()) and _is_note_mark(before, chars[end : end + 1]):
             if before.strip():
-                yield inline_text(made), first, last
+                yield inline_text(made, whole=False), first, last
             made, first = [], -1
         else:
-            made.append(("superscript", said.strip()) if shift > 0 else ("subscript" if shift else "words", SPACE.sub(" ", said)))
+            words = SPACED_DOTS.sub("…", SPACE.sub(" ", said))
+            made.append(("superscript", said.strip()) if shift > 0 else ("subscript" if shift else "words", words))
             first = chars[at].index if first < 0 else first
             last = chars[end - 1].index
         at = end
     if any(text.strip() for _, text in made):
-        yield inline_text(made), first, last
+        yield inline_text(made, whole=False), first, last
 
 
 def _shifted(line: PdfLine, at: int) -> tuple[int, int]:
