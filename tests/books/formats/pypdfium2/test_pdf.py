@@ -176,15 +176,12 @@ def test_bullets_that_a_browser_drew_are_items() -> None:
 
 def test_what_programs_set_apart_is_read_as_it_was_meant() -> None:
     """TeX's dots, and signs that stand alone on each of two lines."""
-    page = [
-        *column("It joins arg 1, arg 2, . . . , and levels,"),
-        *column("which cost $5 or more and are made of `steel',", "or $6 and `tin'.", top=688),
-    ]
+    page = column(
+        "It joins arg 1, arg 2, . . . , and levels, which", "cost $5 or more and are made of `steel',", "or $6 and `tin'."
+    )
     reading = read_one("a.pdf", MadePdf([page]).write())
-    assert readable(reading.text).split("\n\n") == [
-        "It joins arg 1, arg 2, …, and levels,",
-        "which cost $5 or more and are made of `steel', or $6 and `tin'.",
-    ]
+    said = "It joins arg 1, arg 2, …, and levels, which cost $5 or more and are made of `steel', or $6 and `tin'."
+    assert readable(reading.text).strip() == said
     assert all(mark.exact for mark in reading.marks)
 
 
