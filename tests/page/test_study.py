@@ -131,12 +131,15 @@ def test_selected_words_are_asked_about_beside_the_lesson(open_page: Callable[..
     turn = ended(page, "Explain this.")
     expect(turn.locator("blockquote.selection")).to_contain_text("A topic is a named channel")
     expect(turn.locator(".marker").first).to_be_visible()
+    expect(turn.get_by_role("heading", name="Explain this.")).to_be_in_viewport()
     paragraph.click(click_count=3)
     page.get_by_role("button", name="Ask …").click()
     expect(page.locator(".about")).to_contain_text("A topic is a named channel")
     expect(page.get_by_label("Your question")).to_be_focused()
-    ask(page, "Who sends the messages?")
+    second = ask(page, "Who sends the messages?")
     expect(page.locator(".about")).to_be_hidden()
+    below = "(one) => one.getBoundingClientRect().top - one.closest('.side-body').getBoundingClientRect().top"
+    assert second.locator("h2").evaluate(below) < 40, "a question stands at the top while its answer comes"
     page.locator(".reading .passage").evaluate("(one) => getSelection().selectAllChildren(one)")
     page.keyboard.press("Shift")
     page.get_by_role("button", name="Why?").click()
@@ -145,6 +148,10 @@ def test_selected_words_are_asked_about_beside_the_lesson(open_page: Callable[..
     page.keyboard.press("Shift")
     page.get_by_role("button", name="Why?").click()
     expect(page.locator(".toast").last).to_have_text("Select words of one lesson at a time.")
+    page.reload()  # the thread is there again, as after a quiz
+    page.get_by_role("heading", level=1, name="Topics and messages").wait_for()
+    page.get_by_role("tab", name="Ask").click()
+    expect(page.locator("book-answer")).to_have_count(2)
     page.get_by_role("link", name="Open this thread by itself").click()
     expect(ended(page, "Explain this.").locator("blockquote.selection")).to_contain_text("A topic is a named channel")
 
@@ -204,6 +211,20 @@ def test_a_lesson_that_comes_after_the_reader_has_left_is_not_shown(open_page: C
     assert page.title() == title, "another page is shown by now"
 
 
+def test_a_lesson_that_cannot_be_had_leaves_what_is_read(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("Topics and messages")
+    page.route("**/page/lessons/*", lambda route: route.abort())
+    page.get_by_role("link", name=re.compile("^Next")).click()
+    expect(page.locator(".toast")).to_contain_text("“Services and actions” could not be opened.")
+    expect(heading).to_have_text("Topics and messages")
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    expect(heading).to_have_text("Services and actions")
+    expect(page.locator(".toast")).to_have_count(0)
+
+
 def until_held(page: Page, held: list[Route], count: int) -> None:
     while len(held) < count:
         page.evaluate(SETTLED)
@@ -246,6 +267,7 @@ def test_a_quiz_repeats_what_was_not_known_and_is_saved_for_anki(open_page: Call
     expect(page.get_by_text("The book has no such chapter.")).to_be_visible()
     page.goto(f"/#/books/{BOOK_ID}/quiz?lesson=02-right-to-left.md")
     expect(page.get_by_text("There are no questions for these lessons")).to_be_visible()
+    expect(page.get_by_role("button", name="Save for Anki")).to_be_hidden()
 
 
 def test_folders_are_chapters_where_none_is_numbered_and_snippets_have_no_marks(page: Page) -> None:
@@ -376,6 +398,13 @@ def test_every_sheet_of_a_phone_closes_by_button_key_tap_and_back(open_page: Cal
     page.goto(LESSON)
     for how in ("button", "Esc", "outside", "Back"):
         close(page, how, "Contents", ".beside")
+    page.get_by_role("button", name="Contents").tap()
+    page.locator(".contents a", has_text="Services and actions").tap()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Services and actions")
+    expect(page.locator(".beside")).not_to_be_in_viewport()
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Topics and messages")
+    assert not page.evaluate("history.state?.sheet"), "Back has led to the page, not to the sheet"
     page.locator(".lesson-bar").get_by_role("button", name="Ask").tap()
     expect(page.get_by_label("Your question")).to_be_in_viewport()
     turn = ask(page, ACTION)

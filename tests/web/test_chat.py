@@ -200,6 +200,10 @@ def test_selected_words_are_explained_by_what_stands_around_them(client: httpx.C
     assert {one["source_file"] for one in told["answer"]["citations"]} == {TOPICS}
     assert told["answer"]["query"] == "Explain this."
     assert told["answer"]["question"] == f"Explain this. “{TOPIC}”"
+    titles = [one["title"] for one in client.get("/threads").json()["threads"] if one["thread_id"] == told["session_id"]]
+    assert titles == [f"Explain this. “{TOPIC}”"[:119] + "…"]
+    cut = {"text": TOPIC[len("A topic is ") : -len(" to any number of subscribers.")], "source_file": TOPICS}
+    assert TOPIC not in ask(client, "Explain this.", similarity_threshold=0, selection=cut)["response"]  # of a sentence, most
     told = ask(client, "What does a topic carry?", similarity_threshold=0, selection={"text": TOPIC, "source_file": TOPICS})
     assert TOPIC in told["response"]
 

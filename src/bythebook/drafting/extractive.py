@@ -293,6 +293,8 @@ def _total(found: Sequence[Statement], places: set[int]) -> int:
 
 
 HEADER_LINES = 2
+PIECE = 12
+"""Letters by which a sentence is compared with what the reader selected."""
 ASKS_FOR_MORE = re.compile(
     r"(?:please )?(?:explain|clarify|why|what does (?:this|that|it) mean|tell me more)\b[^?.]{0,20}[?.!]?\Z", re.IGNORECASE
 )
@@ -350,11 +352,17 @@ def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple
     """Without the statements that the reader selected, since repeating them explains nothing. What the same lesson says comes
     first; all of them, where nothing else is left."""
     known = letters(selection)
-    selected = [one for one in read if letters(one.statement.readable) in known]
+    selected = [one for one in read if _repeats(letters(one.statement.readable), known)]
     lessons = {one.chunk.parent_doc_id for one in selected if one.statement.kind != "heading"}
     others = tuple(one for one in read if one not in selected)
     beside = tuple(one for one in others if one.chunk.parent_doc_id in lessons)
     return next((some for some in (beside, others) if any(one.coverage for one in some)), read)
+
+
+def _repeats(said: str, known: str) -> bool:
+    """A selection may begin or end within a sentence, and its formulas are not among its letters."""
+    pieces = [said[at : at + PIECE] for at in range(0, len(said), PIECE)]
+    return said in known or sum(piece in known for piece in pieces if len(piece) == PIECE) > len(pieces) / 2
 
 
 def _sentences(passage: Passage, group: Group) -> Iterator[DraftSentence]:

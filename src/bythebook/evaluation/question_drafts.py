@@ -65,8 +65,11 @@ CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
 SHORT_QUESTION = 5
 """A title that asks with fewer words needs its lesson to be understood."""
-VAGUE = re.compile(r"What (?:is|are) the \w+\?")
-""""What is the result?": only the sentence before says which one."""
+VAGUE = re.compile(
+    r"What (?:is|are) (?:the \w+|(?:an?|the) (?:[\w-]+ ){1,3}"
+    r"(?:answer|aspect|case|challenge|difference|goal|idea|issue|option|part|point|problem|question|reason|result|step|thing|way)s?)\?"
+)
+""""What is the obvious question?": only the sentence before says which one."""
 TABLE_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 ROWS_OF_A_TABLE = 4
 """The most rows of a table: more would outnumber the lesson's sentences."""
@@ -213,7 +216,8 @@ def _asked_of(sentence: str, names: frozenset[str]) -> str | None:
         return None
     article = sentence[: defined.start("term")].lower()
     several = sentence[defined.end("term") :].lstrip().startswith("are ")
-    return f"What {'are' if several else 'is'} {article}{defined['term'] if article else _small(defined['term'], names)}?"
+    term = defined["term"].replace("--", "–")
+    return f"What {'are' if several else 'is'} {article}{term if article else _small(term, names)}?"
 
 
 def _nameless(words: str) -> bool:

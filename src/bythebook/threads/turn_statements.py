@@ -123,7 +123,9 @@ def _changes(lease: Lease, turn: NewTurn) -> dict[str, Any]:
     changes: dict[str, Any] = {"turn_count": number, "turn_token": None, "turn_expires_at": None}
     changes["updated_at"] = turn.answer.created_at
     if number == 1:
-        changes |= {"title": title_of(turn.answer.query), "created_at": turn.messages[0].timestamp}
+        asked, understood = turn.answer.query, turn.answer.question
+        named = understood if understood.startswith(f"{asked} “") else asked  # with the words of the book that it is about
+        changes |= {"title": title_of(named), "created_at": turn.messages[0].timestamp}
     if turn.topic_summary is not None:
         changes["topic_summary"] = turn.topic_summary
     if turn.metadata:

@@ -208,7 +208,20 @@ def test_a_link_to_a_lesson_and_a_picture_of_the_book_are_found_by_their_paths()
     [
         ("H<sub>2</sub>O, 10<sup>3</sup>, <kbd>Esc</kbd>", "<p>H<sub>2</sub>O, 10<sup>3</sup>, <kbd>Esc</kbd></p>"),
         ("> [!TIP]\n> Wait.", '<blockquote class="note">\n<p class="label">tip</p>\n<p>Wait.</p>\n</blockquote>'),
-        ("/// note | Look\n\nHere.\n\n///", '<p class="label">Look</p>\n<p>Here.</p>'),
+        (
+            "/// note | Look\n\nHere.\n\n///\n\nThere.",
+            '<div class="note">\n<p class="label">Look</p>\n<p>Here.</p>\n</div>\n<p>There.</p>',
+        ),
+        (
+            "::::tip\n- :::note\n  Cut off.\n\nOn.\n\n::::\n\nOut.",
+            '<div class="note">\n<p class="label">tip</p>\n'
+            '<ul>\n<li>\n<div class="note">\n<p class="label">note</p>\nCut off.</li>\n</ul>\n'
+            "<p>On.</p>\n</div>\n<p>Out.</p>",
+        ),
+        (
+            "By <dfn title=\"read 'slowly' & well\">parsing</dfn> <abbr>HTML</abbr>",
+            '<p>By <abbr title="read &#x27;slowly&#x27; &amp; well">parsing</abbr> <abbr>HTML</abbr></p>',
+        ),
         ('!!! warning "Hot"\n    Do not touch.', '<div class="note">\n<p class="label">Hot</p>\n<p>Do not touch.</p>\n</div>'),
         (
             "So.[^a]\n\n[^a]: Why.",
@@ -257,6 +270,8 @@ def test_a_sentence_of_the_book_looks_as_in_the_book() -> None:
     quote = "A **node** has a `name` of $z_c$."
     own = Sentence(text="A node has a name of z_c.", kind="sentence", citations=(cited(quote),))
     assert render_sentence(own).startswith("A <strong>node</strong> has a <code>name</code> of <math")
+    scaled = Sentence(text="Scale it by 1/√d.", kind="sentence", citations=(cited(r"Scale it by $1/\sqrt{d}$."),))
+    assert "<msqrt>" in render_sentence(scaled)
     other = Sentence(text="Nodes are <named>.", kind="sentence", citations=(cited(quote),))
     assert render_sentence(other) == "Nodes are &lt;named&gt;."
 
@@ -308,7 +323,7 @@ def test_a_quoted_formula_of_myst_is_marked() -> None:
 
 def test_a_directive_cut_off_by_the_end_of_its_chunk_is_shown() -> None:
     assert "<mi>x</mi>" in render_passage("```{math}\nx")
-    assert render_passage("```{note}\nWords.") == '<p class="label">note</p>\n<p>Words.</p>\n'
+    assert render_passage("```{note}\nWords.") == '<div class="note">\n<p class="label">note</p>\n<p>Words.</p>\n</div>\n'
 
 
 def test_lines_that_say_nothing_leave_nothing() -> None:
@@ -316,4 +331,4 @@ def test_lines_that_say_nothing_leave_nothing() -> None:
     text = "# Lines\n:label:`sec_lines`\n\nFound early :cite:`A.1805`, used late.\n\n:begin_tab:`mxnet`\nRead on.\n:end_tab:\n"
     assert render_passage(text) == "<h4>Lines</h4>\n<p>Found early, used late.</p>\n<p>Read on.</p>\n"
     included = render_passage("See:\n\n{* ../../docs_src/first.py hl[1:3,5] *}\n")
-    assert included == '<p>See:</p>\n<p class="label">docs_src/first.py</p>\n'
+    assert included == '<p>See:</p>\n<p class="label"><code>docs_src/first.py</code></p>\n'

@@ -3,7 +3,7 @@
 import { Api, Problem } from "./api.js";
 import { lessonsOf } from "./chapters.js";
 import { lessonAt } from "./contents.js";
-import { element, icon, toast } from "./dom.js";
+import { button, element, icon, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keepText, lastPlace } from "./reading.js";
 import { speak } from "./words.js";
@@ -247,7 +247,12 @@ function failed(problem) {
       { class: "empty" },
       element("h1", {}, title),
       element("p", {}, problem.message),
-      element("p", {}, element("a", { href: "#/" }, "Ask a new question")),
+      element(
+        "p",
+        { class: "actions start" },
+        problem.status !== 404 && button("Try again", show, { class: "primary" }),
+        element("a", { class: "button", href: "#/" }, "Ask a new question"),
+      ),
     ),
   );
   main.focus({ preventScroll: true });

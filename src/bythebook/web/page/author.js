@@ -5,6 +5,7 @@ import { lessonsOf } from "./chapters.js";
 import { download } from "./contents.js";
 import { curve } from "./curve.js";
 import { byChapter, gapGroup } from "./gaps.js";
+import { plain } from "./plain-text.js";
 import { jobRow, MODES } from "./jobs.js";
 
 export class AuthorDesk extends HTMLElement {
@@ -44,7 +45,7 @@ export class AuthorDesk extends HTMLElement {
             element(
               "p",
               { class: "where" },
-              `${plural(lessons.length, "lesson")} · ${plural(book.total_chunks, "passage")} · ${whole.index.embedder}${changed ? ` · brought in ${ago(changed)}` : ""}`,
+              `${plural(lessons.length, "lesson")} · ${plural(book.total_chunks, "passage")} · ${whole.index.embedder}${changed ? ` · ingested ${ago(changed)}` : ""}`,
             ),
           ),
         ),
@@ -158,7 +159,7 @@ export class AuthorDesk extends HTMLElement {
   gaps(book) {
     return this.section(
       "What readers ask and the book does not say",
-      "Refused questions by the nearest chapter: the next lessons to write.",
+      "Questions that were refused, or answered with low confidence, by the nearest chapter: the next lessons to write.",
       async (room, made) => {
         const { gaps } = await this.api.get(`/books/${book.book_id}/gaps`);
         if (!gaps.length)
@@ -200,7 +201,7 @@ export class AuthorDesk extends HTMLElement {
               { dir: "auto" },
               `“${one.question}”`,
               element("span", { class: "where" }, ` ${[one.reason, ago(one.rated_at)].filter(Boolean).join(" · ")}`),
-              element("p", { class: "snippet" }, one.refused ? "It was refused." : one.answer.slice(0, 200)),
+              element("p", { class: "snippet" }, one.refused ? "It was refused." : plain(one.answer, 200)),
             ),
           ),
         ),

@@ -39,6 +39,11 @@ export function chapterNamed(book, query) {
     .find((chapter) => Object.entries(chapter.query).every(([name, value]) => query.get(name) === value));
 }
 
+/** @param {Book} book @param {Record<string, string>} query */
+export function quizAddress(book, query) {
+  return `#/books/${encodeURIComponent(book.book_id)}/quiz?${new URLSearchParams(query)}`;
+}
+
 // A folder with one lesson is no chapter, and one that holds them all tells nothing.
 function foldersOf(module, lessons) {
   const paths = lessons.map((lesson) => lesson.source_file.split("/").slice(0, -1));

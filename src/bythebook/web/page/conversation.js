@@ -3,12 +3,12 @@
 import { AskLoop } from "./ask-loop.js";
 import { Composer } from "./composer.js";
 import { contents, download, lessonAt } from "./contents.js";
-import { ago, element, icon, iconButton, plural } from "./dom.js";
+import { ago, button, element, icon, iconButton, plural } from "./dom.js";
 import { earlier } from "./earlier.js";
 import { lessonAddress } from "./lesson-text.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
 import { reactions } from "./reactions.js";
-import { lastPlace } from "./reading.js";
+import { keepText, lastPlace } from "./reading.js";
 import { dueCards, readCards } from "./repetition.js";
 import { followSelection } from "./selection.js";
 import { scrollWithin } from "./source-list.js";
@@ -17,6 +17,7 @@ import { BookAnswer } from "./answer.js";
 import "./panel.js";
 
 const DRAFT = "bythebook.draft";
+const BESIDE = "bythebook.beside.";
 
 export class BookConversation extends HTMLElement {
   /** @type {import("./api.js").Api} */ api;
@@ -221,7 +222,7 @@ export class BookConversation extends HTMLElement {
         this.panel.sheet.close();
       }
     }
-    if (this.onsource) scrollWithin(this.parentElement, turn);
+    if (this.onsource) scrollWithin(this.parentElement, turn.querySelector("h2"));
     else turn.querySelector("h2").scrollIntoView({ block: "start" });
   }
 
@@ -243,11 +244,43 @@ export class BookConversation extends HTMLElement {
     if (this.threadId) return;
     this.threadId = threadId;
     if (!this.onsource && location.hash !== this.address) return; // the reader is on the way to another page
-    if (!this.onsource) history.replaceState(history.state, "", `#/threads/${threadId}`);
-    else
-      this.turns.prepend(
-        element("p", { class: "hint" }, element("a", { href: `#/threads/${threadId}` }, "Open this thread by itself")),
-      );
+    if (!this.onsource) return history.replaceState(history.state, "", `#/threads/${threadId}`);
+    keepText(BESIDE + this.book.book_id, threadId, sessionStorage);
+    this.turns.prepend(this.besideHead());
+  }
+
+  besideHead() {
+    return element(
+      "p",
+      { class: "hint beside-head" },
+      element("a", { href: `#/threads/${this.threadId}` }, "Open this thread by itself"),
+      button("New thread", () => this.beginAnew(), { class: "quiet" }),
+    );
+  }
+
+  beginAnew() {
+    this.threadId = null;
+    sessionStorage.removeItem(BESIDE + this.book.book_id);
+    this.turns.replaceChildren();
+    this.loop.end();
+    this.composer.focus();
+  }
+
+  // Beside a lesson: the thread that the reader had open in this book before a quiz, another view or a reload.
+  async recall() {
+    const id = sessionStorage.getItem(BESIDE + this.book.book_id);
+    if (!id) return;
+    try {
+      const thread = await this.api.get(`/threads/${encodeURIComponent(id)}?render=true`);
+      if (this.threadId || this.turns.childElementCount) return; // the reader has asked meanwhile
+      this.threadId = id;
+      this.turns.append(this.besideHead(), ...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((turn) => this.past(turn)));
+      const last = this.turns.lastElementChild;
+      last?.classList.add("latest");
+      scrollWithin(this.parentElement, last?.querySelector("h2") ?? this.turns);
+    } catch (problem) {
+      if (problem.status === 404) sessionStorage.removeItem(BESIDE + this.book.book_id);
+    }
   }
 
   leaveWelcome() {

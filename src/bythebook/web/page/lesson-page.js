@@ -1,7 +1,7 @@
 // Reading: a lesson as a page of its own, the lessons before and after it, and beside it the contents and the tutor.
 
 import { followChanges } from "./book-changes.js";
-import { chapterAround, lessonsOf } from "./chapters.js";
+import { chapterAround, lessonsOf, quizAddress } from "./chapters.js";
 import { contents } from "./contents.js";
 import { announce, button, element, icon, toast } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
@@ -9,7 +9,7 @@ import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
 import { lastPlace, rememberPlace } from "./reading.js";
 import { followSelection } from "./selection.js";
 import { Sheet } from "./sheet.js";
-import { outLink } from "./source-list.js";
+import { outLink, scrollWithin } from "./source-list.js";
 import { worthAsking } from "./worth-asking.js";
 import "./conversation.js";
 
@@ -59,7 +59,7 @@ export class LessonPage extends HTMLElement {
       () => this.book,
       () => this.tellChange(),
     );
-    return this.go(path, query);
+    return this.go(path, query).then(() => void this.tutor.recall());
   }
 
   disconnectedCallback() {
@@ -70,11 +70,29 @@ export class LessonPage extends HTMLElement {
     this.ending?.();
     this.endChanges?.();
     this.change?.remove();
+    this.failure?.remove();
     this.sheet?.drop();
   }
 
   // The lesson at `path` of the same book. `query` may name stretches to mark (`at`), a `section`, or `continue`.
+  // Where it cannot be had, what was read stays, and the reader may try again.
   async go(path, query) {
+    this.failure?.remove();
+    try {
+      await this.read(path, query);
+    } catch (problem) {
+      if (!this.lesson || problem.status === 404) throw problem;
+      if (this.wanted !== path || !this.isConnected) return;
+      const title = lessonsOf(this.book).find((lesson) => lesson.source_file === path)?.title ?? path;
+      this.failure = toast(`“${title}” could not be opened. ${problem.message}`, {
+        label: "Try again",
+        act: () => this.go(path, query),
+        seconds: null,
+      });
+    }
+  }
+
+  async read(path, query) {
     const lessons = lessonsOf(this.book);
     const at = lessons.findIndex((lesson) => lesson.source_file === path);
     if (at < 0) throw Object.assign(new Error(`The book has no lesson ${path}. It may have been renamed.`), { status: 404 });
@@ -113,7 +131,7 @@ export class LessonPage extends HTMLElement {
       if (!this.isConnected) return;
       this.book = this.tutor.book = book;
       const there = lessonsOf(book).some((lesson) => lesson.source_file === this.wanted);
-      if (there) await this.go(this.wanted, new URLSearchParams("continue"));
+      if (there) await this.read(this.wanted, new URLSearchParams("continue"));
       else toast("This lesson is no longer in the book. The contents show what is.");
       if (this.isConnected) this.choose(there ? this.chosen : "contents");
     } catch (problem) {
@@ -145,11 +163,7 @@ export class LessonPage extends HTMLElement {
       ask: (question) => (this.choose("tutor"), this.sheet.open(), this.tutor.ask(question)),
     });
     const quiz = (query, words) =>
-      element(
-        "a",
-        { class: "button", href: `#/books/${encodeURIComponent(this.book.book_id)}/quiz?${new URLSearchParams(query)}` },
-        words,
-      );
+      element("a", { class: "button", href: quizAddress(this.book, query) }, words);
     const chapter = chapterAround(this.book, path);
     return element(
       "div",
@@ -224,6 +238,8 @@ export class LessonPage extends HTMLElement {
     if (wanted === "contents") this.side.prepend(contents(this.book, this.api, { current: this.wanted }));
     this.side.scrollTop = 0;
     if (wanted === "contents") this.bringCurrentIntoView();
+    const latest = wanted === "tutor" && this.tutor.querySelector("book-answer.latest h2");
+    if (latest) scrollWithin(this.side, latest);
   }
 
   notes() {

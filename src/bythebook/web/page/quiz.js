@@ -1,6 +1,6 @@
 // Quiz: a question, the book's own words behind it, and the reader says whether they knew. What was not known comes again.
 
-import { chapterNamed, lessonsOf } from "./chapters.js";
+import { chapterAround, chapterNamed, lessonsOf, quizAddress } from "./chapters.js";
 import { download } from "./contents.js";
 import { announce, button, element, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
@@ -25,7 +25,7 @@ export class BookQuiz extends HTMLElement {
         "div",
         { class: "page-head" },
         element("h1", { tabindex: "-1" }, query.has("due") ? "Due today" : "Quiz"),
-        button("Save for Anki", () => this.save(), { picture: "save" }),
+        (this.saver = button("Save for Anki", () => this.save(), { picture: "save", hidden: true })),
       ),
       element("p", { class: "where", dir: "auto" }, this.about(query)),
       this.room,
@@ -35,6 +35,7 @@ export class BookQuiz extends HTMLElement {
     this.room.append(element("p", { class: "where", role: "status" }, pulse, "Looking for questions …"));
     this.cards = query.has("due") ? dueCards(readCards(book.book_id), Date.now()) : await this.fetch();
     this.all = [...this.cards];
+    this.saver.hidden = !this.all.length;
     this.count = { known: 0, again: 0 };
     this.next();
   }
@@ -105,18 +106,23 @@ export class BookQuiz extends HTMLElement {
 
   end() {
     const back = this.files.length === 1 ? lessonAddress(this.book.book_id, this.files[0]) : `#/books/${this.book.book_id}`;
+    const wider = !this.all.length && this.files.length === 1 && chapterAround(this.book, this.files[0]);
     const told = this.all.length
       ? `Done: ${plural(this.all.length, "question")}, ${this.count.again} of them asked again. They come back when it is time.`
       : "There are no questions for these lessons: their author wrote none, and the text has no definitions, counts or tables to ask about.";
     this.room.replaceChildren(
       element("p", { class: "quiz-end", tabindex: "-1" }, told),
-      element("p", {}, element("a", { class: "button", href: back }, "Back to the book")),
+      element(
+        "p",
+        { class: "actions start" },
+        wider && wider.lessons.length > 1 && element("a", { class: "button", href: quizAddress(this.book, wider.query) }, "Quiz me on this chapter"),
+        element("a", { class: "button", href: back }, "Back to the book"),
+      ),
     );
     this.room.querySelector(".quiz-end").focus({ preventScroll: true });
   }
 
   save() {
-    if (!this.all?.length) return toast("There is no question to save.");
     const text = toCsv(this.all, this.book.title);
     download(new Blob([text], { type: "text/csv" }), `${this.book.book_id}-questions.csv`);
   }

@@ -31,7 +31,7 @@ export class SharedAnswer extends HTMLElement {
         ),
     });
     this.replaceChildren(
-      element("h1", { class: "where" }, `A shared answer, from ${ago(shared.created_at)}`),
+      element("h1", { class: "where" }, `A shared answer · ${ago(shared.created_at)}`),
       turn,
       this.list,
       element("p", { class: "actions start" }, element("a", { class: "button", href: "#/" }, "Ask a question of your own")),

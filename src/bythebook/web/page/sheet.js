@@ -13,6 +13,17 @@ export class Sheet {
     this.panel = panel;
     this.onclose = onclose;
     this.backdrop = element("div", { class: "backdrop", onclick: () => this.close() });
+    panel.addEventListener("click", (event) => this.follow(event));
+  }
+
+  // A link in it leads on from the page below: Back then leads to that, and not to a sheet that is gone.
+  /** @param {MouseEvent} event */
+  async follow(event) {
+    const link = /** @type {Element} */ (event.target).closest('a[href^="#"]');
+    if (!link || !this.isOpen || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+    event.preventDefault();
+    await this.close();
+    location.hash = link.getAttribute("href");
   }
 
   get isOpen() {

@@ -16,7 +16,7 @@ export class BookShelf extends HTMLElement {
   open({ api, books, onanswer }) {
     Object.assign(this, { api, books, onanswer });
     this.composer = new Composer({ onask: (text) => this.ask(text), onstop: () => this.controller?.abort() });
-    if (books.length > 1) this.composer.box.placeholder = `Ask all ${books.length} books …`;
+    if (books.length > 1) this.composer.box.placeholder = books.length === 2 ? "Ask both books …" : `Ask all ${books.length} books …`;
     this.status = element("p", { class: "status", role: "status" });
     this.replaceChildren(
       element("div", { class: "page-head" }, element("h1", {}, "Books")),

@@ -18,14 +18,15 @@ from markdown_it.token import Token
 
 from bythebook.books.jsx import ESM_LINE, NEVER_ENDS, tag_end
 from bythebook.books.markdown import ALERT, TITLE
+from bythebook.web.render.quotes import SIGNS
 
 COLONS = re.compile(r":{3,}[ \t]*\{?([\w-]*)\}?[ \t]*(?:\[(.*)\]|(.*))$")
 SLASHES = re.compile(r"/{3,}[ \t]*(?:([\w-]+)[ \t]*(?:\|[ \t]*(.*))?)?$")
 """PyMdown's blocks: `/// note | Title`."""
-KEPT = re.compile(r"</?(sub|sup|kbd)>")
-"""Tags that mean something to a reader. They carry no attribute."""
+KEPT = re.compile(r"</?(?:sub|sup|kbd)>|</?(abbr|dfn)(?=[\s/>])")
+"""Tags that mean something to a reader. They carry no attribute, but for what an abbreviation or a term stands for."""
 FURNITURE = re.compile(
-    r"</?(?:[A-Z][\w.]*|b|br|center|details|div|em|figcaption|figure|i|kbd|p|section|small|span|strong|sub|summary|sup|u)(?=[\s/>])"
+    r"</?(?:[A-Z][\w.]*|abbr|b|br|center|details|dfn|div|em|figcaption|figure|i|kbd|p|section|small|span|strong|sub|summary|sup|u)(?=[\s/>])"
     r"|</?>"
 )
 HANDLER = re.compile(r"\bon\w+\s*=|javascript:", re.IGNORECASE)
@@ -36,14 +37,42 @@ def read_components(parser: MarkdownIt) -> None:
     """A plugin for markdown-it."""
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("fence", "component", _block, interrupts)
+    parser.block.ruler.after("component", "box", _box, interrupts)
     parser.inline.ruler.before("autolink", "component", _inline)
     parser.add_render_rule("kept_tag", lambda self, tokens, at, options, env: tokens[at].markup)
     parser.core.ruler.push("alert", _name_alerts)
-    parser.add_render_rule("label", lambda self, tokens, at, options, env: _label(tokens[at].content))
+    parser.core.ruler.push("box_ends", _end_boxes)
+    parser.add_render_rule("label", lambda self, tokens, at, options, env: _label(tokens[at]))
+    parser.add_render_rule("box", lambda self, tokens, at, options, env: tokens[at].markup)
 
 
-def _label(words: str) -> str:
-    return f'<p class="label">{escape(words)}</p>\n'
+def _label(token: Token) -> str:
+    words = escape(token.content)
+    return f'<p class="label">{f"<code>{words}</code>" if token.info == "file" else words}</p>\n'
+
+
+def open_box(state: StateBlock, label: str) -> None:
+    """What an author has set apart begins, with its name."""
+    state.env.setdefault("boxes", []).append(state.level)
+    state.push("box", "", 0).markup = '<div class="note">\n'
+    state.push("label", "", 0).content = label
+
+
+def close_box(state: StateBlock) -> None:
+    """The box that was opened last at this depth ends; one inside a list or a quotation has ended with that."""
+    boxes: list[int] = state.env.get("boxes", [])
+    while boxes and boxes[-1] > state.level:
+        boxes.pop()
+    if boxes and boxes[-1] == state.level:
+        boxes.pop()
+        state.push("box", "", 0).markup = "</div>\n"
+
+
+def _end_boxes(state: StateCore) -> None:
+    """A chunk may be cut within a box."""
+    for level in state.env.pop("boxes", []):
+        if level == 0:
+            state.tokens.append(Token("box", "", 0, markup="</div>\n"))
 
 
 def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
@@ -51,11 +80,7 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
     start, end = state.bMarks[line] + state.tShift[line], state.eMarks[line]
     first = state.src[start:end]
     after, label = line, ""
-    if match := COLONS.match(first):
-        after, label = line + 1, (match[2] or match[3] or match[1]).strip()
-    elif match := SLASHES.match(first):
-        after, label = line + 1, (match[2] or match[1] or "").strip()
-    elif mark := next((mark for mark in COMMENTS if first.startswith(mark)), ""):
+    if mark := next((mark for mark in COMMENTS if first.startswith(mark)), ""):
         after = _after_comment(state, line, end_line, mark)
     elif FURNITURE.match(first):
         stop = _tag_end(state, start, state.eMarks[end_line - 1])
@@ -70,6 +95,22 @@ def _block(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
         state.line = after
         if label:
             state.push("label", "", 0).content = label
+    return True
+
+
+def _box(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
+    """A line that opens what an author has set apart, or closes it."""
+    text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+    match = COLONS.match(text) or SLASHES.match(text)
+    if not match:
+        return False
+    if not silent:
+        state.line = line + 1
+        name = next((words.strip() for words in (*match.groups()[1:], match[1]) if words and words.strip()), "")
+        if name:
+            open_box(state, name)
+        else:
+            close_box(state)
     return True
 
 
@@ -112,12 +153,21 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if stop <= 0 or HANDLER.search(state.src, state.pos, stop):
         return False
     kept = KEPT.match(state.src, state.pos)
-    if not silent and kept:
-        state.push("kept_tag", "", 0).markup = kept[0]  # not nested by the parser: a book may leave one open
+    if not silent and kept:  # not nested by the parser: a book may leave one open
+        state.push("kept_tag", "", 0).markup = _term(state.src[state.pos : stop]) if kept[1] else kept[0]
     elif not silent and state.src.startswith("<br", state.pos):
         state.push("hardbreak", "br", 0)
     state.pos = stop
     return True
+
+
+def _term(tag: str) -> str:
+    """An abbreviation or a term, with what it stands for."""
+    if tag.startswith("</"):
+        return "</abbr>"
+    title = TITLE.search(SIGNS.sub("", tag))
+    said = (title[1] or title[2] or "") if title else ""
+    return f'<abbr title="{escape(said)}">' if said else "<abbr>"
 
 
 def _name_alerts(state: StateCore) -> None:

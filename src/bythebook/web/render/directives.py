@@ -23,6 +23,7 @@ from bythebook.books.blocks import (
 )
 from bythebook.books.inline import ROLE, role_text
 from bythebook.web.render.book_links import BookLinks
+from bythebook.web.render.components import close_box, open_box
 from bythebook.web.render.labels import REFERENCE_ROLES
 from bythebook.web.render.quotes import SIGNS
 
@@ -54,7 +55,8 @@ def _furniture(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if not silent:
         state.line = first + 1
         if included:
-            state.push("label", "", 0).content = included[1]
+            label = state.push("label", "", 0)
+            label.content, label.info = included[1], "file"
     return True
 
 
@@ -66,6 +68,8 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     ends: set[int] = state.env.setdefault("directive_ends", set())
     if first in ends:
         state.line = first + 1
+        if not silent:
+            close_box(state)
         return True
     directive = opened(SIGNS.sub("", _line(state, first)))
     if directive is None:
@@ -79,7 +83,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if name in CONTAINERS:
         state.line = first + 1 + options
         ends.add(first + 1 + len(raw))
-        state.push("label", "", 0).content = title_of(argument) or name
+        open_box(state, title_of(argument) or name)
         return True
     state.line = min(first + len(raw) + 2, last)
     signs = "".join(sign for line in raw[:options] for sign in SIGNS.findall(line))

@@ -22,6 +22,7 @@ from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from bythebook.answering.answer import Sentence
+from bythebook.books.inline import with_plain_formulas
 from bythebook.books.markdown import HEADING_ID, TITLE, readable
 from bythebook.web.render.book_links import BookLinks
 from bythebook.web.render.components import FOOTNOTES, admonition, read_components
@@ -58,9 +59,14 @@ def render_sentence(sentence: Sentence) -> str:
         return render_passage(sentence.text)
     source = sentence.text
     for citation in sentence.citations:
-        if " ".join(readable(citation.quote).split()) == " ".join(sentence.text.split()):
+        if " ".join(sentence.text.split()) in _readings(citation.quote):
             source = citation.quote
     return str(_parser().renderInline(source))
+
+
+def _readings(quote: str) -> list[str]:
+    """The quote as plain text: its formulas as they are written, and in plain characters, as a sentence of an answer has them."""
+    return [" ".join(readable(text).split()) for text in (quote, with_plain_formulas(quote))]
 
 
 @cache
