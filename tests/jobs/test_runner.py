@@ -116,7 +116,7 @@ def test_a_job_whose_worker_dies_twice_at_the_same_lesson_fails_with_its_name(fo
                 assert job is not None
                 held = Held()
                 running = asyncio.create_task(_drain(with_embedder(library, held), job))
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     await held.begun.wait()
                 await let_lapse(library.database, job)  # as if it had died there
                 job = await jobs.claim(f"there:{number}:a", "there")
@@ -142,7 +142,7 @@ def test_a_job_that_gets_on_between_two_deaths_goes_on(folder: Path, book: Path)
                 assert job is not None
                 held = Held(free=1)
                 running = asyncio.create_task(_drain(with_embedder(library, held), job))
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     await held.begun.wait()
                 await let_lapse(library.database, job)
                 job = await jobs.claim(f"there:{number}:a", "there")

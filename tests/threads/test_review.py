@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from bythebook.database.engine import Database
+from bythebook.threads.model import CitedChunk
 from bythebook.threads.review import Review
 from bythebook.threads.store import Threads
 from tests.support.databases import tell
@@ -53,17 +54,21 @@ def test_which_answers_an_edit_touches(database_address: str | None, folder: Pat
         two = answer(citations=(citation(1, "c1"), citation(1, "c1"), citation(1, "c2"), citation(2, "c3")))
         thread_id = await keep(threads, two, answer(citations=(citation(1, "c9"),)))
         await keep(threads, answer(book_id="dark"), book_id="dark")
-        cited = await review.cited("light")
+
+        async def cited_in(book_id: str) -> list[CitedChunk]:
+            return [one.cited for one in await review.quoted(book_id, await review.cited_chunks(book_id))]
+
+        cited = await cited_in("light")
         assert [(one.turn, one.label, one.chunk_id) for one in cited] == [(1, 1, "c1"), (1, 1, "c2"), (1, 2, "c3"), (2, 1, "c9")]
         await review.mark([cited[1]], stale_since=NOON)
         await review.mark([cited[2]], stale_since=LATER)
         await review.mark([], stale_since=LATER)
-        assert [one.stale_since for one in await review.cited("light")] == [None, NOON, LATER, None]
+        assert [one.stale_since for one in await cited_in("light")] == [None, NOON, LATER, None]
         assert await review.cited_chunks("light") == {"c1": False, "c2": True, "c3": True, "c9": False}
         first, second = await threads.turns(thread_id)
         assert (first.stale_since, first.stale_labels) == (NOON, (1, 2))
         assert (second.stale_since, second.stale_labels) == (None, ())
-        assert [one.stale_since for one in await review.cited("dark")] == [None]
+        assert [one.stale_since for one in await cited_in("dark")] == [None]
         assert [one.thread_id for one in await threads.list(None, stale=True)] == [thread_id]
         await review.mark(cited, stale_since=None)
         assert await threads.list(None, stale=True) == []

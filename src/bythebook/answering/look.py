@@ -20,7 +20,7 @@ from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.demands import asked_about, gives, lacking, names, negates, placed_in, weighed
 from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, SearchQuery
-from bythebook.retrieval.search import RankedChunk, Retrieval, Search
+from bythebook.retrieval.search import RankedChunk, Retrieval, Search, similarity
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 
 EVERYWHERE = 1.5
@@ -144,7 +144,7 @@ def _as_asked(hit: RankedChunk, embedding: NDArray[np.float32]) -> RankedChunk:
     """The result with the cosine of the question itself, which a source shows, whatever else was searched for."""
     if hit.embedding is None:
         return hit
-    return replace(hit, cosine=min(1.0, max(0.0, float(embedding @ hit.embedding))))
+    return replace(hit, cosine=similarity(float(embedding @ hit.embedding)))
 
 
 async def _nothing() -> tuple[ReadStatement, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from bythebook.drafting.draft import Exchange
 from bythebook.followups.enumerations import with_item
@@ -173,7 +174,7 @@ def standalone(question: str, history: Sequence[Exchange], language: str) -> str
     if not history or not asked:
         return question
     if is_english(language):
-        made = _in_thread(asked, _resolved(history))
+        made = _in_thread(asked, _resolved(tuple(history[-REMEMBERED:])))
     else:
         made = _with_sources(asked, history)
         if made == asked and len(words(asked, language)) <= 1:
@@ -197,19 +198,20 @@ def asked_before(question: str, history: Sequence[Exchange], language: str) -> s
     if not history or not asked or not is_english(language) or is_small_talk(asked):
         return ""
     refers = len(asked.split()) <= SHORT and REFERRING.search(asked) is not None
-    return _resolved(history)[-1].question if refers or leans(asked) else ""
+    return _resolved(tuple(history[-REMEMBERED:]))[-1].question if refers or leans(asked) else ""
 
 
 def is_english(language: str) -> bool:
     return language.strip().casefold()[:2] == "en"
 
 
-def _resolved(history: Sequence[Exchange]) -> list[Exchange]:
+@lru_cache(maxsize=8)  # a turn asks for it twice, and it takes 5 ms in a long thread
+def _resolved(history: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
     """The thread with each question made standalone by those before it, so that its subject is carried on."""
     done: list[Exchange] = []
-    for exchange in history[-REMEMBERED:]:
+    for exchange in history:
         done.append(replace(exchange, question=_in_thread(" ".join(exchange.question.split()), done)))
-    return done
+    return tuple(done)
 
 
 def _in_thread(asked: str, history: Sequence[Exchange]) -> str:

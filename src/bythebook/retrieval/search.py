@@ -177,10 +177,15 @@ def _read_closely(
     return sorted(first.values(), key=lambda look: look.place)[:most]
 
 
+def similarity(cosine: float) -> float:
+    """Document D's score: the cosine, clamped to 0-1."""
+    return min(1.0, max(0.0, cosine))
+
+
 def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None, measure: Closeness) -> RankedChunk:
     return RankedChunk(
         chunk=chunk,
-        cosine=min(1.0, max(0.0, look.candidate.cosine)),
+        cosine=similarity(look.candidate.cosine),
         lexical=look.candidate.lexical,
         closeness=look.closeness,
         score=look.score,

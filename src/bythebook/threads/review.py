@@ -28,13 +28,6 @@ class Review:
         """Returns turns that were answered with a disclaimer."""
         return await self._turns(book_id, ~turns.c.refused & (turns.c.confidence_level == "low"), since)
 
-    async def cited(self, book_id: str) -> tuple[CitedChunk, ...]:
-        """Returns every chunk of the book that a stored answer cites."""
-        place = (cited.c.thread_id, cited.c.turn, cited.c.label, cited.c.chunk_id)
-        wanted = select(*place, cited.c.stale_since).where(cited.c.book_id == book_id).order_by(*place)
-        rows = await self._database.run(lambda connection: connection.execute(wanted).all())
-        return tuple(CitedChunk(**row._mapping) for row in rows)
-
     async def cited_chunks(self, book_id: str) -> dict[str, bool]:
         """The id of every chunk of the book that a stored answer cites, and whether any of these citations is stale."""
         stale = func.max(case((cited.c.stale_since.is_(None), 0), else_=1)).label("stale")

@@ -183,7 +183,7 @@ async def test_manifests_of_our_collections_are_read_at_once_and_of_no_others(in
     for name in (SECOND, f"{COLLECTION}_10", "theirs", f"{COLLECTION}_of_somebody", f"old_{COLLECTION}"):
         await index.create(name, MANIFEST)
     server.requests.clear()
-    server.together = threading.Barrier(3, timeout=10)  # one that is asked for alone waits in vain
+    server.together = threading.Barrier(3, timeout=120)  # one that is asked for alone waits in vain
     assert list(await index.collections()) == [COLLECTION, f"{COLLECTION}_10", SECOND]
     listed, *read = server.requests
     assert listed == "GET /collections"
