@@ -187,6 +187,23 @@ def test_a_hostile_backup_writes_nothing_outside(cli: Cli, folder: Path) -> None
         assert not Path("/outside").exists()
 
 
+@pytest.mark.parametrize("kind", ["a name with NUL", "a sparse file without end", "contents nested too deeply"])
+def test_a_backup_made_to_harm_is_refused(cli: Cli, folder: Path, kind: str) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with tarfile.open(folder / "hostile", "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("backup.json" if "nested" in kind else "index/one")
+        if "NUL" in kind:
+            member.pax_headers = {"path": "index/a\0b"}
+        if "sparse" in kind:
+            member.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(2**62)}
+        if "nested" in kind:
+            member.size = len(deep)
+        archive.addfile(member, io.BytesIO(deep))
+    outcome = cli("restore", folder / "hostile", "--data-dir", folder / "elsewhere")
+    assert (outcome.code, "is not a complete backup" in outcome.sentence()) == (2, True)
+    assert not list((folder / "elsewhere").iterdir())
+
+
 def commands(heading: str) -> list[list[str]]:
     """The commands under a heading of the page, a list for each block."""
     section = PAGE.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]

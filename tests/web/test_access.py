@@ -170,6 +170,8 @@ def test_without_keys_only_this_machines_names_are_served(client: httpx.Client) 
     """A page elsewhere can point its own name here; the browser then names it."""
     told = problem(client.get("/threads", headers={"Host": "evil.example"}), 403, "not_allowed")
     assert "127.0.0.1" in told["detail"]
+    for strange in ("a{b.evil.example", '"evil.example', "[::1].evil.example", "evil.example:", "localhost:x"):
+        problem(client.get("/threads", headers={"Host": strange}), 403, "not_allowed")
     assert client.get("/threads", headers={"Host": "localhost:8000"}).status_code == 200
 
 

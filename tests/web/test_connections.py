@@ -66,13 +66,15 @@ def test_a_head_without_end_is_not_waited_for(service: Service) -> None:
         assert read_all(line).startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_request_within_a_request_is_not_answered(service: Service) -> None:
-    """Both lengths given: the chunked one counts, as the standard says, and what follows is no request."""
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_request_within_a_request_is_not_answered(service: Service, method: str) -> None:
+    """Both lengths given: a proxy before this server may go by the other one. It is refused, and what follows is no request."""
     inner = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     outer = {"Content-Type": "application/json", "Content-Length": str(5 + len(inner)), "Transfer-Encoding": "chunked"}
     with connected(service.port) as line:
-        line.sendall(head("POST", "/chat/run", {**outer, "Connection": "close"}) + b"0\r\n\r\n" + inner)
+        line.sendall(head(method, "/chat/run", outer) + b"0\r\n\r\n" + inner)
         answer = read_all(line)
+    assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.count(b"HTTP/1.1 ") == 1
     assert b"alive" not in answer
 

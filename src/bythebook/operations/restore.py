@@ -89,7 +89,8 @@ def _unpack(file: Path, staging: Path) -> Contents:
     try:
         with tarfile.open(file, "r:gz") as archive:
             for member in archive:
-                opened = archive.extractfile(member) if member.isreg() else None
+                plain = member.isreg() and not member.issparse()  # a sparse one of a few bytes can be read for years
+                opened = archive.extractfile(member) if plain else None
                 if opened is None or not _is_ours(member.name):
                     raise unreadable
                 if member.name == CONTENTS:
@@ -98,7 +99,7 @@ def _unpack(file: Path, staging: Path) -> Contents:
                     found[member.name] = _write(opened, staging / member.name)
     except FileNotFoundError as error:
         raise InvalidInput(f"There is no file {file}.") from error
-    except (tarfile.TarError, EOFError, zlib.error, IsADirectoryError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, IsADirectoryError, ValueError) as error:  # ValueError: an impossible name
         raise unreadable from error
     except OSError as error:
         if error.errno is None:  # not a gzip file, or its checksum is wrong
@@ -113,7 +114,7 @@ def _read_contents(told: bytes | None, found: dict[str, StoredFile], unreadable:
         raise unreadable
     try:
         contents = from_plain(Contents, json.loads(told))
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise unreadable from error
     if contents.format == FORMAT and contents.files != found:
         raise unreadable

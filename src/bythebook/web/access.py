@@ -26,7 +26,9 @@ from bythebook.web.rate_limit import exceeded
 from bythebook.web.state import Current, State
 
 Scope = Literal["chat", "ingest", "admin"]
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
+"""A Host header that names this machine. What cannot be parsed does not: the framework would put the server's own address in its
+place."""
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 ASKED_EVERY_SECONDS = 2.0
 READER_HEADER = "X-Reader"
@@ -211,7 +213,7 @@ async def choose_book(current: State, who: Principal, wanted: str | None) -> str
 def _check_nearness(request: Request, current: State) -> None:
     """Without keys only this machine is trusted. A page elsewhere may point its own name to this machine, which shows in the Host
     header; it may send a browser here, which sends an Origin header; and a proxy says for whom it asks."""
-    if (request.url.hostname or "") not in LOOPBACK:
+    if "host" in request.headers and not LOOPBACK.fullmatch(request.headers["host"]):
         raise NotAllowed("Without keys this server is for this machine alone: ask it as 127.0.0.1 or localhost.")
     if any(name in request.headers for name in FORWARDED):
         raise NotAllowed("Without keys this server answers no proxy. Make a key first: bythebook keys create NAME")

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bythebook.errors import BookError
 from bythebook.web.access import FORWARDED
-from bythebook.web.problems import BodyTooLarge, TooSlow, describe, respond
+from bythebook.web.problems import BodyTooLarge, TooSlow, describe, problem, respond
 
 MOST_BYTES = 10_000
 LARGER = {"/webhooks/": 5_000_000, "/v1/": 1_000_000, "/mcp": 100_000}
@@ -18,6 +18,7 @@ FROM_THIS_MACHINE = {"/local/": 20_000_000}
 """The command line sends what it was given, which may be thousands of questions."""
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 ARRIVAL_SECONDS = 10.0
+TWO_LENGTHS = "The body has two lengths. Send Content-Length or Transfer-Encoding, not both."
 WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -30,6 +31,10 @@ class WholeBody:
         self._arrival_seconds = arrival_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and _has_two_lengths(scope):
+            told = problem(400, "bad_request", TWO_LENGTHS, scope["state"].get("request_id", ""))
+            await respond(told, {"Connection": "close"}, path=scope["path"])(scope, receive, send)
+            return
         if scope["type"] != "http" or (scope["method"] in WITHOUT_BODY and not _announced(scope)):
             await self._app(scope, receive, send)
             return
@@ -64,6 +69,11 @@ class WholeBody:
                         return b"".join(parts)
         except TimeoutError as error:
             raise TooSlow(f"The body did not arrive within {self._arrival_seconds:g} seconds. Send it again.") from error
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """A proxy before this server may go by the other length, and take a part of the body for the next reader's request."""
+    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
 
 
 def _announced(scope: Scope) -> int | None:
