@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import filecmp
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import qdrant_edge as edge
 
 from bythebook.errors import InvalidInput, Locked, StorageFailure
 from bythebook.index.qdrant_edge import shard as qdrant_edge_shard
+from bythebook.index.qdrant_edge.compaction import copy_with_holes
 from bythebook.index.qdrant_edge.index import EdgeIndex
 from bythebook.index.qdrant_edge.points import storage
 from bythebook.index.vectors import Filters, Replacement
@@ -324,6 +326,21 @@ async def test_settling_changes_no_answer_and_holds_up_no_reader(large: EdgeInde
 async def test_few_points_are_left_as_they_are(index: EdgeIndex, folder: Path) -> None:
     await index.settle(COLLECTION)
     assert not compacted(folder)
+
+
+async def test_the_copy_that_is_compacted_takes_no_more_room_than_the_shard(large: EdgeIndex, folder: Path) -> None:
+    """The engine reserves room that it does not use yet: 250 MB."""
+    await large.close()
+    shard, copy = folder / COLLECTION / "shard", folder / "copy"
+    shutil.copytree(shard, copy, copy_function=copy_with_holes)
+    for file in shard.rglob("*"):
+        assert file.is_dir() or filecmp.cmp(file, copy / file.relative_to(shard), shallow=False)
+    assert blocks_used(copy) <= blocks_used(shard)
+
+
+def blocks_used(folder: Path) -> int:
+    """In bytes."""
+    return sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
 
 
 async def test_settling_again_does_nothing(large: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
