@@ -19,7 +19,21 @@
 A refusal to answer is a result, never an error.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 NO_BOOK = "There is no book yet. Ingest one with 'bythebook ingest FOLDER', or try 'bythebook demo'."
+NAMED_AT_MOST = 20
+
+
+def no_such_book(book_id: str, there: Iterable[str], *, set_by: str = "") -> str:
+    """The sentence for an id that no book has: which ids there are."""
+    ids = sorted(there)
+    if not ids:
+        return NO_BOOK
+    more = f" and {len(ids) - NAMED_AT_MOST:,} more, which 'bythebook books' lists" if len(ids) > NAMED_AT_MOST else ""
+    return f"There is no book '{book_id}'{set_by}. The library has: {', '.join(ids[:NAMED_AT_MOST])}{more}."
 
 
 class BookError(Exception):

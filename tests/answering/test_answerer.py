@@ -415,7 +415,7 @@ def test_another_books_text_is_never_evidence(folder: Path) -> None:
         answer = await light.ask(WICK)
         assert "ninety" not in answer.answer
         assert TRIMMED in answer.answer
-        with pytest.raises(NotFound, match=r"There is no book 'third'\. There is: light, other"):
+        with pytest.raises(NotFound, match=r"There is no book 'third'\. The library has: light, other"):
             await light.ask(WICK, Forbidden(), book_id="third")
 
     tell(folder, story)

@@ -25,6 +25,33 @@ def quotes(text: str) -> list[str]:
     return [text[one.start : one.end] for one in statements("", text)]
 
 
+def test_a_wrapped_sentence_in_an_indented_note_is_whole() -> None:
+    text = """!!! note
+    The field is optional, but it tells which part of the form is a file. If the field was given, `Upload`
+    is made for the file, otherwise that part of the form is read as a
+    string.
+
+    pip install robots
+    pip install wheels
+"""
+    assert kinds(text) == [
+        ("sentence", "The field is optional, but it tells which part of the form is a file."),
+        (
+            "sentence",
+            "If the field was given, Upload is made for the file, otherwise that part of the form is read as a string.",
+        ),
+        ("sentence", "pip install robots"),
+        ("sentence", "pip install wheels"),
+    ]
+
+
+def test_a_definition_follows_its_term_and_a_comment_says_nothing() -> None:
+    assert kinds("% for authors\n\nA `node`\n: Does one job. It has a name.") == [
+        ("sentence", "A node: Does one job."),
+        ("sentence", "It has a name."),
+    ]
+
+
 def test_a_paragraph_gives_its_sentences() -> None:
     text = "A **node** does one job, e.g. reading a sensor. It has a `name`.\nThe name is [unique](names.md)."
     assert kinds(text) == [

@@ -63,6 +63,17 @@ def test_code_is_printed_as_it_is_typed() -> None:
     assert "the code above  line 3" in out
 
 
+def test_options_of_a_directive_are_no_code() -> None:
+    out = printed(made(("```{code-block} sh\n:linenos:\n:emphasize-lines: 3\n\n$ trim --all\n```", "code", CODE)))
+    assert out.startswith("    $ trim --all\n")
+
+
+def test_a_place_that_is_the_link_is_printed_once() -> None:
+    page = replace(citation(), source_url="lamp.html#wick", where="lamp.html#wick")
+    out = printed(replace(answer(), sentences=(Sentence(text="It burns.", kind="sentence", citations=(page,)),)))
+    assert out.count("lamp.html#wick") == 1
+
+
 def test_a_quote_has_no_marks_and_its_place_is_in_one_piece() -> None:
     for more in range(60):
         out = printed(made(("The keeper trims the wick.", "sentence", WORDS + "x" * more)))

@@ -74,7 +74,7 @@ def test_of_several_books_the_best_grounded_one_answers_and_says_so(shelf: Cli, 
     answer = read(shelf, WICK, "--book", "*")
     assert [(one["book_id"], one["answers"]) for one in answer["books"]] == [("light", True), ("boats", False)]
     missing = shelf("ask", WICK, "--book", "boats", "--book", "trains")
-    assert (missing.code, missing.err.strip()) == (1, "bythebook: There is no book 'trains'. There is: boats, light.")
+    assert (missing.code, missing.err.strip()) == (1, "bythebook: There is no book 'trains'. The library has: boats, light.")
 
 
 def test_a_refusal_says_why_and_where_to_look_and_is_no_failure(shelf: Cli) -> None:
@@ -215,7 +215,7 @@ def test_a_setting_out_of_range_is_named(shelf: Cli, monkeypatch: pytest.MonkeyP
 def test_an_unknown_book(shelf: Cli) -> None:
     outcome = shelf("ask", WICK, "--book", "third")
     assert outcome.code == 1
-    assert outcome.sentence() == "There is no book 'third'. There is: light."
+    assert outcome.sentence() == "There is no book 'third'. The library has: light."
 
 
 def test_no_book_yet(cli: Cli) -> None:

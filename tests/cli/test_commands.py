@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -144,10 +145,25 @@ def test_context_and_lesson(reading_room: Cli) -> None:
     assert "Elbows" in reading_room("lesson", ELBOWS).out
 
 
+def test_a_lesson_is_laid_out_in_a_terminal_and_whole_lines_of_markdown_in_a_pipe(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "The **elbow** bends at `90` degrees, " + "and the arm is held by the [shoulder](shoulder.md) " * 3
+    write(tmp_path / "arms", "arms.md", f"# Arms\n\n{line}\n\n- one\n- two\n\n```sh\n$ bend\n```\n")
+    assert cli("ingest", tmp_path / "arms").code == 0
+    assert f"\n{line.strip()}" in cli("lesson", "arms.md").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = re.sub(r"\x1b\[[\d;]*m", "", cli("lesson", "arms.md").out)
+    assert "The elbow bends at 90 degrees" in shown
+    assert "• one\n• two" in shown
+    assert "\n    $ bend\n" in shown
+    assert not re.search(r"[#*`\[]", shown)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("search", "elbow forearm", "--book", "third"), "There is no book 'third'. There is: small."),
+        (("search", "elbow forearm", "--book", "third"), "There is no book 'third'. The library has: small."),
         (("context", "nonsense"), "has no chunk nonsense"),
         (("lesson", "nowhere.md"), "has no lesson nowhere.md"),
         (("check", "--book", "third"), "There is no book 'third'"),
@@ -189,7 +205,7 @@ def test_the_only_book_is_the_book_and_of_several_one_is_named_configured_or_pro
     assert outcome.code == 1
     assert outcome.sentence() == (
         "There is no book 'third' (it is set by BYTHEBOOK_BOOK, or 'book' in bythebook.toml). "
-        "There is: physical-ai-robotics, small."
+        "The library has: physical-ai-robotics, small."
     )
 
 
@@ -250,8 +266,8 @@ def test_a_book_is_shown_renamed_and_removed(shelf: Cli, book: Path, folder: Pat
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("books", "remove", "none", "--yes"), 1, "There is no book 'none'. There is: small."),
-        (("books", "show", "none"), 1, "There is no book 'none'. There is: small."),
+        (("books", "remove", "none", "--yes"), 1, "There is no book 'none'. The library has: small."),
+        (("books", "show", "none"), 1, "There is no book 'none'. The library has: small."),
         (("books", "rename", "small", "Not an id"), 2, "'Not an id' cannot be a book's id"),
         (("books", "remove", "small", "--yes", "--export", "/"), 2, "and nothing was removed"),
         (("books", "--data-dir", "elsewhere", "remove", "small", "--yes"), 2, "Options come after the command"),

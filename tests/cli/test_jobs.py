@@ -129,7 +129,7 @@ def test_an_author_who_writes_is_followed(tmp_path: Path) -> None:
         assert any(line.startswith("Watching") for line in lines)
         assert any("0 lessons ingested" in line for line in lines)
         write(book, "new.md", "# New\n\nThe valve opens at dawn.\n")
-        assert any("1 lessons ingested, 0 removed; 1 chunks added" in line for line in lines)
+        assert any("1 lesson ingested, 0 removed; 1 chunk added" in line for line in lines)
         found = run_process("search", "valve opens at dawn", "--book", "small", "--json", data_dir=data_dir)
         assert json.loads(found.out)["results"][0]["source_file"] == "new.md"
         (book / "new.md").unlink()

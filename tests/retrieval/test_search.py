@@ -166,7 +166,7 @@ def test_a_lesson_comes_whole_however_long(folder: Path) -> None:
 
 def test_unknown_books_chunks_and_lessons_are_named(folder: Path) -> None:
     async def story(library: Library) -> None:
-        with pytest.raises(NotFound, match=r"There is no book 'third'. There is: other, small."):
+        with pytest.raises(NotFound, match=r"There is no book 'third'. The library has: other, small."):
             await library.ask("elbow", "third")
         state = await library.search.book("small")
         for name in ("nonsense", "00000000-0000-0000-0000-000000000000", ""):

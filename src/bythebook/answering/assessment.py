@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bythebook.errors import NO_BOOK, BookError, InvalidInput, NotFound
+from bythebook.errors import NO_BOOK, BookError, InvalidInput, NotFound, no_such_book
 from bythebook.grounding.verdict import ConfidenceLevel
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class BookAssessment:
 def choose_several(there: Collection[str], wanted: Sequence[str]) -> tuple[str, ...]:
     """The books that are named, or all of them."""
     if missing := [book_id for book_id in wanted if book_id != ALL_BOOKS and book_id not in there]:
-        raise NotFound(f"There is no book '{missing[0]}'. There is: {', '.join(sorted(there))}." if there else NO_BOOK)
+        raise NotFound(no_such_book(missing[0], there))
     return tuple(sorted(there)) if ALL_BOOKS in wanted else tuple(wanted)
 
 

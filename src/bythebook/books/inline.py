@@ -292,6 +292,8 @@ class InlineReader:
             if not target and not inside.isalnum():
                 target = REFERENCE.match(self.text, end)
             if target:
+                if self.out[opener] == "[" and not "".join(self.out[opener + 1 :]).strip():
+                    self.out.append(_untitled(target[0]))
                 return self._link(opener, target.end())
         self.out.append("]")
         return end
@@ -301,6 +303,16 @@ class InlineReader:
         self.out[opener] = ""
         attributes = ATTRIBUTES.match(self.text, end)
         return attributes.end() if attributes else end
+
+
+def _untitled(target: str) -> str:
+    """What a link without words of its own says: a build shows the title of its target, whose name is all that is known here."""
+    path, _, place = target.strip("()[]<> \t\n").partition("#")
+    label = LABEL.match(place)
+    if label and label[1] in LABEL_KINDS:
+        return LABEL_KINDS[label[1]]
+    name = place or re.sub(r"\.\w{1,5}\Z", "", path.rstrip("/").removesuffix("/index").rpartition("/")[2])
+    return PARTED.sub(" ", name.rpartition(":")[2])
 
 
 def _kept(tag: str) -> list[str]:

@@ -40,6 +40,7 @@ BANGS = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?=[\w\"])")
 ALERT = re.compile(r"[ \t]*\[!(\w+)\][ \t]*")
 TITLE = re.compile(r"""\b(?:title|label)=(?:"([^"]*)"|'([^']*)')""")
 NO_LETTER = re.compile(r"[\W_]+")
+COMMENT = re.compile(r"[ ]{0,3}%(?:[ \t]|$)")
 MATHS = re.compile(r"[ \t]*\$\$")
 
 
@@ -137,22 +138,24 @@ def _raw_lines(markdown: str) -> Iterator[tuple[bool, str]]:
             mark, after_options = directive[0], options_end(lines, number + 1)
             yield True, directive[2]
         elif fence:
-            mark = fence[1]
+            mark, after_options = fence[1], options_end(lines, number + 1) if directive else 0
             title = TITLE.search(fence[2])
-            yield False, html.escape((title[1] or title[2] or "") if title else "", quote=False)
+            quoted = QUOTE.match(line)
+            yield False, (quoted[0] if quoted else "") + html.escape((title[1] or title[2] or "") if title else "", quote=False)
         else:
             yield False, line
 
 
 def _lines(markdown: str) -> Iterator[tuple[bool, str]]:
-    previous, in_esm, in_maths, in_quote = "", False, False, False
+    previous, in_esm, in_maths, quotes = "", False, False, 0
     for is_code, line in _raw_lines(markdown):
         if is_code:
-            quoted = QUOTE.match(line)
-            yield True, line[quoted.end() :] if quoted and in_quote else line
+            margin = re.match(rf"(?:[ \t]{{0,3}}>[ \t]?){{0,{quotes}}}", line)
+            yield True, line[margin.end() :] if margin else line
             previous = ""
             continue
-        in_quote = line.lstrip().startswith(">")
+        margin = QUOTE.match(line)
+        quotes = margin[0].count(">") if margin else 0
         if MATHS.match(line):
             in_maths = not in_maths and line.count("$$") % 2 == 1
         in_esm = bool(line.strip()) and (in_esm or (not previous.strip() and ESM_LINE.match(line) is not None))
@@ -175,7 +178,7 @@ def _line(line: str, previous: str) -> str | None:
     heading = _heading(line)
     if heading is not None:
         return f"\n{HEADING_ID.sub('', heading)}\n"
-    if NO_TEXT.match(line) or (OPTION.match(line) and _in_directive(previous)):
+    if NO_TEXT.match(line) or (OPTION.match(line) and _in_directive(previous)) or is_comment(line, previous):
         return ""
     block = block_title(line)
     if block is not None:
@@ -195,6 +198,11 @@ def _line(line: str, previous: str) -> str | None:
 def _in_directive(previous: str) -> bool:
     """Whether the line before opens a directive, or is an option of one."""
     return bool(COLONS.match(previous) or OPTION.match(previous))
+
+
+def is_comment(line: str, previous: str) -> bool:
+    """MyST's `% nobody reads this`. Inside a paragraph the sign is one of per cent."""
+    return bool(COMMENT.match(line)) and (not previous.strip() or bool(COMMENT.match(previous)))
 
 
 def _container_title(opening: str) -> str:
@@ -223,8 +231,11 @@ OWN_LINE = re.compile(
     | ={3,}[ \t]*$ | -{3,}[ \t]*$ | \$\$ | <[/A-Za-z] | \{[%{/] )""",
     re.VERBOSE,
 )
-CODE_LINE = re.compile(r"[ \t]{4,}|\t|\$ |>>> |(?!.*\b[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}\b).*[;{}),][ \t]*$")
+THREE_WORDS = r".*\b[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}\b"
+CODE_LINE = re.compile(rf"[ \t]{{4,}}|\t|\$ |>>> |(?!{THREE_WORDS}).*[;{{}}),][ \t]*$")
 """A line of prose may end with the same characters; three words in a row tell it from code."""
+WRAPPED_LINE = re.compile(rf"\s+(?=\S.{{40}})(?=[^\W\d_`*\[\"'(]){THREE_WORDS}")
+"""A line of a list's or an admonition's text, indented as code is: words from its beginning on, and long enough to be wrapped."""
 ABBREVIATIONS = re.compile(
     r"""e\.?g|i\.?e|cf|vs|al|approx|resp|viz|ca|est|avg|incl|excl|mr|mrs|ms|dr|prof|st|jr|sr|inc|ltd|co|corp|dept|eds
     |jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|u\.k|u\.n|e\.u|ph\.d|m\.sc|b\.sc|a\.m|p\.m""",
@@ -286,7 +297,7 @@ def _stands_alone(previous: str, line: str) -> bool:
     """Whether a line break between two lines of text ends the sentence: after a heading, a table row, a line of code."""
     if re.match(r"[ \t]*(?:#{1,6}[ \t]|\||:{3,}|!!!|\$\$)", previous):
         return True
-    return bool(CODE_LINE.match(previous) and CODE_LINE.match(line))
+    return bool(CODE_LINE.match(previous) and CODE_LINE.match(line) and not WRAPPED_LINE.match(previous))
 
 
 def _ends(text: str, start: int, end: int) -> list[int]:

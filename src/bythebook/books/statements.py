@@ -15,7 +15,7 @@ from typing import Literal
 
 from bythebook.books.blocks import BLOCK, INCLUDE, NO_TEXT, OPTION, Block, Page, read_page
 from bythebook.books.inline import with_plain_formulas
-from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, readable, sentences
+from bythebook.books.markdown import ALERT, BANGS, COLONS, FOOTNOTE, is_comment, readable, sentences
 
 BOLD = re.compile(r"\*{2,3}")
 CODE = re.compile(r"`[^`]*`")
@@ -43,6 +43,7 @@ UNBROKEN = re.compile(
 BARE_ROW = re.compile(r"[ \t>]*(?:\|[^\n]*\||<tr\b[^\n]*</tr>)[ \t]*$")
 """A row whose table's head is in another chunk, or whose table is cut by blank lines."""
 BETWEEN_ROWS = re.compile(r"[\s|:-]+")
+DEFINED = re.compile(r":?(?:^|\n)[ \t]*:[ \t]+")
 LABEL = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).){1,80}[.!?:]\1|(\*\*|__|\*|_)(?:(?!\2).){1,80}\2[.:]")
 """An emphasised run-in heading: it is read with what it introduces."""
 
@@ -171,6 +172,7 @@ class _StatementCutter:
         in_directive = False
         for line in self.page.source[start:end].splitlines(keepends=True):
             in_directive = _is_mark(line) or (in_directive and OPTION.match(line.rstrip()) is not None)
+            in_directive = in_directive or (at == begin and is_comment(line, ""))
             if in_directive:
                 if begin < at:
                     yield begin, at, False
@@ -223,8 +225,9 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _words(markdown: str) -> str:
-    """On one line, without markup."""
-    return " ".join(readable(with_plain_formulas(_without_lone_mark(markdown))).split())
+    """On one line, without markup. A definition follows its term after a colon."""
+    shown = readable(with_plain_formulas(_without_lone_mark(markdown)))
+    return " ".join(DEFINED.sub(": ", shown).removeprefix(": ").split())
 
 
 def _without_lone_mark(markdown: str) -> str:

@@ -55,7 +55,7 @@ def show(book: OneBook, json: AsJson = False, data_dir: DataDir = None) -> None:
         records, states = Records(database), {state.book_id: state for state in await Records(database).books()}
         state = states[choose_among(states.values(), wanted=book, named_by="its id")]
         found = await records.records(state.book_id, state.collection_name)
-        return state, [found[path] for path in sorted(found)]
+        return state, sorted(found.values(), key=lambda one: one.reading_order)
 
     state, records = run_with_database(read, data_dir=data_dir)
     if json:

@@ -103,7 +103,7 @@ def _print(job: Job, json: bool) -> None:
     from rich.markup import escape
 
     from bythebook.cli.ingest import stale_answers
-    from bythebook.cli.output.console import Console
+    from bythebook.cli.output.console import Console, counted
 
     console = Console(highlight=False)
     console.print(
@@ -111,7 +111,7 @@ def _print(job: Job, json: bool) -> None:
     )
     console.print(f"  {job.status}{'  ' + escape(_remark(job)) if _remark(job) else ''}", soft_wrap=True)
     if job.started_at:
-        lessons = f"{job.files_processed:,} of {job.files_total:,} lessons ingested, {job.files_skipped:,} unchanged"
+        lessons = f"{job.files_processed:,} of {counted(job.files_total, 'lesson')} ingested, {job.files_skipped:,} unchanged"
         console.print(f"  {lessons}; {_chunks(job)}")
     if job.worker:
         again = f", taken over; started {job.attempts} times" if job.attempts > 1 else ""
@@ -126,9 +126,11 @@ def _print(job: Job, json: bool) -> None:
 
 def _chunks(job: Job) -> str:
     """Chunks added and removed; known only at the end."""
+    from bythebook.cli.output.console import counted
+
     if job.progress:
-        return f"{job.progress.chunks_embedded:,} chunks embedded"
-    return f"{job.chunks_created:,} chunks added, {job.chunks_deleted:,} removed"
+        return f"{counted(job.progress.chunks_embedded, 'chunk')} embedded"
+    return f"{counted(job.chunks_created, 'chunk')} added, {job.chunks_deleted:,} removed"
 
 
 def _origin(job: Job) -> str:
@@ -139,10 +141,12 @@ def _origin(job: Job) -> str:
 
 def _remark(job: Job) -> str:
     """Returns what the status does not say."""
+    from bythebook.cli.output.console import counted
+
     if job.error_message:
         return job.error_message
     if job.status == "completed":
-        failed = f", {len(job.failed_files):,} lessons could not be read" if job.failed_files else ""
+        failed = f", {counted(len(job.failed_files), 'lesson')} could not be read" if job.failed_files else ""
         return f"in {job.duration_seconds} s{failed}"
     if job.status == "running" and job.cancel_requested:
         return "being cancelled"

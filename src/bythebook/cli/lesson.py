@@ -20,7 +20,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Print a whole lesson, all its chunks in order."""
+    """Print a whole lesson: laid out in a terminal, as its Markdown into a file or a pipe."""
 
     async def read(library: OperationRunner[Library]) -> list[Chunk]:
         from bythebook.operations.reader import OpenBook
@@ -34,7 +34,7 @@ def run(
     from rich.markup import escape
 
     from bythebook.cli.output.console import Console, counted
-    from bythebook.cli.output.passage import course
+    from bythebook.cli.output.passage import course, print_markdown
 
     console = Console(highlight=False)
     first = chunks[0]
@@ -43,5 +43,8 @@ def run(
     console.print(
         f"[dim]{escape(first.source_file)} · {counted(len(chunks), 'chunk')} · {first.source_url.partition('#')[0]}[/]\n"
     )
+    if console.is_terminal:
+        print_markdown(console, "\n".join(chunk.text for chunk in chunks))
+        return
     for chunk in chunks:
-        console.print(chunk.text + "\n", markup=False)
+        console.print(chunk.text + "\n", markup=False, soft_wrap=True)

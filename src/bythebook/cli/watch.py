@@ -132,9 +132,11 @@ def _opened(settings: Settings, embedder: Embedder) -> AbstractAsyncContextManag
 
 
 def _print(report: IngestReport) -> None:
+    from bythebook.cli.output.console import counted
+
     moment = report.completed_at.astimezone().strftime("%H:%M:%S")
-    lessons = f"{report.files_processed:,} lessons ingested, {report.files_deleted:,} removed"
-    typer.echo(f"{moment}  {lessons}; {report.chunks_created:,} chunks added, {report.chunks_deleted:,} removed")
+    lessons = f"{counted(report.files_processed, 'lesson')} ingested, {report.files_deleted:,} removed"
+    typer.echo(f"{moment}  {lessons}; {counted(report.chunks_created, 'chunk')} added, {report.chunks_deleted:,} removed")
     if report.stale:
         typer.echo(f"{moment}  {stale_answers(report.stale_answers)}: bythebook threads list --stale")
     for failure in report.failures:

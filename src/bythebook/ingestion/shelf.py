@@ -17,7 +17,7 @@ from bythebook.database.audit import act
 from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
 from bythebook.database.engine import Database
 from bythebook.embedding.batches import EmbeddingCache, cache_key
-from bythebook.errors import InvalidInput, NotFound
+from bythebook.errors import InvalidInput, NotFound, no_such_book
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.records import Records
@@ -57,8 +57,7 @@ class Shelf:
     async def state(self, book_id: str) -> IngestionState:
         if state := await self.records.book(book_id):
             return state
-        there = ", ".join(state.book_id for state in await self.records.books())
-        raise NotFound(f"There is no book '{book_id}'. There is: {there}." if there else f"There is no book '{book_id}'.")
+        raise NotFound(no_such_book(book_id, [state.book_id for state in await self.records.books()]))
 
     async def remove(self, book_id: str) -> BookHoldings:
         """Deletes the book for good: its chunks, its fit, its embeddings, its threads and its jobs."""

@@ -124,7 +124,7 @@ class ToolCaller:
         """Runs a tool. Raises BookError with a sentence that tells the model what to change."""
         tool = next((tool for tool in TOOLS if tool.name == name), None)
         if tool is None:
-            raise InvalidInput(f"There is no tool '{name}'. There is: {', '.join(tool.name for tool in TOOLS)}.")
+            raise InvalidInput(f"There is no tool '{name}'. The tools are: {', '.join(tool.name for tool in TOOLS)}.")
         given = _checked(tool, arguments)
         async with self.library() as runner:
             match name:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from bythebook.books.model import Chunk
-from bythebook.errors import NO_BOOK, NotFound, SeveralBooks
+from bythebook.errors import NO_BOOK, NotFound, SeveralBooks, no_such_book
 from bythebook.index.state import IngestionState
 from bythebook.retrieval.context import Context, find_lesson, read_context, read_lesson_chunks, whole_text
 from bythebook.retrieval.query import Scope, SearchQuery, SearchResponse
@@ -41,7 +41,7 @@ def choose_among(there: Iterable[IngestionState], *, wanted: str | None, configu
     chosen = wanted or configured
     if chosen and chosen not in ids:
         set_by = "" if wanted else " (it is set by BYTHEBOOK_BOOK, or 'book' in bythebook.toml)"
-        raise NotFound(f"There is no book '{chosen}'{set_by}. There is: {', '.join(ids)}.")
+        raise NotFound(no_such_book(chosen, ids, set_by=set_by))
     if chosen or len(ids) == 1:
         return chosen or ids[0]
     last = max(states, key=lambda state: state.last_ingested).book_id

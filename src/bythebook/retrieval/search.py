@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bythebook.books.model import Chunk, ChunkSection
 from bythebook.embedding.embedder import Embedder
-from bythebook.errors import NotFound, StorageFailure
+from bythebook.errors import NotFound, StorageFailure, no_such_book
 from bythebook.index.lexical import query_terms, words
 from bythebook.index.manifest import Manifest, served_books
 from bythebook.index.state import IngestionState
@@ -133,8 +133,7 @@ class Search:
         collections = await self._index.collections()
         served = served_books(collections)
         if book_id not in served:
-            there = f"There is: {', '.join(served)}." if served else "Bring one in: bythebook ingest FOLDER"
-            raise NotFound(f"There is no book '{book_id}'. {there}")
+            raise NotFound(no_such_book(book_id, served))
         state = served[book_id]
         manifest = collections[state.collection_name]
         manifest.require(self._embedder.name, book_id=book_id)

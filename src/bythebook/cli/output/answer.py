@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bythebook.books.blocks import opened, options_end
 from bythebook.books.markdown import readable
 from bythebook.cli.output.console import Console
 from bythebook.texts import texts
@@ -86,7 +87,9 @@ def _print_source(console: Console, quotes: dict[tuple[str, str], Citation]) -> 
     console.print(_listed(f"[{first.label}]", _title(first), "bold cyan"))
     places: dict[str, list[str]] = {}
     for words, where in quotes:
-        places.setdefault(words, []).append(where)
+        places.setdefault(words, [])
+        if where != first.source_url:  # a page without an address: its place is the link below
+            places[words].append(where)
     for words, found in places.items():
         console.print(_indented(_quoted(console, words, ", ".join(found)), QUOTE_INDENT))
     _print_link(console, first.source_url, QUOTE_INDENT)
@@ -101,6 +104,8 @@ def _title(citation: Citation) -> Text:
 def _quoted(console: Console, words: str, where: str) -> Text:
     """The place follows the quote, on the same line if there is room."""
     lines = Text(words, style="italic").wrap(console, console.width - QUOTE_INDENT)
+    if not where:
+        return Text("\n").join(lines)
     joint = "  " if lines[-1].cell_len + 2 + len(where) <= console.width - QUOTE_INDENT else "\n"
     return Text("\n").join(lines).append(joint + where, style="dim not italic")
 
@@ -212,7 +217,8 @@ def print_block(console: Console, markdown: str) -> None:
         return
     lines = textwrap.dedent(markdown.strip("\n")).rstrip().split("\n")
     if len(lines) > 1 and lines[0].startswith(FENCES):
-        lines = lines[1:-1] if lines[-1].startswith(FENCES) else lines[1:]
+        first = options_end(lines, 1) if opened(lines[0]) else 1
+        lines = lines[first:-1] if lines[-1].startswith(FENCES) else lines[first:]
     shown = textwrap.indent("\n".join(lines).strip().removeprefix("$$").removesuffix("$$").strip("\n"), " " * INDENT)
     console.print(Text(shown), soft_wrap=True)  # what is broken in two can be neither typed nor copied
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console as RichConsole
+from rich.console import ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.text import Text
 
-from bythebook.books.markdown import sentences
-from bythebook.cli.output.answer import plain
+from bythebook.books.blocks import read_page
+from bythebook.books.markdown import readable, sentences
+from bythebook.cli.output.answer import plain, print_block
 from bythebook.index.lexical import words
 
 if TYPE_CHECKING:
     from bythebook.books.model import Chunk
+    from bythebook.cli.output.console import Console
     from bythebook.retrieval.query import SearchResult
 
 SNIPPET = 420
 """Characters of a passage shown in a list of results: about four lines."""
 MARK = "bold yellow"
 INDENT = 4
+ITEM = re.compile(r"^([ \t]*)[-*+][ \t]+", re.MULTILINE)
 UNMARKED = (1, "A2", "L1")
 """The defaults of tier, level and layer, which say nothing about a lesson."""
 
@@ -78,6 +83,24 @@ def snippet(text: str, question: str, language: str) -> str:
     )
 
 
+def print_markdown(console: Console, markdown: str) -> None:
+    """Text of a book laid out: headings stand out, code and tables keep their form, marks go."""
+    page = read_page(markdown, body_start=0, mdx=True)
+    for block in page.blocks:
+        raw = page.text(block.first, block.end)
+        if block.kind in ("fence", "table"):
+            print_block(console, raw)
+        elif block.kind == "heading":
+            console.print(Text(plain(raw), style="bold"))
+        elif block.kind == "paragraph" and (words_of_it := plain(raw)):
+            console.print(Text(words_of_it))
+        elif shown := readable(raw):
+            console.print(Text(ITEM.sub(r"\1• ", shown)))
+        else:
+            continue
+        console.print()
+
+
 class Hit:
     """One search result, as it prints."""
 
@@ -86,7 +109,7 @@ class Hit:
         self._question = question
         self._language = language
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: RichConsole, options: ConsoleOptions) -> RenderResult:
         result = self._result
         headline = Text(f"{result.rank:>2}  ", style="bold cyan") + where(result)
         if result.relevance is not None:
