@@ -28,6 +28,7 @@ def test_a_folder_without_book_toml_is_named_after_itself(tmp_path: Path) -> Non
     [
         ("index.rst", ".. _top:\n\n==========\nRobot arms\n==========\n\nWords.\n"),
         ("index.adoc", ":toc:\n\n= Robot arms\nAn Author\n"),
+        ("index.en.html", "<html><head><title>Robot arms</title></head></html>"),
         ("index.html", "<html><head><title>Welcome &mdash; Robot arms 1.2 documentation</title></head></html>"),
         ("index.html", "<html><head><title>Robot arms</title></head></html>"),
     ],
@@ -46,6 +47,32 @@ def test_an_epub_is_called_what_it_says_and_a_damaged_one_by_its_name(tmp_path: 
     assert read_book(path)[0].title == "Robot & arm"
     path.write_bytes(path.read_bytes()[:40])
     assert read_book(path)[0].title == "book 3"
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        (b"(Robot \\(arms\\) of M\\374nchen)", "Robot (arms) of München"),
+        (b"<FEFF0052006F0062006F0074>", "Robot"),
+        (b"(Microsoft Word - arms.doc)", "book 3"),
+        (b"(", "book 3"),
+    ],
+)
+def test_a_pdf_is_called_what_its_properties_say(tmp_path: Path, written: bytes, title: str) -> None:
+    path = tmp_path / "book_3.pdf"
+    path.write_bytes(
+        b"%PDF-1.4\n7 0 obj\n<</Title(An outline's entry)>>\nendobj\n12 0 obj\n<</Title"
+        + written
+        + b">>\nendobj\ntrailer<</Info 12 0 R>>"
+    )
+    assert read_book(path)[0].title == title
+
+
+def test_a_word_file_is_called_what_its_properties_say(tmp_path: Path) -> None:
+    path = tmp_path / "book_3.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("docProps/core.xml", "<cp:coreProperties><dc:title>Robot arms</dc:title></cp:coreProperties>")
+    assert read_book(path)[0].title == "Robot arms"
 
 
 def test_the_title_comes_from_the_front_page(tmp_path: Path) -> None:

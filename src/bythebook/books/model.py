@@ -65,7 +65,7 @@ def where(place: SourcePlace, *, exact: bool = True, lesson: str = "") -> str:
         case "element":
             words = f"{file}#{place.label}" if place.label else f"{file}, paragraph {place.number}"
         case "paragraph":
-            words = f"paragraph {place.number}"
+            words = f"paragraph {place.number}" + (", note" if place.label == NOTES else "")
         case "slide":
             words = f"slide {place.number}" + (", notes" if place.label == NOTES else "")
     return words if exact else f"near {words}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from bythebook.errors import InvalidBook
@@ -32,9 +34,9 @@ def row(*cells: str) -> str:
     return f"<w:tr>{''.join(f'<w:tc>{paragraph(cell)}</w:tc>' for cell in cells)}</w:tr>"
 
 
-def docx(*blocks: str) -> bytes:
+def docx(*blocks: str, more: Mapping[str, str] | None = None) -> bytes:
     body = f"<w:document {NAMESPACE}><w:body>{''.join(blocks)}</w:body></w:document>"
-    return zipped({"word/document.xml": body, "word/styles.xml": STYLES, "word/numbering.xml": NUMBERING})
+    return zipped({"word/document.xml": body, "word/styles.xml": STYLES, "word/numbering.xml": NUMBERING, **(more or {})})
 
 
 BLOCKS = (
@@ -172,4 +174,31 @@ def test_a_text_box_is_read_once_and_the_paragraphs_after_it_keep_their_places()
         ("Mind the gear.", "paragraph 2"),
         ("The end.", "paragraph 3"),
         ("| a | b |", "paragraph 4"),
+    ]
+
+
+def test_notes_follow_the_paragraph_that_refers_to_them() -> None:
+    def notes(kind: str, *texts: str) -> str:
+        made = "".join(f'<w:{kind} w:id="{at}">{paragraph(" ", text)}</w:{kind}>' for at, text in enumerate(texts, start=1))
+        line = f'<w:{kind} w:type="separator" w:id="-1">{paragraph("line")}</w:{kind}>'
+        return f"<w:{kind}s {NAMESPACE}>{line}{made}</w:{kind}s>"
+
+    def refers(kind: str, id: int) -> str:
+        return f'<w:r><w:{kind}Reference w:id="{id}"/></w:r>'
+
+    made = docx(
+        paragraph("An arm tips", refers("footnote", 2), "<w:del>" + refers("footnote", 1) + "</w:del>", ", then falls."),
+        f"<w:tbl><w:tr><w:tc>{paragraph('left', refers('endnote', 1))}</w:tc><w:tc>{paragraph('2 kg')}</w:tc></w:tr></w:tbl>",
+        paragraph("The end", refers("footnote", 9), "."),
+        more={
+            "word/footnotes.xml": notes("footnote", "Gone.", "Tipping is not yet falling."),
+            "word/endnotes.xml": notes("endnote", "Of both arms."),
+        },
+    )
+    assert placed(read_one("a.docx", made)) == [
+        ("An arm tips, then falls.", "paragraph 1"),
+        ("Tipping is not yet falling.", "paragraph 1, note"),
+        ("| left | 2 kg |", "paragraph 2"),
+        ("Of both arms.", "paragraph 2, note"),
+        ("The end.", "paragraph 4"),
     ]

@@ -1,7 +1,8 @@
 """Word files: paragraphs by their styles, one lesson for each heading of the first level where there are several.
 
 A place is a paragraph, counted from 1 in the order of the file, including those of text boxes. With tracked changes, deletions
-are left out and insertions read. Footnotes, comments, headers and footers are not read.
+are left out and insertions read. Footnotes and endnotes follow the paragraph that refers to them, and their place is that
+paragraph's. Comments, headers and footers are not read.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bythebook.books.formats.archive import open_archive
 from bythebook.books.formats.lxml.officemath import formula
 from bythebook.books.formats.lxml.xml import parse_xml, value
 from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
-from bythebook.books.model import Reading, SourcePlace
+from bythebook.books.model import NOTES, Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 Element = Any
@@ -32,6 +33,16 @@ SLUG = re.compile(r"[^\w]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordFile:
+    """The parts of a Word file that are read. `notes`: footnotes and endnotes by the tag and the id of what refers to them."""
+
+    body: Element
+    styles: dict[str, ParagraphStyle]
+    ordered: set[tuple[str, str]]
+    notes: dict[tuple[str, str], Element]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParagraphStyle:
     """What a paragraph's style says about it."""
 
@@ -41,10 +52,9 @@ class ParagraphStyle:
 
 
 def read(path: str, raw: bytes) -> tuple[Reading, ...]:
-    body, styles, ordered = _open(raw)
-    writer = _DocumentWriter(path, styles, ordered)
-    writer.numbers = {one: at for at, one in enumerate(_paragraphs(body), start=1)}
-    writer.body(body)
+    file = _open(raw)
+    writer = _DocumentWriter(path, file)
+    writer.body(file.body)
     writer.flush_code()
     parts = [part for part in writer.parts if part.out.marks]
     if not parts:
@@ -59,8 +69,8 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
-    body, _, _ = _open(raw)
-    paragraphs = _paragraphs(body)
+    file = _open(raw)
+    body, paragraphs = file.body, _paragraphs(file.body)
     texts = [_words(one) for one in paragraphs]
     places = {one: at for at, one in enumerate(paragraphs)}
     in_rows = [""] * len(paragraphs)
@@ -68,7 +78,13 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
         inside = _paragraphs(row)
         if inside and inside[0] in places:
             in_rows[places[inside[0]]] = "|".join(_words(one) for one in inside)
-    return lambda place: in_rows[place.number - 1] if place.label == ROW else texts[place.number - 1]
+
+    def text_at(place: SourcePlace) -> str:
+        if place.label == NOTES:
+            return _words(_noted(paragraphs[place.number - 1], file.notes)[place.line - 1])
+        return in_rows[place.number - 1] if place.label == ROW else texts[place.number - 1]
+
+    return text_at
 
 
 ROW = "row"
@@ -86,7 +102,7 @@ def _reading(path: str, name: str, part: _DocumentPart) -> Reading:
     )
 
 
-def _open(raw: bytes) -> tuple[Element, dict[str, ParagraphStyle], set[tuple[str, str]]]:
+def _open(raw: bytes) -> WordFile:
     archive = open_archive(raw, "Word file")
     document = archive.read("word/document.xml")
     if document is None:
@@ -95,7 +111,34 @@ def _open(raw: bytes) -> tuple[Element, dict[str, ParagraphStyle], set[tuple[str
     body = root.find("body")
     if body is None:
         raise InvalidBook("its text is damaged; open it in Word and save it again")
-    return body, _styles(archive.read("word/styles.xml")), _ordered(archive.read("word/numbering.xml"))
+    return WordFile(
+        body=body,
+        styles=_styles(archive.read("word/styles.xml")),
+        ordered=_ordered(archive.read("word/numbering.xml")),
+        notes={
+            (f"{kind}Reference", value(one, "id")): one
+            for kind in ("footnote", "endnote")
+            for one in _parsed(archive.read(f"word/{kind}s.xml"), kind)
+            if not value(one, "type")
+        },
+    )
+
+
+def _parsed(raw: bytes | None, tag: str) -> Iterator[Element]:
+    """The elements of a part that many files do not have."""
+    return parse_xml(raw).iter(tag) if raw else iter(())
+
+
+def _noted(paragraph: Element, notes: dict[tuple[str, str], Element]) -> list[Element]:
+    """The paragraphs of the notes that this paragraph refers to, one of a text box on it aside."""
+    references = [
+        one
+        for one in paragraph.iter("footnoteReference", "endnoteReference")
+        if next(one.iterancestors("p")) is paragraph
+        and not any(above.tag in ("del", "moveFrom") for above in one.iterancestors())
+    ]
+    found = [notes[one.tag, value(one, "id")] for one in references if (one.tag, value(one, "id")) in notes]
+    return [inside for note in found for inside in _paragraphs(note)]
 
 
 def _styles(raw: bytes | None) -> dict[str, ParagraphStyle]:
@@ -171,10 +214,10 @@ class _DocumentPart:
 class _DocumentWriter:
     """Writes a document. A heading of the first level begins a part."""
 
-    def __init__(self, path: str, styles: dict[str, ParagraphStyle], ordered: set[tuple[str, str]]) -> None:
-        self.path, self.styles, self.ordered = path, styles, ordered
+    def __init__(self, path: str, file: WordFile) -> None:
+        self.path, self.styles, self.ordered, self.notes = path, file.styles, file.ordered, file.notes
         self.parts = [_DocumentPart()]
-        self.numbers: dict[Element, int] = {}
+        self.numbers = {one: at for at, one in enumerate(_paragraphs(file.body), start=1)}
         self.counts: dict[tuple[str, int], int] = defaultdict(int)
         self.code: list[tuple[str, SourcePlace]] = []
 
@@ -190,6 +233,7 @@ class _DocumentWriter:
                     # a box within a box is written with its own paragraph
                     if next(box.iterancestors("p")) is child and next(box.iterancestors("Fallback"), None) is None:
                         self.body(box)
+                self._write_notes(child)
             elif child.tag == "tbl":
                 self._table(child)
             elif child.tag not in DELETED and child.tag not in ("sectPr", "tblPr", "tblGrid", "Fallback"):
@@ -259,6 +303,14 @@ class _DocumentWriter:
                 place = SourcePlace(file=self.path, kind="paragraph", number=first, label=ROW)
                 made.append(([" ".join(map(inline, cell)) for cell in inside], place))
         self.out.table(made)
+        for paragraph in (one for row in cells for cell in row for one in _paragraphs(cell)):
+            self._write_notes(paragraph)
+
+    def _write_notes(self, paragraph: Element) -> None:
+        for at, one in enumerate(_noted(paragraph, self.notes), start=1):
+            self.flush_code()
+            place = SourcePlace(file=self.path, kind="paragraph", number=self.numbers[paragraph], label=NOTES, line=at)
+            self.out.paragraph(inline(one), place)
 
 
 def inline(paragraph: Element) -> str:
