@@ -59,8 +59,8 @@ class Compaction:
 def copy_with_holes(source: str, to: str) -> None:
     """Copies a file and leaves out pages of zeros: the engine reserves 250 MB of them for the smallest index, and as holes they
     take no room."""
-    with open(source, "rb", buffering=64 * PAGE_BYTES) as old, open(to, "wb", buffering=64 * PAGE_BYTES) as new:
-        zeros = bytes(PAGE_BYTES)
+    zeros, at_once = bytes(PAGE_BYTES), 64 * PAGE_BYTES
+    with Path(source).open("rb", buffering=at_once) as old, Path(to).open("wb", buffering=at_once) as new:
         while page := old.read(PAGE_BYTES):
             if page == zeros:
                 new.seek(PAGE_BYTES, 1)
