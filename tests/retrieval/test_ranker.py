@@ -11,7 +11,16 @@ import pytest
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.grounding.answerability import HIGH, LINE, MEDIUM, Answerability, AuthoredScale, RankedScale
 from bythebook.grounding.calibration import Probe, RankedSignals, Signals, fit
-from bythebook.retrieval.ranker import WEIGHTS, RankableStatement, defines, features, rank_statements, ranks, ranks_by
+from bythebook.retrieval.ranker import (
+    WEIGHTS,
+    RankableStatement,
+    defines,
+    features,
+    rank_statements,
+    ranks,
+    ranks_by,
+    under_its_name,
+)
 
 
 def statement(text: str, **given: Any) -> RankableStatement:
@@ -104,6 +113,11 @@ def test_the_authors_questions_and_the_ranking_decide_together() -> None:
         ("What exactly is a wick in a lamp?", "In short, a wick is just a braid of cotton.", True),
         ("Define wick.", "Wick: a braid that lifts the oil", True),
         ("What do people mean by a wick?", "The braid of cotton is called a wick.", True),
+        ("What is RBT?", "The Round Burner Trim (RBT) is a way to cut a wick.", True),
+        ("What is a wick?", "Wicks are braids of cotton that lift the oil.", True),
+        ("What are wicks?", "Wicks provide a simple way to lift the oil.", True),
+        ("What is RBT?", "A burner with RBT (round) is a lamp.", False),
+        ("What is a wick?", "Wicks are always cut by hand in the evening.", False),
         ("What is a wick?", "The braid is called a wick holder.", False),
         ("What is a wick?", "A spare wick is a wick in a tin.", False),
         ("What is a wick?", "A wick is not a candle.", False),
@@ -115,3 +129,17 @@ def test_the_authors_questions_and_the_ranking_decide_together() -> None:
 )
 def test_a_definition_says_of_what_is_asked_about_what_it_is(question: str, text: str, expected: bool) -> None:
     assert defines(question, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "expected"),
+    [
+        ("The default is 4.", "wick_width (integer)", 1),
+        ("The default is 2.", "wick_length (integer)", -1),
+        ("The default is half of wick_width.", "wick_length (integer)", 0),
+        ("The default is 2.", "Settings", 0),
+    ],
+)
+def test_what_stands_under_another_identifier_says_nothing_of_the_one_asked_about(text: str, term: str, expected: int) -> None:
+    assert under_its_name("What is the default of wick_width?", text, term) == expected
+    assert under_its_name("How wide is a wick?", text, term) == 0

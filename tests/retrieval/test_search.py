@@ -122,6 +122,23 @@ def test_no_search_context_or_lesson_crosses_from_book_to_book(folder: Path) -> 
     told(folder, story)
 
 
+def test_what_is_asked_the_meaning_of_is_found_where_it_is_defined(folder: Path) -> None:
+    """Every lesson has the word, and more often than the one that says what it is."""
+    tank = "The Day Tank Pump (DTP) is a hand pump that fills the upper tank from the cellar before the evening."
+    uses = ("DTP and DTP: oil the DTP.", "What the DTP needs is a DTP key.", "No DTP, no light. Is the DTP loud?")
+    book = write_small_book(folder / "lamps", book_id="lamps")
+    for number, text in enumerate((*uses, tank), start=1):
+        write(book, f"module-3-oil/{number:02}-dtp.md", lesson(f"Round {number}", text))
+
+    async def story() -> None:
+        async with open_library(folder / "data") as library:
+            await library.ingest(book)
+            found = await library.ask("What is DTP?", limit=1, book_id="lamps")
+            assert tank in found.results[0].text
+
+    asyncio.run(story())
+
+
 def test_the_same_text_twice_is_shown_once(folder: Path) -> None:
     async def story() -> None:
         for number in range(6):

@@ -162,9 +162,15 @@ def _size(statement: Statement) -> int:
 
 
 def _said(passage: Passage, new: Group, taken: Mapping[str, Group], passages: Mapping[str, Passage]) -> bool:
-    """Whether another passage has been taken that says all of this in the same words."""
-    known = {passages[id].statements[place].readable for id, group in taken.items() for place in group}
-    return all(passage.statements[place].readable in known for place in new)
+    """Whether another passage has been taken that says all of this in the same words. A book that stands in a folder as HTML and
+    as PDF says everything twice, with other quotation marks."""
+    known = {_letters(passages[id].statements[place]) for id, group in taken.items() for place in group}
+    return all(_letters(passage.statements[place]) in known for place in new)
+
+
+def _letters(statement: Statement) -> str:
+    letters = "".join(filter(str.isalnum, statement.readable.casefold()))
+    return letters or statement.readable
 
 
 def complete(passage: Passage, place: int, shape: Shape) -> Group:

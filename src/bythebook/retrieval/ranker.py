@@ -87,6 +87,8 @@ ASKS_MEANING = tuple(
 )
 WHERE = re.compile(r"\s+(?:in|on|for|when|with|during|within|at)\b.*$")
 LONGEST_NAME, SHORT_WORD = 8, 3
+SHORT_FORM = re.compile(r"\(\s*[\"\u201c\u2018'`*]*([^()]{2,30}?)[\"\u201d\u2019'`*]*\s*\)\s*$")
+"""As in "Write-Ahead Logging (WAL) is …"."""
 ASIDE = re.compile(r"\([^)]*\)|\[[^\]]*\]|[\"\u201c\u201d\u2018`*<>]")
 LEADING = re.compile(
     r"(?:in|on|at|for|with|within|simply put|here|basically|formally|technically|recall that|note that|so|thus)\b[^,]{0,60},\s*",
@@ -96,6 +98,8 @@ APPOSED = re.compile(r",\s[^,]{1,80},$")
 SAYS_WHAT = re.compile(
     r"\b(?:is|are)\s+(?:(?:just|simply|basically|essentially|really|also)\s+)?"
     r"(?:an?|the|any|one|another|what|how|when|where|those|defined as|called|known as|short for)\b"
+    r"|\bare\s+(?:\w+\s+){0,2}\w{3,}s\s+(?:that|which|in|of|for|where|with|at|whose)\b"
+    r"|\bprovides?\s+(?:an?|the)\s+(?:\w+\s+){0,2}(?:way|ability|means|mechanism|method)\b"
     r"|\b(?:means?|refers? to|stands? for|denotes?|(?:occurs?|happens?) (?:when|if))\b",
     re.IGNORECASE,
 )
@@ -104,6 +108,7 @@ CALLED = re.compile(r"\b(?:called|termed|known as|referred to as)\s+([^.,;:()]{2
 AFTER_NAME = frozenset({"and", "as", "because", "by", "for", "in", "of", "or", "that", "to", "when", "where", "which", "with"})
 ARTICLES = frozenset({"a", "an", "the", "its", "their", "your", "our", "so", "term", "word"})
 CODE = re.compile(r"`|\(\)|[A-Z]{2,}_[A-Z]|\w+\.\w+\(|--\w|/\w+/")
+IDENTIFIER = re.compile(r"--[a-z][\w-]+|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b\w+(?=\(\))")
 PERSON = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+")
 
 Array = NDArray[np.float64]
@@ -248,11 +253,15 @@ def _says(wanted: _Wanted, one: RankableStatement) -> list[float]:
 
 
 def defines(question: str, text: str) -> bool:
-    """Whether "What is a node?" meets "A node is a …", "Node: …" or "… is called a node", and not "A lifecycle node is a …". The
-    reader was taught by longer questions and misses many of these."""
+    """Whether "What is a node?" meets "A node is a …", "Node: …", "… (node) is a …" or "… is called a node", and not "A lifecycle
+    node is a …". The reader was taught by longer questions and misses many of these."""
     wanted = _defined(question)
-    if not wanted:
+    if not any(all(word in text.lower() for word in name) for name in wanted):
         return False
+    verb = SAYS_WHAT.search(text[:200])
+    short = SHORT_FORM.search(text[: verb.start()]) if verb else None
+    if short and _name(short[1]) in wanted:
+        return True
     said = ASIDE.sub(" ", text[:READ_CHARACTERS])
     for opening in dict.fromkeys((said, LEADING.sub("", said, count=1))):
         verb = SAYS_WHAT.search(opening[:200])
@@ -260,6 +269,22 @@ def defines(question: str, text: str) -> bool:
         if named and not wanted.isdisjoint((_name(named), _name(APPOSED.sub("", named.rstrip())))):
             return True
     return any(_is_called(_name(each[1]), name) for each in CALLED.finditer(said) for name in wanted)
+
+
+def under_its_name(question: str, text: str, term: str) -> int:
+    """Of a question that names an identifier: 1 where the statement stands under that identifier as its heading or term, -1 where
+    it stands under another and does not name the one asked about, else 0. A reference says "The default value is 2." forty
+    times."""
+    asked = frozenset(IDENTIFIER.findall(question))
+    over = asked and frozenset(IDENTIFIER.findall(term))
+    if not over:
+        return 0
+    return 1 if asked & over else 0 if asked & frozenset(IDENTIFIER.findall(text)) else -1
+
+
+def asks_meaning(question: str) -> bool:
+    """Whether `defines` may find a definition for it."""
+    return bool(_defined(question))
 
 
 def _is_called(words: tuple[str, ...], name: tuple[str, ...]) -> bool:

@@ -8,8 +8,9 @@ scores beats fusing ranks, and the density of the question's words in the closes
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappush, heappushpop
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from bythebook.index.manifest import Manifest, served_books
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Candidate, ChunkText, Filters, VectorIndex
 from bythebook.retrieval.query import SearchQuery, SearchResult
+from bythebook.retrieval.ranker import asks_meaning, defines, ranks
 
 Read = TypeVar("Read")
 DEPTH = 50
@@ -33,6 +35,10 @@ LOOKED_AT = 40
 
 DENSE_WEIGHT = 0.4
 CLOSENESS_WEIGHT = 0.5
+DEFINITION_WEIGHT = 0.6
+"""For a text that defines what the question asks the meaning of. "What is WAL?" stands in every chapter of some books, and its
+definition in one."""
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 WINDOW_CHARACTERS = 120
 
 
@@ -147,11 +153,12 @@ class _Look:
     candidate: Candidate
     closeness: float
     score: float
+    defines: bool = False
 
     @property
-    def place(self) -> tuple[float, str]:
+    def place(self) -> tuple[float, bool, str]:
         """The lesser, the better."""
-        return -self.score, self.candidate.id
+        return -self.score, not self.defines, self.candidate.id
 
 
 def _read_closely(
@@ -160,20 +167,25 @@ def _read_closely(
     """The best `most`, best first, each text once: of two chunks that say the same, the better one stays. What could not be
     among them, were all its words of the question side by side, is passed over."""
     measure = Closeness(question, language)
+    meaning = ranks(language) and asks_meaning(question)
     first: dict[str, _Look] = {}
     scores: list[float] = []  # a heap of the best `most` so far
     for text in texts:
         candidate, fused = best[text.id]
-        if len(scores) == most and fused + CLOSENESS_WEIGHT * measure.at_most(text.folded) < scores[0]:
+        if len(scores) == most and not meaning and fused + CLOSENESS_WEIGHT * measure.at_most(text.folded) < scores[0]:
             continue
         closeness = measure.of(text.folded)
-        look = _Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness)
+        defined = meaning and any(defines(question, one) for one in SENTENCE.split(text.folded))
+        look = _Look(candidate, closeness, fused + CLOSENESS_WEIGHT * closeness, defined)
         known = first.get(text.content_hash)
         if known is None:
             (heappush if len(scores) < most else heappushpop)(scores, look.score)
         if known is None or look.place < known.place:
             first[text.content_hash] = look
-    return sorted(first.values(), key=lambda look: look.place)[:most]
+    # No higher than the best: how far a score stands above the others says how sure the find is, and a form does not.
+    top = max((look.score for look in first.values()), default=0.0)
+    looks = (replace(one, score=min(top, one.score + DEFINITION_WEIGHT)) if one.defines else one for one in first.values())
+    return sorted(looks, key=lambda look: look.place)[:most]
 
 
 def similarity(cosine: float) -> float:

@@ -31,6 +31,7 @@ from bythebook.retrieval.ranker import (
     defines,
     rank_statements,
     ranks_by,
+    under_its_name,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ DEFINES = 1.5
 """What it adds where "What is a node?" is met by "A node is a …"."""
 DEFINES_READ = 2.5
 """The least that such a statement is read as: half of those that answer on books left out are read as more."""
+UNDER_ITS_NAME = 2.0
+"""What the reader's score gains where a statement stands under the identifier that the question names; where it stands under
+another, it loses twice as much."""
 UNREAD, MOST_READ = -6.0, 8.0
 """What stands for the score of a statement that the reader could not read, and how far a score counts."""
 BEFORE, AFTER = 2, 1
@@ -318,9 +322,14 @@ def _with_rank(question: str, one: ReadStatement, score: float) -> ReadStatement
 
 
 def _with_answers(question: str, one: ReadStatement, scores: Scores) -> ReadStatement:
-    score = scores[statements(one.chunk.preface, one.chunk.text).index(one.statement)]
+    there = statements(one.chunk.preface, one.chunk.text)
+    place = there.index(one.statement)
+    score = scores[place]
     if score is None:
         return one
+    term = next((each.readable for each in reversed(there[:place]) if each.kind == "heading"), "")
+    under = under_its_name(question, one.statement.readable, term or " ".join(one.chunk.heading_path[-1:]))
+    score += UNDER_ITS_NAME * (under if under > 0 else 2 * under)
     least = DEFINES_READ if defines(question, one.statement.readable) else -MOST_READ
     return replace(one, answers=min(MOST_READ, max(least, score)))
 
