@@ -16,19 +16,19 @@ from bythebook.grounding.units import UNITS, value_of
 Tokens = tuple[str, ...]
 
 NEAR = 0.6
-"""The share of a draft's words that stand in the book in the same order, from which on the two run alike."""
+"""The share of a draft's words that the book has in the same order, from which the two are compared word by word."""
 SAME = 0.8
-"""The same, from which on one word in another's place changes what is said. Below it the sentence is told in other words."""
+"""The same share, from which one word in another's place changes what is said. Below it the sentence is in other words."""
 TOKEN = re.compile(r"\d[\d,.\u00a0\u202f]*\d|\d|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[%°\u2212-](?=\d)|[%°]")
 NOT = "<not>"
 DENIES = "denies what its sources affirm"
 POINTERS = frozenset({"it", "they", "them", "this", "that", "these", "those", "he", "she", "one", "such"})
-"""Words that stand for something said before: naming it instead changes nothing."""
+"""Words that refer to something said before: naming it instead changes nothing."""
 LEFT_OUT = 3
-"""Words that a denial left out may take along; a longer stretch that a draft skips may hold denials of its own."""
+"""How many words a left-out denial may take with it; a longer gap may hold denials of its own."""
 SHORT_GAP = 2
 FEWEST = 4
-"""Words that must be alike before a "not" among them is a change."""
+"""How many words must agree before a "not" among them is a change."""
 
 
 def altered(text: str, windows: Sequence[str], language: str) -> str | None:
@@ -66,7 +66,7 @@ def denied(text: str, windows: Sequence[str], language: str) -> str | None:
 
 
 def _gaps(ours: Tokens, theirs: Tokens, matching: Sequence[Match], language: str) -> Iterator[tuple[Tokens, Tokens]]:
-    """What stands between the stretches that are alike. A single "the" that both have is no such stretch."""
+    """The gaps between the stretches that agree. A single "the" is not such a stretch."""
     first = start = 0
     for block in matching:
         lone = block.size == 1 and is_light(ours[block.a], language)
@@ -86,7 +86,7 @@ def _denial(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens) -> str 
 
 
 def _substitution(said: Tokens, written: Tokens, language: str) -> str | None:
-    """A word put in the place of another, in a gap of a word or two: a longer one may only tell the same in another order."""
+    """A word replaced by another, in a gap of one or two words: a longer gap may only say the same in another order."""
     if not written or written[0] in POINTERS or max(len(said), len(written)) > SHORT_GAP:
         return None
     new = [word for word in said if word not in written and not is_light(word, language)]

@@ -18,9 +18,9 @@ from bythebook.grounding.calibration import Calibration, RankedSignals, Signals
 
 LINE, MEDIUM, HIGH, TOP = 0.60, 0.75, 0.85, 0.98
 FOREIGN, BESIDE = 0.30, 0.05
-"""What a question about another subject gets at most, and how far below the subject's edge it must lie."""
+"""The highest relevance of a question about another subject, and how far below the subject's edge it must be."""
 USUAL_SPREAD = 0.5
-"""How much relevance a result gains for a search score above the pool's mean, where no fit of the book says it."""
+"""How much relevance a result gains for a search score above the pool's mean, where the book has no fit of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +83,13 @@ class RankedScale:
     subject: float = 0.0
 
     def relevance(self, signals: RankedSignals) -> float:
-        """Of what is clearly about something else never enough for an answer, however well a sentence seems to fit."""
+        """The relevance of a question. Never enough for an answer where it is clearly about something else, however well a
+        sentence seems to fit."""
         relevance = self.fit.relevance(signals)
         return min(relevance, FOREIGN) if signals.top_cosine < self.subject - BESIDE else relevance
 
     def of_result(self, relevance: float, above_mean: float) -> float:
-        """Of one result: the question's relevance, more where the result's score stands above the pool's mean."""
+        """The relevance of one result: the question's, higher where the result's score is above the pool's mean."""
         return float(np.clip(relevance + self.spread * above_mean, 0.0, 1.0))
 
 
@@ -105,7 +106,7 @@ class AuthoredScale:
         return self.own.subject
 
     def relevance(self, signals: Signals, ranking: RankedSignals) -> float:
-        """Both decide whether the question is answered; how surely, the author's questions may say."""
+        """Both decide whether the question is answered; the author's questions may decide how surely."""
         own = self.own.relevance(signals)
         together = (own + self.ranked.relevance(ranking)) / 2
         return max(own, together) if together >= LINE else together

@@ -14,7 +14,7 @@ CELL = re.compile(r"(?<!\\)\|")
 
 
 def find_block(text: str, kind: str, source: str, preface: str = "") -> tuple[int, int] | None:
-    """The stretch of `source` that holds the block; None where something in the block does not stand there."""
+    """The stretch of `source` with the block; None where the source lacks any part of it."""
     if kind == "code":
         return _find_lines([line[0] for line in LINE.finditer(text) if not FENCE.match(line[0])], source)
     if kind == "maths":
@@ -23,7 +23,7 @@ def find_block(text: str, kind: str, source: str, preface: str = "") -> tuple[in
 
 
 def _find_lines(lines: list[str], source: str) -> tuple[int, int] | None:
-    """Every line in the source's order. Lines may be left out, but none changed or added."""
+    """Finds every line in the source's order. Lines may be left out, but none changed or added."""
     wanted = [_folded(line) for line in lines if line.strip()]
     places: list[re.Match[str]] = []
     for line in LINE.finditer(source):
@@ -46,7 +46,7 @@ def _find_formula(formula: str, source: str) -> tuple[int, int] | None:
 
 
 def _find_rows(text: str, source: str, preface: str) -> tuple[int, int] | None:
-    """Every row must be one of the source's. The head may stand in the preface of a table that was split."""
+    """Every row must be one of the source's. The head may be in the preface of a table that was split."""
     rows = [(line.start(), line.end(), _cells(line[0])) for line in LINE.finditer(source) if "|" in line[0]]
     heads = [_cells(line) for line in preface.splitlines() if "|" in line]
     found = []

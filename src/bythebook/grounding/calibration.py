@@ -22,14 +22,14 @@ from bythebook.grounding.weights import USUAL, SignalWeights, area, best_thresho
 from bythebook.retrieval.demands import Alikes, alikes, holds
 
 FIELD = 20
-"""Candidates beyond the pool that the best is measured against."""
+"""How many candidates beyond the pool the best is compared with."""
 TOLD = 1
 
 METHOD = "ridge logistic regression on nine retrieval signals, anchored"
 FIT_VERSION = 1
-"""Goes up when signals or anchors change: the weights of another version would be put on other signals."""
+"""Raise it when signals or anchors change: weights of another version would be applied to other signals."""
 TOP_ABOVE_MEAN = 0.15
-"""How far the best result of a typical pool stands above the pool's mean."""
+"""How far the best result of a typical pool is above the pool's mean."""
 LEAST_GAP = 1e-3
 FOREIGN_SOURCE = "other subject"
 AUTHOR_SOURCE = "author"
@@ -44,7 +44,7 @@ class Glance:
     cosine_margin: float
     agreement: float
     closeness: float
-    """How much of the question stands close together in the best hit."""
+    """How much of the question is close together in the best hit."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,18 +63,18 @@ class Signals:
     top_cosine: float
     """Of the nearest chunk."""
     known_share: float
-    """Share of the question's words, by rarity, that the book has at all."""
+    """The share of the question's words, by rarity, that the book has at all."""
     sentence_cosine: float
     """Of the nearest sentence of the pool."""
     cosine_margin: float
-    """How far the nearest chunk stands out of the field."""
+    """How far the nearest chunk is ahead of the others."""
     agreement: float
     """How much of the pool both retrievals would have chosen."""
     rare_coverage: float
     """Share of the question's words in the best chunk of the pool, the rarest weighing most."""
     names_found: float
-    """1 where all names of the question stand together around one of the best sentences; 0 where one is missing that the
-    book does not have at all."""
+    """1 where all names of the question are together around one of the best sentences; 0 where one is missing that the book does
+    not have at all."""
     same_sense: float
     """0 where the question negates and none of the best sentences does."""
     kind_found: float
@@ -100,13 +100,13 @@ class RankedSignals(Signals):
 
     rank_best: float
     rank_margin: float
-    """How far the best stands above the next."""
+    """How far the best score is above the next."""
     rank_total: float
-    """Of all statements together: the logarithm of the sum of their odds."""
+    """All statements together: the logarithm of the sum of their odds."""
     rank_near: float
-    """How many stand close to the best."""
+    """How many scores are close to the best."""
     read_best: float
-    """The reader's own highest score, and below: of the statement ranked first, of all together, above the next."""
+    """The reader's own highest score; and below: its score of the statement ranked first, of all together, and above the next."""
     read_first: float
     read_total: float
     read_margin: float
@@ -137,7 +137,7 @@ def ranking_signals(scores: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """A candidate as both retrievals see it."""
+    """A candidate's scores by both searches."""
 
     cosine: float
     lexical: float
@@ -248,8 +248,8 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What was fitted to one book, as the manifest keeps it: `close` to the signals of a question that is answered, `quick` to
-    those of a search. `outdated`: the book has changed since."""
+    """The fits of one book, as the manifest stores them: `close` for questions that are answered, `quick` for searches.
+    `outdated`: the book has changed since."""
 
     close: Calibration
     quick: Calibration
@@ -261,7 +261,7 @@ class Fit:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any] | None) -> Fit | None:
-        """Raises where the fit is of another version than this program makes."""
+        """Reads a stored fit. Raises where it is of another version than this program makes."""
         if stored is None:
             return None
         if _version(stored) != FIT_VERSION:
@@ -273,18 +273,18 @@ class Fit:
 
     @classmethod
     def read_current(cls, stored: Mapping[str, Any] | None) -> Fit | None:
-        """The same, and none where it is of another version: it is made again."""
+        """Reads a stored fit; None where it is of another version, because it is then made again."""
         return cls.read(stored) if stored and _version(stored) == FIT_VERSION else None
 
 
 def _version(stored: Mapping[str, Any]) -> int:
-    """Fits had no number at first, but told their method."""
+    """The version: the first fits had no number, but named their method."""
     return int(stored.get("version", 1 if stored["close"]["method"] == METHOD else 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A question with a known answer to whether the book answers it, and what retrieval said."""
+    """A question of which it is known whether the book answers it, and what retrieval measured for it."""
 
     signals: Signals | Glance
     answerable: bool
@@ -330,7 +330,7 @@ def _weighing(probes: Sequence[Probe], rows: NDArray[np.float64], truth: NDArray
 
 
 def _subject(probes: Sequence[Probe]) -> float:
-    """The nearest chunk's cosine tells other subjects from this one, whether the book answers or not."""
+    """The cosine of the nearest chunk below which a question is about another subject, whether the book answers or not."""
     others = (FOREIGN_SOURCE, AUTHOR_FOREIGN_SOURCE)
     foreign = np.array([probe.signals.top_cosine for probe in probes if probe.source in others])
     near = np.array([probe.signals.top_cosine for probe in probes if probe.source not in others])

@@ -29,14 +29,14 @@ CHATTER = re.compile(
     | \A\W*(?:in\s+(?:summary|conclusion)|to\s+summari[sz]e|according\s+to\s+the\s+(?:text)?book)\W*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""The drafter talking about itself or to the reader; of its `topic` a book may speak too."""
+"""Phrases in which a drafter talks about itself or to the reader; a book may mention its `topic` too."""
 
 
 SIGNS = {"√": ("sqrt", "root"), "∑": ("sum", "Σ"), "∏": ("prod",), "∫": ("int",), "∞": ("infin",)}
 
 
 def unsafe(text: str, sources: Sequence[CheckedSource]) -> str | None:
-    """What is wrong with a sentence whatever it says."""
+    """What is wrong with a sentence, whatever it says."""
     return _unseen(text, sources) or _markup(text, sources)
 
 
@@ -78,7 +78,7 @@ def _addresses(source: CheckedSource) -> set[str]:
 
 
 def _strange_sign(text: str, sources: Sequence[CheckedSource]) -> str | None:
-    """A sign of mathematics that the sources have neither as a sign nor in words."""
+    """A mathematical sign that the sources have neither as a sign nor in words."""
     for sign, words in SIGNS.items():
         if sign in text and not any(word in source.raw or word in source.shown for source in sources for word in (sign, *words)):
             return f"has a sign that its sources do not have: {sign}"
@@ -97,7 +97,7 @@ def misquotes(text: str, sources: Sequence[CheckedSource]) -> str | None:
 
 
 def quotations(text: str) -> list[str]:
-    """What stands between quotation marks or code marks."""
+    """The texts between quotation marks or code marks."""
     code = [match[2].strip() for match in CODE.finditer(text)]
     marked = ["".join(groups).strip() for groups in QUOTED.findall(CODE.sub(" ", text))]
     return [quoted for quoted in (*code, *marked) if quoted]

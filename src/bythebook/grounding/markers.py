@@ -15,7 +15,7 @@ MARKER = re.compile(
 ROUND = re.compile(r"\((?P<labels>\d{1,2}(?:,\s{0,3}\d{1,2}){0,20})\)\Z")
 NUMBERED_THINGS = re.compile(r"(?:eq|equation|fig|figure|step|table|section|chapter|case|rule|item|line|no)s?", re.IGNORECASE)
 INDEXED = re.compile(r"[_\d]|[a-z][A-Z]")
-"""What makes the word right before a bracket an identifier: "float32[8]" is no citation."""
+"""Characters that make the word right before a bracket an identifier: "float32[8]" is not a citation."""
 LONGEST_WORD = 100
 KEPT = re.compile(
     r"(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|(?P<tick>`{1,2})(?!`).+?(?<!`)(?P=tick)(?!`)|\$[^\s$](?:[^$\n]*[^\s$])?\$",
@@ -40,7 +40,7 @@ def split_markers(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _without_round(shown: str, labels: dict[int, None]) -> str:
-    """A text that ends in "(1)" or "(1, 2)", as some models cite. "Equation (1)" is none."""
+    """Removes "(1)" or "(1, 2)" at the end of a text, as some models cite. "Equation (1)" stays."""
     said = shown.rstrip(".!? \t\n")
     last = ROUND.search(said, max(0, len(said) - LONGEST_WORD))
     if not last:

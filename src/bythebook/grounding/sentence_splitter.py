@@ -16,7 +16,7 @@ __all__ = ["Kind", "SentenceSplitter", "kind_of", "split_markers"]
 Kind = Literal["sentence", "item", "code", "table", "maths"]
 
 LONGEST_QUOTE = 400
-"""Characters after which an opened quotation mark, code mark or bracket is taken for a stray one."""
+"""Characters after which an opened quotation mark, code mark or bracket counts as a stray one."""
 ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|\d{1,9}[.)])[ \t]")
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 OPENINGS = (
@@ -28,7 +28,7 @@ OPENINGS = (
     ("item", ITEM),
 )
 KNOWN = re.compile(r"[ \t\r]*(?:\S{13}|\S+(?=\s)|\n)")
-"""What has to be there of a line to say how it opens."""
+"""How much of a line must be known to say how it begins."""
 EVENT = re.compile(r"[.!?\u2026]+|[\u3002\uff01\uff1f\u0964\u061f\u06d4]+|`+|[\"\u201c\u00ab\u201e]|\n")
 CLOSING = {'"': '"', "\u201c": "\u201d", "\u00ab": "\u00bb", "\u201e": "\u201c"}
 CLOSERS = re.compile(r"[)\"'\u201d\u2019\u00bb*_]*")
@@ -42,15 +42,15 @@ class SentenceSplitter:
         self._held = ""
         self._at_line_start = True
         self._decided = 0
-        """How far what is held was read with certainty: no character is read again with every piece that comes."""
+        """How far the text was read with certainty: no character is read again with every new piece."""
 
     def feed(self, text: str) -> list[str]:
-        """The sentences that are complete now that `text` has come."""
+        """Adds text. Returns the sentences that are complete now."""
         self._held += text
         return self._release(final=False)
 
     def flush(self) -> list[str]:
-        """The text has ended: what is left."""
+        """Ends the text. Returns what is left."""
         released = self._release(final=True)
         self._held, self._at_line_start, self._decided = "", True, 0
         return released
@@ -75,7 +75,7 @@ class SentenceSplitter:
 
 
 class _Unknown(Exception):
-    """What comes next decides, and it has not come yet."""
+    """The next characters decide, and they have not come yet."""
 
 
 class _Scan:
@@ -85,7 +85,7 @@ class _Scan:
         self.decided = decided
 
     def end(self, *, at_line_start: bool) -> int | None:
-        """Where the first sentence ends, its markers included; None while that is open."""
+        """Where the first sentence ends, including its markers; None while that is undecided."""
         try:
             return self._block(self._opening(0)) if at_line_start else self._prose()
         except _Unknown:
@@ -174,7 +174,7 @@ class _Scan:
         return len(self.text)
 
     def _after_closing(self, at: int, mark: str) -> int:
-        """Behind the mark that closes what was opened before `at`; `at` itself where none does."""
+        """The position after the mark that closes what was opened before `at`; `at` itself where none does."""
         window = self.text[at : at + LONGEST_QUOTE]
         blank = BLANK_LINE.search(window)
         pattern = rf"(?<!`){mark}(?!`)" if mark[0] == "`" else re.escape(mark)
@@ -204,14 +204,14 @@ class _Scan:
         return end if self._begins(end, mark) else None
 
     def _opens_image(self, start: int, at: int) -> bool:
-        """Whether the mark stands before what an image is called: "![A node](node.svg)", not "Stop![1]"."""
+        """Whether the mark begins an image: "![A node](node.svg)", not "Stop![1]"."""
         if (start and not self.text[start - 1].isspace()) or self.text[at : at + 1] != "[":
             return False
         self._reach(min(at + 4, len(self.text)))
         return not re.match(r"\[\d{1,2}\]", self.text[at : at + 4])
 
     def _begins(self, end: int, mark: str) -> bool:
-        """Whether what follows the stop may open a sentence."""
+        """Whether what follows the full stop may begin a sentence."""
         at = end
         while at < len(self.text) and (self.text[at].isspace() or self.text[at] in OPENERS.replace("`", "")):
             at += 1
@@ -240,7 +240,7 @@ class _Scan:
         return following[:1].isdigit() or following[:1] in ("(", "$", "\\")
 
     def _with_markers(self, end: int) -> int:
-        """Behind the markers that follow `end` on its line, or stand alone on the next."""
+        """The position after the markers that follow `end` on its line, or fill the next."""
         at = end
         while True:
             gap = len(self.text[at:]) - len(self.text[at:].lstrip(" \t\r"))
@@ -252,7 +252,7 @@ class _Scan:
         return self._marker_line(at) if self.text[at:].lstrip(" \t\r")[:1] == "\n" else at
 
     def _marker_line(self, at: int) -> int:
-        """Behind markers that fill the next line that is not blank; `at` where there are none."""
+        """The position after markers that fill the next line that is not blank; `at` where there are none."""
         begin = at + len(self.text[at:]) - len(self.text[at:].lstrip())
         self._reach(begin)
         after = begin
@@ -263,7 +263,7 @@ class _Scan:
         return after if after > begin and self.text[after : after + 1] in ("", "\n") else at
 
     def _marker(self, at: int) -> int:
-        """Behind the marker that stands at `at`; `at` where none does."""
+        """The position after the marker at `at`; `at` where there is none."""
         opener = self.text[at : at + 1]
         if not opener or opener not in "[\u3010":
             return at
@@ -280,7 +280,7 @@ class _Scan:
 
 
 def kind_of(text: str) -> Kind:
-    """How a piece that the splitter released stands in an answer."""
+    """The kind of a piece that the splitter released."""
     opening = next((name for name, pattern in OPENINGS if pattern.match(text)), "")
     kinds: dict[str, Kind] = {"code": "code", "table": "table", "maths": "maths", "item": "item"}
     return kinds.get(opening, "sentence")

@@ -16,7 +16,7 @@ from bythebook.books.statements import statements
 from bythebook.grounding.facts import ENUMERATOR, ReadText, folded, read, without_mark
 
 LONGEST_WINDOW = 3
-"""Sentences in a row that may carry one drafted sentence."""
+"""How many consecutive sentences may support one drafted sentence."""
 LEANING = re.compile(
     r"\W*(?:(?:it|its|this|that|they|their|these|those|such|he|she|here|there|both|neither|otherwise)\b"
     r"|(?:\S+\s+){0,3}(?:then|thus|therefore|hence)\b)",
@@ -32,7 +32,7 @@ PLANTED = re.compile(
       \s+(?:(?:the\s+)?(?:ai|assistant|chatbot|(?:language\s+)?model)|the\s+(?:language\s+)?models)\b""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-"""Words that speak to a model instead of a reader. What stands in such a paragraph carries no drafted sentence."""
+"""Words addressed to a model instead of a reader. A paragraph with such words supports no drafted sentence."""
 FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
 GREEK = re.compile("[\u0391-\u03c9]")
@@ -44,7 +44,7 @@ CONNECTIVE = re.compile(
     r"|in other words|so|but|and|note that|remember that)\b[,:]?\s+",
     re.IGNORECASE,
 )
-"""What ties a sentence to the one before it. A sentence says the same without it."""
+"""Words that connect a sentence to the one before it. A sentence says the same without them."""
 TYPED = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u00a0": " "})
 INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
 
@@ -64,7 +64,7 @@ class CheckedStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Statements of one passage in a row, and which of the drafted sentence's words they hold, as bits."""
+    """Consecutive statements of one passage, and which of the drafted sentence's words they have, as bits."""
 
     source: CheckedSource
     first: int
@@ -90,7 +90,7 @@ class CheckedSource:
         self.language = language
         self.statements = tuple(_statements(chunk.text, language))
         self.around = read(" . ".join((chunk.preface, chunk.chapter_title, chunk.page_title, *chunk.heading_path)), language)
-        """What stands over the chunk: it names the subject, but nothing can be quoted from it."""
+        """The title and headings above the chunk: they name the subject, but nothing can be quoted from them."""
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -98,7 +98,7 @@ class CheckedSource:
 
     @cached_property
     def by_text(self) -> dict[str, tuple[int, int]]:
-        """Where that stands which is written or reads exactly so; what speaks to a model is not there."""
+        """The place of a text that is written or reads exactly like this, without paragraphs addressed to a model."""
         spans = [(one.start, one.end, "") for one in self.statements]
         spans += [(one.start, one.end, one.readable) for one in statements(self.chunk.preface, self.chunk.text)]
         silent = [one.start for one in self.statements if one.planted]
@@ -112,7 +112,7 @@ class CheckedSource:
 
     @cached_property
     def without_planted(self) -> str:
-        """The text without the paragraphs that speak to a model instead of a reader."""
+        """The text without the paragraphs addressed to a model instead of a reader."""
         text = self.chunk.text
         return "\n\n".join(text[start:end] for start, end in _paragraphs(text) if not PLANTED.search(text, start, end))
 
@@ -130,7 +130,7 @@ class CheckedSource:
         return signs(f"{self.raw} {self.shown} {self.around.text}")
 
     def says(self, words: str) -> bool:
-        """Whether these words stand in the chunk, character for character; only spaces may differ."""
+        """Whether the chunk has these words, character for character; only spaces may differ."""
         words = folded(words)
         return bool(words) and (words in self.raw or words in self.shown)
 
@@ -139,7 +139,7 @@ class CheckedSource:
         return spelled_out(f"{self.shown} {self.around.text}")
 
     def spells(self, name: str) -> bool:
-        """Whether a name stands there as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
+        """Whether a name is there as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
         if re.search(rf"(?<!\w){re.escape(spelled_out(name))}(?!\w)", self._spelled):
             return True
         if not (SHORTEST_INITIALS <= len(name) <= LONGEST_INITIALS and name.isalpha() and name.isupper()):
@@ -217,7 +217,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def best_windows(claim: ReadText, sources: Sequence[CheckedSource], *, most: int) -> tuple[list[Window], float]:
-    """The fewest, smallest stretches that hold the sentence's content words, best first, and the share they hold together."""
+    """The fewest and shortest stretches with the sentence's content words, best first, and the share they have together."""
     bits = _bits(claim)
     covered = 0
     candidates = [window for source in sources for window in _windows(source, bits, with_code=bool(claim.identifiers))]
@@ -240,14 +240,14 @@ def _worth(window: Window, covered: int) -> tuple[float, float]:
 
 
 def same_words(text: str, source: CheckedSource) -> tuple[int, int] | None:
-    """The stretch of the chunk that is this sentence, word for word. Who copies it may leave out what ties it to the one before,
-    its emphasis and its last mark."""
+    """The stretch of the chunk that is this sentence, word for word. A copy may lack the words that connect it to the sentence
+    before, its emphasis and its last mark."""
     text = without_mark(text)
     return source.by_text.get(folded(text)) or source.by_text.get(copied(text))
 
 
 def copied(text: str) -> str:
-    """A sentence as it reads, without what may get lost when it is copied."""
+    """A sentence as it reads, without what may be lost in a copy."""
     text = folded(readable(text)).translate(TYPED)
     tied = CONNECTIVE.match(text)
     text = text[tied.end() if tied else 0 :].rstrip(" .:;!")

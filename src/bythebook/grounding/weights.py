@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FOREIGN_SHARE = 0.2
-"""Of the weight of all questions that the book does not answer, where others than those about other subjects are among them:
-those are easy, and what is near the subject decides."""
+"""The share of questions about other subjects in the weight of all unanswerable ones, where there are others: they are easy, and
+those near the subject decide."""
 LEAST_SCALES: Mapping[str, float] = {
     "known_share": 0.1,
     "sentence_cosine": 0.05,
@@ -38,14 +38,14 @@ USUAL: Mapping[str, float] = {
 """Weights per scale, fitted on 1,415 questions about four encyclopedia articles and on the fitting half of the sample book's,
 none below zero, rounded."""
 RIDGE = 10.0
-"""A hundred questions are few for nine weights. From 5 to 20 makes no difference that cross-validation can see."""
+"""A hundred questions are few for nine weights. Cross-validation shows no difference between 5 and 20."""
 STEPS = 40
 TEXT_RIDGE = 30.0
-"""How strongly questions made from the text are drawn to them: those repeat the text's words, so that alone they would have
-shared words decide everything."""
+"""How strongly the fit of questions made from the text is drawn to these weights: such questions repeat the text's words, so that
+shared words alone would decide."""
 PASSING = 0.8
-"""Of the made questions that the book answers, so many pass at least. Where those stand far above the held-out ones, the middle
-between them says nothing: what is near the subject and missing scores there, too."""
+"""At least this share of the made questions that the book answers must pass. Where they score far above the held-out ones, the
+middle between them means nothing: questions near the subject without an answer score there, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class SignalWeights:
 
 
 def fitted(rows: NDArray[np.float64], answerable: NDArray[np.bool_], foreign: NDArray[np.bool_]) -> SignalWeights:
-    """By questions that were asked. `foreign` marks those about other subjects."""
+    """Fits the weights to questions that were asked. `foreign` marks those about other subjects."""
     scales = rows.std(axis=0)
     return _fitted(rows, answerable, foreign, rows.mean(axis=0), np.where(scales > 1e-9, scales, 1.0))
 
@@ -75,7 +75,7 @@ def fitted_by_text(
     made: NDArray[np.bool_],
     names: Sequence[str],
 ) -> SignalWeights:
-    """By questions `made` from the book's text, with and without their lesson."""
+    """Fits the weights to questions `made` from the book's text, with and without their lesson."""
     scales = np.maximum(rows[made].std(axis=0), [LEAST_SCALES[name] for name in names])
     usual = np.array([USUAL[name] for name in names])
     found = _fitted(rows, answerable, foreign, rows[made].mean(axis=0), scales, usual=usual, ridge=TEXT_RIDGE)
@@ -99,7 +99,7 @@ def _fitted(
 
 
 def _weights(answerable: NDArray[np.bool_], foreign: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Both kinds weigh the same, however many there are of each."""
+    """Gives both kinds the same weight, however many there are of each."""
     near = ~answerable & ~foreign
     share = FOREIGN_SHARE if near.any() else 1.0
     weights = np.zeros(len(answerable))
@@ -116,8 +116,8 @@ def regress(
     usual: NDArray[np.float64] | None = None,
     ridge: float = RIDGE,
 ) -> tuple[NDArray[np.float64], float]:
-    """The coefficients and the intercept. Without weights, both kinds weigh the same, however many there are of each. `usual`
-    are the coefficients that the ridge draws towards, zero where nothing is said."""
+    """The coefficients and the intercept. Without weights, both kinds weigh the same, however many there are of each. `usual`:
+    the coefficients that the ridge draws towards; zero by default."""
     design = np.hstack([rows, np.ones((len(rows), 1))])
     share = truth.mean()
     weight = np.where(truth == 1, 0.5 / share, 0.5 / (1 - share)) if weights is None else weights
@@ -133,8 +133,7 @@ def regress(
 
 
 def best_threshold(yes: NDArray[np.float64], no: NDArray[np.float64]) -> tuple[float, float]:
-    """Where refusing what is answerable and answering what is not are, together, least often wrong. Of equally good
-    places, the middle."""
+    """The threshold at which wrong refusals and wrong answers together are fewest. Of equally good ones, the middle."""
     edges = np.unique(np.concatenate([yes, no]))
     places = np.concatenate([[edges[0] - 1], (edges[1:] + edges[:-1]) / 2, [edges[-1] + 1]])
     kept = 1 - np.searchsorted(np.sort(yes), places) / len(yes)
@@ -145,7 +144,7 @@ def best_threshold(yes: NDArray[np.float64], no: NDArray[np.float64]) -> tuple[f
 
 
 def area(yes: NDArray[np.float64], no: NDArray[np.float64]) -> float:
-    """Under the ROC curve: the chance that an answerable question scores above an unanswerable one."""
+    """The area under the ROC curve: the probability that an answerable question scores above an unanswerable one."""
     below = np.searchsorted(np.sort(no), yes, side="left")
     upto = np.searchsorted(np.sort(no), yes, side="right")
     return float(((below + upto) / 2).sum() / (len(yes) * len(no)))

@@ -16,12 +16,12 @@ from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
 
 ALIKE = 0.5
-"""How like a name must be to be proposed, 0 to 1."""
+"""How similar a name must be to be proposed, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A chunk and what stands before and after it; None at the ends of the lesson."""
+    """A chunk and the chunks before and after it; None at the ends of the lesson."""
 
     prev: Chunk | None
     chunk: Chunk
@@ -60,7 +60,7 @@ async def read_indexed_lesson(index: VectorIndex, state: IngestionState, parent_
 
 
 async def find_lesson(index: VectorIndex, state: IngestionState, name: str) -> str:
-    """The parent_doc_id of a lesson named by its id or its path. A name that no lesson has is answered with near ones."""
+    """The parent_doc_id of a lesson, by its id or its path. The error for an unknown name lists similar ones."""
     for wanted in (Filters(book_id=state.book_id, source_file=name), Filters(book_id=state.book_id, parent_doc_id=name)):
         async for held in index.scan(state.collection_name, wanted):
             return held.chunk.parent_doc_id
@@ -70,8 +70,8 @@ async def find_lesson(index: VectorIndex, state: IngestionState, name: str) -> s
 
 
 async def check_selection(index: VectorIndex, state: IngestionState, source_file: str, text: str) -> None:
-    """Raises InvalidInput unless these words stand in the lesson. Each line is looked for by itself: between two, a page may have
-    left out what it shows in other letters, such as a formula."""
+    """Raises InvalidInput unless the lesson has these words. Each line is searched for by itself: between two lines, a page may
+    have left out what it shows in another form, such as a formula."""
     filters = Filters(book_id=state.book_id, source_file=source_file)
     chunks = sorted([held.chunk async for held in index.scan(state.collection_name, filters)], key=lambda one: one.chunk_index)
     words = letters(readable("\n\n".join(chunk.text for chunk in chunks)))
@@ -92,7 +92,7 @@ async def lesson_at(index: VectorIndex, state: IngestionState, address: str) -> 
 
 
 def _bare_address(address: str) -> str:
-    """Without its fragment and what hosts add to a page's address: a slash, an ending, the name of an index page."""
+    """The address without its fragment and what hosts add to it: a slash, an ending, the name of an index page."""
     page = re.sub(r"[?#].*", "", address, flags=re.DOTALL)
     return re.sub(r"(?:/index)?(?:\.html?)?/?$", "", page)
 
@@ -119,7 +119,8 @@ def _bare(path: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeText:
-    """`text` is the stretch of the source file that begins at character `start`, from the first chunk to the end of the last."""
+    """A lesson's text. `text` is the stretch of the source file that begins at character `start`, from the first chunk to the end
+    of the last."""
 
     text: str
     start: int
@@ -128,8 +129,8 @@ class WholeText:
 
 
 def whole_text(chunks: Sequence[Chunk], source_root: str, *, limit_bytes: int) -> WholeText:
-    """The text of a lesson, given all its chunks in order. It comes from the file where that is still the one that was ingested,
-    so that the white space between chunks is known to the letter. Otherwise it is rebuilt from the places of the chunks."""
+    """The text of a lesson, from all its chunks in order. It is read from the file if that has not changed since the ingestion,
+    so that the white space between chunks is exact. Otherwise it is rebuilt from the places of the chunks."""
     start, end = chunks[0].span.start, chunks[-1].span.end
     source = _source(Path(source_root), chunks[0], limit_bytes)
     if source is not None and all(source[one.span.start : one.span.end] == one.text for one in chunks):
@@ -156,8 +157,8 @@ def _joined(chunks: Sequence[Chunk]) -> str:
 
 
 def _gap(before: Chunk, after: Chunk) -> str:
-    """As long as the one in the source, so that places in the text stay true, and with as many lines. What is left over is the
-    indentation of a block that goes on, such as split code; elsewhere it is white space at the end of a line."""
+    """A gap as long as in the source, so that positions in the text stay right, and with as many lines. The rest is the
+    indentation of a block that continues, such as split code; elsewhere it is white space at the end of a line."""
     length, lines = after.span.start - before.span.end, after.span.first_line - before.span.last_line
     line_end = "\r\n" if "\r\n" in before.text or "\r\n" in after.text else "\n"
     ends = (line_end * lines)[:length] if len(line_end) * lines <= length else "\n" * min(lines, length)

@@ -11,13 +11,13 @@ from bythebook.books.model import Chunk
 Hit = tuple[Chunk, float, float]
 """A chunk that was found, its cosine and its relevance."""
 MOST_PASSAGES = 4
-"""Chunks one label may stand for: a reader has to find the sentence again."""
+"""The most chunks under one label: a reader has to find the sentence again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One or several neighbouring chunks of a lesson, in book order. `score` and `relevance` are the best chunk's; `scores` has
-    each chunk's own by its id, where they are known."""
+    """One or more neighbouring chunks of a lesson, in book order. `score` and `relevance` are those of the best chunk; `scores`
+    has each chunk's own by its id, where they are known."""
 
     label: int
     passages: tuple[Chunk, ...]
@@ -40,7 +40,7 @@ class Evidence:
 
 @dataclass(slots=True, kw_only=True)
 class _Group:
-    """Passages on their way to be one evidence."""
+    """Passages that are being joined to one evidence."""
 
     passages: list[Chunk]
     score: float
@@ -56,8 +56,8 @@ class _Group:
 
 
 def gather(hits: Sequence[Hit], *, budget_tokens: int) -> tuple[Evidence, ...]:
-    """The hits as evidence, whole chunks only, best first, together within the budget. Those that adjoin become one. Nothing
-    but hits is taken: what an answer cites stands among the results that were found, with its own scores."""
+    """The hits as evidence: whole chunks, best first, together within the budget. Neighbours are joined. Only hits are used, so
+    that everything an answer cites is among the results, with its own scores."""
     return tuple(
         Evidence(
             label=label,
@@ -71,7 +71,7 @@ def gather(hits: Sequence[Hit], *, budget_tokens: int) -> tuple[Evidence, ...]:
 
 
 def _distinct(hits: Sequence[Hit]) -> list[Hit]:
-    """No text twice: a chunk that another one contains goes, and the larger takes the better place."""
+    """Drops repeated text: of two chunks of which one contains the other, the larger stays, at the better rank."""
     kept: list[tuple[str, Hit]] = []
     for hit in hits:
         text = " ".join(hit[0].text.split())
@@ -109,7 +109,7 @@ def _follows(one: Chunk, other: Chunk) -> bool:
 
 
 def merge(old: tuple[Evidence, ...], new: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-    """What was found before keeps its label; what is new gets the next ones."""
+    """Adds new evidence: earlier evidence keeps its labels, new evidence gets the next ones."""
     known = {passage.id: evidence for evidence in old for passage in evidence.passages}
     together, found = list(old), []
     for evidence in new:

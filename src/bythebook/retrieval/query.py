@@ -16,8 +16,8 @@ MAX_LIMIT = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a reader may see, and how much of it: one book, the filters that all must hold, and how many results.
-    `hardware_tier_filter` lets its tier and lower through."""
+    """What a reader may see, and how much of it: one book, filters that must all match, and how many results.
+    `hardware_tier_filter` includes its tier and lower ones."""
 
     book_id: str
     hardware_tier_filter: int | None = None
@@ -55,7 +55,7 @@ class Scope:
 
     @property
     def unfiltered(self) -> Scope:
-        """The whole book, and as much of it."""
+        """The same scope without filters."""
         return Scope(book_id=self.book_id, limit=self.limit)
 
     @property
@@ -80,7 +80,8 @@ FILTERS = {one.name.removesuffix("_filter"): one.name for one in fields(Scope) i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery(Scope):
-    """A text and the scope it is searched in. Document D has a search start at tier 1; `Scope.search` keeps the scope's own."""
+    """A text and the scope it is searched in. In document D a search starts at tier 1; `Scope.search` keeps the scope's own
+    tier."""
 
     text: str
     hardware_tier_filter: int | None = 1
@@ -130,7 +131,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResponse:
-    """`total_found` is how many chunks pass the filters, not how many are shown."""
+    """Document D's SearchResponse. `total_found` is how many chunks pass the filters, not how many are shown."""
 
     query: str
     results: tuple[SearchResult, ...]

@@ -13,7 +13,7 @@ from typing import Any
 END = "\x1e"
 """Ends a sentence that came as JSON: nothing that follows belongs to it."""
 LONGEST = 40_000
-"""Characters after which a model is no longer listened to: no answer takes a tenth of that."""
+"""Characters after which a model's output is cut off: no answer takes a tenth of that."""
 
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -46,12 +46,12 @@ LONGEST_OPENING = 6000
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """What a server with structured output is sent."""
+    """The request for structured output."""
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
 def as_lines(sentence: Any) -> str:
-    """One sentence of a structured answer in the line form; nothing where it is none."""
+    """One sentence of a structured answer in the line form; nothing where it is not one."""
     if not isinstance(sentence, dict) or not isinstance(sentence.get("text"), str) or not sentence["text"].strip():
         return ""
     quote = sentence.get("quote") if isinstance(sentence.get("quote"), str) else ""
@@ -63,8 +63,8 @@ def as_lines(sentence: Any) -> str:
 
 
 class ObjectStream:
-    """JSON as it streams: each object in a list of the outermost one comes as soon as it is complete. Each character is looked
-    at once."""
+    """JSON as it streams: each object in a list of the outermost one is returned as soon as it is complete. Each character is
+    read once."""
 
     def __init__(self) -> None:
         self._object: list[str] = []
@@ -72,7 +72,7 @@ class ObjectStream:
         self._in_string = self._escaped = False
 
     def feed(self, text: str) -> list[Any]:
-        """The objects that are complete now."""
+        """Adds text. Returns the objects that are complete now."""
         return [found for character in text if (found := self._next(character)) is not None]
 
     def _next(self, character: str) -> Any:
@@ -102,11 +102,11 @@ class StructuredAnswer:
         self._text: list[str] = []
         self._objects = ObjectStream()
         self._head: str | None = ""
-        """The beginning, until its first string has ended; None from then on."""
+        """The beginning, until its first string has ended; then None."""
         self.gave = False
 
     def feed(self, text: str) -> str:
-        """The sentences that are complete now, as lines."""
+        """Adds text. Returns the sentences that are complete now, as lines."""
         self._text.append(text)
         said = self._opening(text) + "".join(as_lines(found) for found in self._objects.feed(text))
         self.gave = self.gave or bool(said)
@@ -132,7 +132,7 @@ class StructuredAnswer:
 
     @property
     def search(self) -> str:
-        """The words to search for instead, where the model wants that."""
+        """The words to search for instead, if the model asks for a search."""
         search = self._whole.get("search") if self.declined else ""
         return search.strip() if isinstance(search, str) else ""
 

@@ -34,23 +34,24 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 MODEL_VARIABLE = "OPENAI_MODEL"
 NO_KEY = "none"
-"""The SDK wants one. It is not sent."""
+"""The SDK requires a key. This one is not sent."""
 NO_QUOTA = "insufficient_quota"
 RESPONSE_FORMAT = "response_format"
 TOOLS = re.compile(r"\b(?:tools?|functions?|tool_choice)\b", re.IGNORECASE)
 FORM = re.compile(r"response_format|schema|grammar|json", re.IGNORECASE)
-"""What servers speak of that refuse tools, and that refuse structured output."""
+"""Words in the errors of servers that refuse tools, and of those that refuse structured output."""
 NO_STRUCTURE = (400, 415, 422, 501)
-"""With what servers refuse structured output. Where it was something else, the request without it is refused too, and says so."""
+"""The statuses with which servers refuse structured output. Where something else was wrong, the request without it is refused
+too, with its reason."""
 
 WORDS = frozenset({"response.output_text.delta", "response.refusal.delta", "response.function_call_arguments.delta"})
-"""Events that carry something a model wrote. Once one of them is out, the call cannot be made again."""
+"""Events with text of the model. After the first of them, the call cannot be repeated."""
 
 Events = AsyncGenerator[TResponseStreamEvent, None]
 
 
 class CutOff(Exception):
-    """The stream ended and the server had not said that the answer is complete, or had said that it is not."""
+    """The stream ended before the server had said that the answer is complete, or after it said that it is not."""
 
     def __init__(self, finish_reason: str | None) -> None:
         super().__init__(finish_reason)
@@ -58,12 +59,12 @@ class CutOff(Exception):
 
 
 class NotStructured(Exception):
-    """The server refuses a request for structured output, or one with tools. The same is then asked for without."""
+    """The server refuses structured output, or tools. The request is then repeated without them."""
 
 
 class ModelServer(AsyncOpenAI):
-    """One server, one key. Its streams end with CutOff unless the answer is whole, which the SDK does not tell. `structured`
-    and `tools` turn false once the server has refused structured output, or tools."""
+    """One server, one key. Its streams raise CutOff unless the answer is complete, which the SDK does not check. `structured` and
+    `tools` become false once the server has refused them."""
 
     def __init__(self, base_url: str, *, key: str, timeout_seconds: float) -> None:
         self.key = checked_key(key, KEY_VARIABLE)
@@ -101,7 +102,7 @@ class _Completions(AsyncCompletions):
 
 
 async def _chunks(stream: Any) -> AsyncIterator[ChatCompletionChunk]:
-    """The stream's chunks. A server that cannot stream sends its answer whole, as JSON, and that is then the one chunk."""
+    """The stream's chunks. A server that cannot stream sends its answer whole, as JSON; that is then the only chunk."""
     if not stream.response.headers.get("Content-Type", "").startswith("application/json"):
         async for chunk in stream:
             yield chunk
@@ -128,8 +129,8 @@ async def _whole(stream: Any) -> AsyncIterator[ChatCompletionChunk]:
 
 
 class PatientModel(OpenAIChatCompletionsModel):
-    """Made for one draft: all its calls share one `deadline` of the event loop's clock. A call is made again until the
-    model's first word is out; after that a failure is final. Raises Rejected, RateLimited or Unavailable."""
+    """The model for one draft: all its calls share one `deadline` of the event loop's clock. A call is repeated until the model's
+    first word has come; after that a failure is final. Raises Rejected, RateLimited or Unavailable."""
 
     def __init__(self, model: str, server: ModelServer, *, patience: Patience, call_seconds: float, total_seconds: float) -> None:
         super().__init__(model, server)
@@ -163,7 +164,7 @@ class PatientModel(OpenAIChatCompletionsModel):
             await self._wait_or_give_up(failure, tries)
 
     def _refuses_structure(self, error: Exception, named: dict[str, Any], given: tuple[Any, ...]) -> None:
-        """Servers name the reason in words of their own: tools where they speak of them, else structured output."""
+        """Servers word the reason differently: tools where they mention them, else structured output."""
         settings = named.get("model_settings") or next((one for one in given if isinstance(one, ModelSettings)), None)
         body = settings.extra_body if settings else None
         if not isinstance(error, APIStatusError) or error.status_code not in NO_STRUCTURE:
@@ -204,7 +205,7 @@ class PatientModel(OpenAIChatCompletionsModel):
         await self._patience.sleep(delay)
 
     def _failure(self, error: APIError | CutOff | ValueError) -> FailedTry:
-        """What may go better next time; anything else is raised."""
+        """A failure that may pass; anything else is raised."""
         match error:
             case CutOff(finish_reason="length"):
                 raise Unavailable(

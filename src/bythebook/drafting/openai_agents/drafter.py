@@ -34,8 +34,8 @@ FIRST_CALL_ID = "call_search_0"
 
 
 class AgentDrafter:
-    """A `Drafter`. One for all drafts of a process; drafts may run at the same time. `write_line` and `write_quiz` ask the same
-    model at the same server for other things, and `judge` asks it, or another one there, whether a sentence is supported."""
+    """A `Drafter` by a model, one for all drafts of a process; drafts may run at the same time. `write_line` and `write_quiz` ask
+    the same model on the same server for other things; `judge` asks it, or another one there, whether a sentence is supported."""
 
     def __init__(self, options: AgentOptions) -> None:
         if options.temperature > 1.0:
@@ -119,7 +119,7 @@ class AgentDrafter:
 
 
 def _conversation(request: DraftRequest, options: AgentOptions, server: ModelServer) -> list[TResponseInputItem]:
-    """The thread so far, the question as it was asked, and the program's search as if the model had called for it."""
+    """The thread so far, the question as it was asked, and the program's search as if the model had called the tool."""
     items: list[TResponseInputItem] = []
     for exchange in prompts.recent(request.history, options.history_tokens):
         items.append({"role": "user", "content": exchange.question})

@@ -18,7 +18,7 @@ from bythebook.grounding.judgement import Assertion, Hear, Judgement
 
 
 class ModelJudge:
-    """A `Judge`. It never raises for what a model or a server does: its judgement then says why it has no opinions."""
+    """A `Judge` by a model. It never raises for a failing model or server: its judgement then has no opinions, and says why."""
 
     def __init__(self, options: AgentOptions, server: ModelServer) -> None:
         self._options = replace(options, model=options.check_model or options.model, temperature=0.0)

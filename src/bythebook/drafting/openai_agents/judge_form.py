@@ -16,9 +16,9 @@ from bythebook.drafting.openai_agents.unwrapper import TAGGED
 from bythebook.grounding.judgement import Assertion, Opinion
 
 LONGEST_VERDICT = 20_000
-"""Characters of a judge's answer that are read."""
+"""How many characters of a judge's answer are read."""
 PASSAGE_CHARACTERS = 8000
-"""Of one passage: more than the largest evidence has."""
+"""Characters of one passage: more than the largest evidence has."""
 INSTRUCTIONS = """\
 You check whether sentences are supported by passages of a book. You are given one JSON object: "passages", each under a letter, \
 and "sentences", each with its number "n" and the letters of the passages it cites.
@@ -64,7 +64,7 @@ def instructions(*, structured: bool) -> str:
 
 
 def material(claims: Sequence[Assertion]) -> str:
-    """The claims as a judge is shown them. A passage that several sentences cite stands there once."""
+    """The claims as a judge is shown them. A passage that several sentences cite is included once."""
     letters = {
         passage: _letter(place) for place, passage in enumerate(dict.fromkeys(p for claim in claims for p in claim.passages))
     }
@@ -83,14 +83,15 @@ def _letter(place: int) -> str:
 
 
 class VerdictStream:
-    """The verdicts of an answer in JSON as they come. Any other answer is read when it has ended: its form is known only then."""
+    """The verdicts of an answer in JSON as they come. An answer in another form is read when it has ended, because its form is
+    known only then."""
 
     def __init__(self) -> None:
         self._objects: ObjectStream | None = None
         self._begun = False
 
     def feed(self, text: str) -> list[tuple[int, Opinion]]:
-        """The verdicts that are complete now, each with the number of its sentence."""
+        """Adds text. Returns the verdicts that are complete now, each with the number of its sentence."""
         if not self._begun and text.strip():
             self._begun = True
             self._objects = ObjectStream() if text.lstrip().startswith("{") else None
@@ -111,7 +112,7 @@ def read_verdicts(text: str, count: int) -> tuple[Opinion | None, ...]:
 
 
 def without_thoughts(text: str) -> str:
-    """What a model wrote after its reasoning, where that came with it."""
+    """What a model wrote after its reasoning, where the reasoning is in the text."""
     opening = TAGGED.search(text)
     if not opening:
         return text

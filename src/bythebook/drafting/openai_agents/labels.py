@@ -11,12 +11,12 @@ from bythebook.index.lexical import words
 from bythebook.retrieval.evidence import Evidence
 
 LEAST_WORDS = 3
-"""Below that, a sentence shares all its words with something by chance."""
+"""A sentence of fewer words shares all of them with something by chance."""
 LEAST_SHARE = 0.5
 
 
 def nearest_labels(text: str, evidence: Iterable[Evidence], language: str) -> tuple[int, ...]:
-    """The evidence that shares most of the sentence's words, or none where none shares half of them."""
+    """The evidence with most of the sentence's words; none where no evidence has half of them."""
     said = _stems(text, language)
     if len(said) < LEAST_WORDS:
         return ()

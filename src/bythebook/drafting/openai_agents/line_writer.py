@@ -13,7 +13,7 @@ from bythebook.errors import Unavailable
 
 
 class LineWriter:
-    """A `WriteLine`."""
+    """A `WriteLine` by a model."""
 
     def __init__(self, options: AgentOptions, server: ModelServer) -> None:
         self._options = options

@@ -22,8 +22,8 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
-    """All that can be set. The seconds are those of one call, of all calls of a draft together, of a line, and of a
-    judgement. `check_model`: the one that judges, where it is another."""
+    """The model's options. The seconds are those of one call, of all calls of a draft together, of a line, and of a judgement.
+    `check_model`: the model that judges, if it is another."""
 
     api_key: str
     base_url: str = OPENAI_URL
@@ -56,7 +56,7 @@ class AgentOptions:
 
 
 def check_key(key: str, base_url: str) -> None:
-    """Document B's shape of a key, which is OpenAI's alone."""
+    """Checks document B's form of a key, which only OpenAI's keys have."""
     if urlsplit(base_url).hostname == OPENAI_HOST and not (key.startswith(KEY_START) and len(key) >= KEY_LENGTH):
         raise InvalidSettings(
             f"OPENAI_API_KEY is not a key of OpenAI, which begins with '{KEY_START}' and has at least {KEY_LENGTH} characters; "

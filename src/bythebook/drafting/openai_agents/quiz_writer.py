@@ -44,7 +44,7 @@ QUIZ_SCHEMA: dict[str, Any] = {
 
 
 class QuizWriter:
-    """A `WriteQuiz`."""
+    """A `WriteQuiz` by a model."""
 
     def __init__(self, options: AgentOptions, server: ModelServer) -> None:
         self._options = options
@@ -100,7 +100,7 @@ class QuizWriter:
 
 
 def _cards(text: str) -> tuple[QuizCard, ...]:
-    """The cards that are complete, whatever stands around them."""
+    """The cards that are complete, whatever is around them."""
     text = without_thoughts(text)
     start = text.find("{")
     found = ObjectStream().feed(text[start:]) if start >= 0 else []

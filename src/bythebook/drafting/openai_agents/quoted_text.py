@@ -10,16 +10,16 @@ from bythebook.grounding.sentence_splitter import SentenceSplitter, split_marker
 FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 LABEL = re.compile(r"\s*(?:quote|source)\s*:?\s*", re.IGNORECASE)
 LONGEST_SENTENCE = 6000
-"""Characters after which a sentence is taken for ended: it is longer than any answer may be."""
+"""Characters after which a sentence counts as ended: it is longer than any answer may be."""
 
 
 class QuotedText:
-    """Text in, sentences with their basis and its labels out, each released whole."""
+    """Takes text, and returns sentences with their quotes and labels, each whole."""
 
     def __init__(self) -> None:
         self._splitter = SentenceSplitter()
         self._line: list[str] | None = []
-        """The line so far, while it may still turn out to be a quote or a fence; None once it is text."""
+        """The line so far, while it may still become a quote or a fence; None once it is text."""
         self._quoting = False
         self._fenced = False
         self._basis = ""
@@ -28,14 +28,14 @@ class QuotedText:
         self._waiting = 0
 
     def feed(self, text: str) -> list[tuple[str, str, tuple[int, ...]]]:
-        """The sentences that are complete now."""
+        """Adds text. Returns the sentences that are complete now."""
         found: list[tuple[str, str, tuple[int, ...]]] = []
         for part in re.split(f"(\n|{END})", text):
             found += self._part(part)
         return found
 
     def flush(self) -> list[tuple[str, str, tuple[int, ...]]]:
-        """The text has ended: what is left."""
+        """Ends the text. Returns what is left."""
         found = self._end_line("")
         return [*found, *self._given(self._splitter.flush())]
 

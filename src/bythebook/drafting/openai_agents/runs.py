@@ -27,7 +27,7 @@ def model_settings(
     tool_choice: Literal["auto", "none"] | None = None,
     schema: tuple[str, dict[str, Any]] | None = None,
 ) -> ModelSettings:
-    """`schema`: the name and the JSON schema of what the model is to write, where the server can be asked for that."""
+    """The model's settings. `schema`: the name and the JSON schema of the output, where the server supports that."""
     return ModelSettings(
         temperature=options.temperature,
         max_tokens=options.max_tokens,
@@ -44,7 +44,7 @@ def model_settings(
 async def running(
     agent: Agent[None], given: list[TResponseInputItem], *, max_calls: int
 ) -> AsyncIterator[tuple[RunResultStreaming, Events]]:
-    """However it is left, the run has ended then. Its events end only once it is cancelled."""
+    """The events of a run. However this is left, the run has ended then."""
     config = RunConfig(
         tracing_disabled=True,
         trace_include_sensitive_data=False,

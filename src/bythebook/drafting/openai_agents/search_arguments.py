@@ -24,7 +24,7 @@ class SearchArguments:
 
 
 def read_arguments(raw: str) -> SearchArguments:
-    """What a model gets wrong is brought into range, and logged."""
+    """Reads the arguments. Values that a model gets wrong are clamped, and logged."""
     try:
         given = json.loads(raw or "{}")
     except (ValueError, RecursionError):

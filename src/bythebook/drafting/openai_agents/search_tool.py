@@ -25,7 +25,7 @@ MAX_CALLS = MAX_SEARCHES + 3
 
 
 class SearchTool:
-    """The agent of one draft and its tool. After the last search it may make, the tool is withdrawn from it."""
+    """The agent of one draft and its tool. After the last search that it may make, the tool is taken away."""
 
     def __init__(self, request: DraftRequest, options: AgentOptions, server: ModelServer) -> None:
         self.evidence = {one.label: one for one in request.evidence}
@@ -68,7 +68,7 @@ class SearchTool:
         return self._left > 0
 
     def new_calls(self) -> list[ToolCall]:
-        """The searches made since this was last asked."""
+        """The searches made since the last call of this."""
         made, self._calls = self._calls, []
         return made
 
@@ -85,7 +85,7 @@ class SearchTool:
         return await self.search(raw_arguments)
 
     async def search(self, raw_arguments: str) -> str:
-        """What the tool says to these arguments."""
+        """The tool's output for these arguments."""
         arguments = read_arguments(raw_arguments)
         if self._search_again is None or not self._left:
             logger.warning("The model called %s though it was told not to", self._name)

@@ -23,9 +23,9 @@ ACCORDING = re.compile(
 
 
 class SentenceStream:
-    """A run's raw events in, sentences out. A sentence the model repeats after a further search comes once. `answered` tells
-    whether the model's last message says anything; `call` holds the arguments of a search that it wrote out instead; `declined`
-    tells whether it said, in the form agreed on, that the passages do not answer."""
+    """Takes a run's raw events, and returns sentences. A sentence that the model repeats after a further search is returned once.
+    `answered`: whether the model's last message says anything. `call`: the arguments of a search that it wrote out instead of
+    making it. `declined`: whether it said, in the agreed form, that the passages do not answer."""
 
     def __init__(self, evidence: Mapping[int, Evidence], language: str) -> None:
         self.answered = self.declined = False
@@ -68,7 +68,7 @@ class SentenceStream:
 
 
 def _declines(sentence: str) -> bool:
-    """Whether this is the line agreed on, or document B's sentence in its place: that and nothing else."""
+    """Whether this is exactly the agreed line, or document B's sentence for it."""
     said = sentence.strip("`\"'*_. \u2019").replace("\u2019", "'").casefold()
     return said in (NOT_IN_PASSAGES, NO_INFORMATION.casefold())
 

@@ -12,17 +12,17 @@ TAGGED = re.compile(r"<(?P<tag>think|thinking|reasoning|tool_call)>", re.IGNOREC
 FENCED = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<language>\w*)[ \t]*\n(?P<inside>.*?)\n[ \t]*(?P=mark)\s*", re.DOTALL)
 FENCE = re.compile(r"(?:`{3,}|~{3,})(?P<language>\w*)[ \t]*\n")
 WRAPPING = frozenset({"", "json", "markdown", "md", "plaintext", "text", "txt"})
-"""Languages of a fence that may hold an answer. Any other is part of one."""
+"""Languages of a fence around an answer. Any other fence is part of one."""
 LABEL = re.compile(r"[*_#\s]*(?:final\s+)?(?:answer|response)\s*[*_]*:[*_]*\s*", re.IGNORECASE)
 MARKED = re.compile(r"\[\d{1,2}\]")
 ANSWERS = ("answer", "response", "content", "text")
 DECIDED = 24
-"""Characters after which an opening that is none of these is known to be none."""
+"""Characters after which an opening is known to be none of these."""
 
 
 class Unwrapper:
-    """One message of a model. `call` holds the arguments of a tool call that it wrote out; `declined`: it says in the form agreed
-    on that the passages do not answer."""
+    """One message of a model. `call`: the arguments of a tool call that it wrote out. `declined`: it says in the agreed form that
+    the passages do not answer."""
 
     def __init__(self) -> None:
         self.call: str | None = None
@@ -32,7 +32,8 @@ class Unwrapper:
         self._json: StructuredAnswer | None = None
 
     def feed(self, text: str) -> str:
-        """What has come of the answer. One that is wrapped whole comes at the end, unless it is of the form agreed on."""
+        """Adds text. Returns the new text of the answer. An answer that is wrapped as a whole is returned at the end, unless it
+        has the agreed form."""
         self._held += text
         if self._json is not None:
             return self._json.feed(text)
@@ -64,7 +65,7 @@ class Unwrapper:
         return released
 
     def _after_tags(self, text: str, *, final: bool) -> str:
-        """Without what the model says to itself. One that does not end is waited for; at the end it is all there was."""
+        """The text without the model's reasoning. Reasoning that has not ended is waited for; at the end it is all there was."""
         while opening := TAGGED.match(text):
             closing = text.casefold().find(f"</{opening['tag'].casefold()}>")
             if closing < 0 and not final:
@@ -89,7 +90,7 @@ class Unwrapper:
         return text[labelled.end() :] if labelled else text
 
     def _read(self, text: str) -> str | None:
-        """The answer that a JSON object holds; nothing where it holds a call; None where it is neither."""
+        """The answer in a JSON object; nothing where it holds a call; None where it is neither."""
         try:
             given = json.loads(text, strict=False)
         except (ValueError, RecursionError):
@@ -104,7 +105,7 @@ class Unwrapper:
         return next((given[name] for name in ANSWERS if isinstance(given.get(name), str)), None)
 
     def _structured(self, text: str) -> str:
-        """An answer of the form agreed on, with something around it."""
+        """An answer of the agreed form, with something around it."""
         answer = StructuredAnswer()
         said = answer.feed(text)
         self._decline(answer)
