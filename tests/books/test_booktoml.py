@@ -80,6 +80,25 @@ def test_the_title_comes_from_the_front_page(tmp_path: Path) -> None:
     assert read_book(tmp_path)[0].title == "Robot arms"
 
 
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        ({"index.md": "---\ntitle: Robot arms\n---\nText.\n\n## Elbows\n"}, "Robot arms"),
+        ({"index.md": "---\ntitle: Docs\n---\nText.\n"}, "shelf"),
+        ({"README.md": '<h1 align="center">Robot <b>arms</b> &amp; legs</h1>\n\nText.\n'}, "Robot arms & legs"),
+        ({"manual.html": "<html><head><title>Robot arms</title></head></html>"}, "Robot arms"),
+        ({"manual.md": "# Robot arms\n"}, "Robot arms"),
+        ({"manual.md": "# Robot arms\n", "legs.md": "# Legs\n"}, "shelf"),
+        ({"glossary.md": "# Glossary\n", "arms/elbow.md": "# Elbows\n"}, "shelf"),
+    ],
+)
+def test_a_title_without_a_heading_of_the_front_page(tmp_path: Path, files: dict[str, str], title: str) -> None:
+    for name, text in files.items():
+        (tmp_path / "shelf" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "shelf" / name).write_text(text, "utf-8")
+    assert read_book(tmp_path / "shelf")[0].title == title
+
+
 def test_every_key_is_read(tmp_path: Path) -> None:
     root = written(
         tmp_path,

@@ -6,9 +6,11 @@ import html
 import re
 import zipfile
 import zlib
+from itertools import islice
 from pathlib import Path
 
 from bythebook.books.discovery import read_beside
+from bythebook.books.frontmatter import read_frontmatter
 from bythebook.books.markdown import first_heading
 from bythebook.errors import InvalidBook
 
@@ -18,6 +20,12 @@ LARGEST_FRONT_PAGE = 10_000_000
 UNDERLINED = re.compile(r"^(?=.*\w)([^\s.].*)\r?\n([=\-~^\"#*+])\2{2,}[ \t]*\r?$", re.MULTILINE)
 """A title of reStructuredText, and the line below it."""
 ASCIIDOC_TITLE = re.compile(r"^= +(\S.*?)[ \t\r]*$", re.MULTILINE)
+MARKDOWN = (".md", ".mdx", ".markdown", ".qmd")
+PAGES = (".html", ".htm")
+HTML_HEADING = re.compile(r"<h1\b[^<>]*>(.{1,500}?)</h1>", re.IGNORECASE | re.DOTALL)
+TAG = re.compile(r"<[^<>]*>")
+OF_ANY_BOOK = re.compile(r"home(?: ?page)?|index|docs|documentation|introduction|welcome|overview|read ?me", re.IGNORECASE)
+"""Titles in the frontmatter of a front page that name the page and not the book."""
 PAGE_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 PACKAGE_TITLE = re.compile(r"<(?:\w+:)?title\b[^>]*>(.*?)</(?:\w+:)?title>", re.DOTALL)
 BETWEEN = re.compile(r"\s+(?:[|»·—–]|-)\s+")
@@ -47,18 +55,41 @@ NO_ARCHIVE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedE
 
 def front_title(root: Path) -> str:
     """The front page's heading, or the folder's name. None from a front page that cannot be read or lies outside the book; it is
-    reported as a lesson."""
-    for name in FRONT_PAGES:
-        if title := first_heading(_text(root, name)):
+    reported as a lesson. The only page of a folder is its front page."""
+    only = _only_page(root)
+    for name in (*FRONT_PAGES, *(name for name in only if name.endswith(MARKDOWN))):
+        if title := _heading_of(_text(root, name)):
             return title
     translated = [(page.name, PAGE_TITLE) for page in sorted(root.glob("index.*.html"))]
-    for name, pattern in (*OTHER_PAGES, *translated):
+    alone = [(name, PAGE_TITLE) for name in only if name.endswith(PAGES)]
+    for name, pattern in (*OTHER_PAGES, *translated, *alone):
         if found := pattern.search(_text(root, name)):
             words = html.unescape(found[1]) if pattern is PAGE_TITLE else found[1]
             title = _book_of(words) if pattern is PAGE_TITLE else " ".join(words.split())
             if title:
                 return title
     return root.resolve().name or "Book"
+
+
+def _heading_of(page: str) -> str:
+    """The heading of a page in Markdown, the title in its frontmatter, or a heading in HTML, as read-me files have it."""
+    if heading := first_heading(page):
+        return heading
+    given = (read_frontmatter(page).text("title") or "").strip()
+    if given and not OF_ANY_BOOK.fullmatch(given):
+        return given
+    found = HTML_HEADING.search(page)
+    return " ".join(html.unescape(TAG.sub("", found[1])).split()) if found else ""
+
+
+def _only_page(root: Path) -> tuple[str, ...]:
+    """The one page that a folder holds; none where there are more, or folders that may hold some."""
+    try:
+        inside = (one for one in root.iterdir() if not one.name.startswith("."))
+        found = tuple(islice((one.name for one in inside if one.is_dir() or one.name.endswith((*MARKDOWN, *PAGES))), 2))
+    except OSError:
+        return ()
+    return found if len(found) == 1 else ()
 
 
 def file_title(path: Path) -> str:

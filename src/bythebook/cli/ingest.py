@@ -299,9 +299,10 @@ def print_report(report: IngestReport) -> None:
 
 def _site(report: IngestReport) -> str:
     """The site that was recognised, and in which file."""
-    from bythebook.books.sites.site import GENERATOR_NAMES
+    from bythebook.books.sites.site import GENERATOR_NAMES, WITHOUT_ADDRESSES
 
-    name = next((name for style, name in GENERATOR_NAMES.items() if style == report.site), report.site)
+    known = next((name for style, name in GENERATOR_NAMES.items() if style == report.site), report.site)
+    name = WITHOUT_ADDRESSES.get(report.config.rpartition("/")[2], known)
     return " · ".join(filter(None, (name, report.base_url or "no address", report.language, f"by {report.config}")))
 
 

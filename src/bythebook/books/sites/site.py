@@ -20,6 +20,8 @@ GENERATOR_NAMES: Mapping[SiteStyle, str] = {
     "sphinx": "Sphinx",
     "plain": "plain files",
 }
+WITHOUT_ADDRESSES = {"myst.yml": "MyST", "_bookdown.yml": "bookdown"}
+"""Generators whose addresses only a build knows, by their configuration: their pages are linked as plain files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
