@@ -107,7 +107,7 @@ def _open(raw: bytes) -> WordFile:
     document = archive.read("word/document.xml")
     if document is None:
         raise InvalidBook("it is not a Word file (word/document.xml is missing in it); save it as .docx again")
-    root = parse_xml(document)
+    root = parse_xml(document, "word/document.xml")
     body = root.find("body")
     if body is None:
         raise InvalidBook("its text is damaged; open it in Word and save it again")
@@ -118,15 +118,15 @@ def _open(raw: bytes) -> WordFile:
         notes={
             (f"{kind}Reference", value(one, "id")): one
             for kind in ("footnote", "endnote")
-            for one in _parsed(archive.read(f"word/{kind}s.xml"), kind)
+            for one in _parsed(archive.read(f"word/{kind}s.xml"), f"word/{kind}s.xml", kind)
             if not value(one, "type")
         },
     )
 
 
-def _parsed(raw: bytes | None, tag: str) -> Iterator[Element]:
+def _parsed(raw: bytes | None, part: str, tag: str) -> Iterator[Element]:
     """The elements of a part that many files do not have."""
-    return parse_xml(raw).iter(tag) if raw else iter(())
+    return parse_xml(raw, part).iter(tag) if raw else iter(())
 
 
 def _noted(paragraph: Element, notes: dict[tuple[str, str], Element]) -> list[Element]:
@@ -143,7 +143,7 @@ def _noted(paragraph: Element, notes: dict[tuple[str, str], Element]) -> list[El
 
 def _styles(raw: bytes | None) -> dict[str, ParagraphStyle]:
     """Each style, with what it inherits from the styles it is based on."""
-    elements = {value(one, "styleId"): one for one in parse_xml(raw).iter("style")} if raw else {}
+    elements = {value(one, "styleId"): one for one in _parsed(raw, "word/styles.xml", "style")}
     return {id: _style(id, elements, 0) for id in elements}
 
 
@@ -166,7 +166,7 @@ def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
     """The lists, and their levels, that are numbered."""
     if raw is None:
         return set()
-    root = parse_xml(raw)
+    root = parse_xml(raw, "word/numbering.xml")
     counting = {
         (value(one, "abstractNumId"), value(level, "ilvl"))
         for one in root.iter("abstractNum")

@@ -83,7 +83,7 @@ def _refuse_protected(archive: Archive) -> None:
     encryption = archive.read("META-INF/encryption.xml")
     if encryption is None:
         return
-    methods = [one.get("Algorithm", "") for one in parse_xml(encryption).iter("EncryptionMethod")]
+    methods = [one.get("Algorithm", "") for one in parse_xml(encryption, "META-INF/encryption.xml").iter("EncryptionMethod")]
     if any(method not in FONTS for method in methods):
         raise InvalidBook("it is protected against copying (DRM); ask its publisher for a copy without protection")
 
@@ -116,7 +116,7 @@ def _titles(archive: Archive, package: Package) -> dict[str, str]:
     titles: dict[str, str] = {}
     for contents in package.contents:
         raw = archive.read(contents)
-        for address, words in _entries(parse_xml(raw)) if raw else ():
+        for address, words in _entries(parse_xml(raw, contents)) if raw else ():
             titles.setdefault(_inside(posixpath.dirname(contents), address), " ".join(words.split()))
     return titles
 
@@ -138,7 +138,4 @@ def _page(archive: Archive, part: str) -> Any:
 def _root(raw: bytes | None, name: str) -> Any:
     if raw is None:
         raise InvalidBook(f"{name} is missing in it; {AGAIN}")
-    try:
-        return parse_xml(raw)
-    except ValueError as error:
-        raise InvalidBook(f"{name} in it is damaged ({error}); {AGAIN}") from error
+    return parse_xml(raw, name)

@@ -69,7 +69,10 @@ def _slides(raw: bytes) -> Iterator[Slide]:
     if held is None:
         raise InvalidBook(f"it is not a PowerPoint file ({PRESENTATION} is missing in it); save it as .pptx again")
     files = _related(archive, PRESENTATION)
-    ids = [next((held for name, held in one.attrib.items() if name.endswith("}id")), "") for one in parse_xml(held).iter("sldId")]
+    ids = [
+        next((held for name, held in one.attrib.items() if name.endswith("}id")), "")
+        for one in parse_xml(held, PRESENTATION).iter("sldId")
+    ]
     number = 0
     for name in (files[id][1] for id in ids if id in files):
         shown = archive.read(name)
@@ -78,19 +81,20 @@ def _slides(raw: bytes) -> Iterator[Slide]:
         number += 1
         notes = [file for kind, file in _related(archive, name).values() if kind == "notesSlide"]
         below = archive.read(notes[0]) if notes else None
-        yield Slide(number=number, shown=parse_xml(shown), notes=parse_xml(below) if below else None)
+        yield Slide(number=number, shown=parse_xml(shown, name), notes=parse_xml(below, notes[0]) if below else None)
 
 
 def _related(archive: Archive, name: str) -> dict[str, tuple[str, str]]:
     """The files that a file refers to by an id: the kind of reference, and the name in the archive."""
     folder, _, file = name.rpartition("/")
-    raw = archive.read(f"{folder}/_rels/{file}.rels")
+    part = f"{folder}/_rels/{file}.rels"
+    raw = archive.read(part)
     return {
         value(one, "Id"): (
             value(one, "Type").rpartition("/")[2],
             posixpath.normpath(posixpath.join("/", folder, value(one, "Target"))).lstrip("/"),
         )
-        for one in (parse_xml(raw).iter("Relationship") if raw else ())
+        for one in (parse_xml(raw, part).iter("Relationship") if raw else ())
     }
 
 

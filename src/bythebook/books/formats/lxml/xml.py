@@ -10,14 +10,15 @@ from typing import Any
 from lxml import etree
 
 from bythebook.books.formats.lxml.elements import decoded
+from bythebook.errors import InvalidBook
 
 DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.IGNORECASE | re.DOTALL)
 PROLOG = re.compile(r"^\s*<\?xml[^>]*\?>")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
 
 
-def parse_xml(raw: bytes, *, plain_names: bool = True) -> Any:
-    """The root element, without namespaces if `plain_names`. Raises ValueError where there is none."""
+def parse_xml(raw: bytes, part: str) -> Any:
+    """The root element of a part of a book's file, without namespaces."""
     text = DOCTYPE.sub("", PROLOG.sub("", decoded(raw)), count=1)
     text = ENTITY.sub(lambda match: html.unescape(match[0]) if html.unescape(match[0]) != match[0] else "", text)
     parser = etree.XMLParser(
@@ -25,11 +26,10 @@ def parse_xml(raw: bytes, *, plain_names: bool = True) -> Any:
     )
     root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     if root is None:
-        raise ValueError("it is no XML")
-    if plain_names:
-        for element in root.iter():
-            if isinstance(element.tag, str) and "}" in element.tag:
-                element.tag = element.tag.rpartition("}")[2]
+        raise InvalidBook(f"{part} in it is damaged; save or download it again")
+    for element in root.iter():
+        if isinstance(element.tag, str) and "}" in element.tag:
+            element.tag = element.tag.rpartition("}")[2]
     return root
 
 
