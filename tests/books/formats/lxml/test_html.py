@@ -180,6 +180,13 @@ def test_tables_within_tables_are_read_once() -> None:
     assert [text.count(words) for words in ("The elbow bends.", "Level 0 bends.", "Level 5 bends.")] == [1, 1, 1]
 
 
+def test_a_box_that_is_laid_out_by_a_table_is_a_title_and_its_text() -> None:
+    box = """<main><table summary="Caution"><tr><td rowspan="2"><img alt="[Caution]" src="caution.png"></td><th>Caution</th></tr>
+    <tr><td><p>Hot oil burns.</p></td></tr></table>
+    <table><tr><td></td><th></th></tr><tr><th></th><td>Cold oil too.</td></tr></table></main>"""
+    assert read_one("lamps.html", box).text.split("\n\n") == ["**Caution**", "Hot oil burns.", "Cold oil too."]
+
+
 def test_a_power_in_a_formula_set_in_html_stays_one() -> None:
     formula = '<span class="math inline"><em>k</em> = 10<sup>6</sup></span>'
     display = '<span class="math display"><em>e</em><sup>−1.2</sup> ≈ 0.3</span>'

@@ -154,11 +154,14 @@ class PageWalker:
             with self.writer.indented("> ", "> "):
                 self._within(element)
         elif tag in ("dt", "summary", "caption") or not TITLES.isdisjoint(element.get("class", "").split()):
-            self.writer.title(inline(element), self._place(words_of(element), element))
+            self._title(element)
         elif tag == "img":
             self._pictures(element)
         elif tag != "hr":
             self._within(element)
+
+    def _title(self, element: Element) -> None:
+        self.writer.title(inline(element), self._place(words_of(element), element))
 
     def _within(self, element: Element) -> None:
         before = self.anchor
@@ -192,7 +195,8 @@ class PageWalker:
                 self._within(child)
 
     def _table(self, element: Element) -> None:
-        """A layout table, and one with lists or code in its cells, is read as a sequence of its contents."""
+        """A layout table, such as DocBook's box of a sign, a title and a text, is read as a sequence of its contents; so is
+        one with lists or code in its cells."""
         rows = [row for row in _own_rows(element) if not is_furniture(row)]
         cells = [[cell for cell in row if cell.tag in ("td", "th") and not is_furniture(cell)] for row in rows]
         caption = element.find("caption")
@@ -201,9 +205,14 @@ class PageWalker:
         holds_blocks = any(
             one.tag in ("pre", "table", "ul", "ol", "dl") for row in cells for cell in row for one in cell.iterdescendants()
         )
-        if holds_blocks or element.get("role") == "presentation" or max(map(len, cells), default=0) < 2:
-            for cell in (cell for row in cells for cell in row):
-                self._within(cell)
+        beside = max((sum(bool(words_of(cell).strip()) for cell in row) for row in cells), default=0)
+        if holds_blocks or element.get("role") == "presentation" or beside < 2:
+            for row in cells:
+                boxed = next((cell for cell in row if cell.tag == "th" and words_of(cell).strip()), None) if beside < 2 else None
+                for cell in row if boxed is None else ():
+                    self._within(cell)
+                if boxed is not None:
+                    self._title(boxed)
             return
         made = []
         for row, held in zip(rows, cells, strict=True):
