@@ -184,7 +184,7 @@ def test_a_box_that_is_laid_out_by_a_table_is_a_title_and_its_text() -> None:
     box = """<main><table summary="Caution"><tr><td rowspan="2"><img alt="[Caution]" src="caution.png"></td><th>Caution</th></tr>
     <tr><td><p>Hot oil burns.</p></td></tr></table>
     <table><tr><td></td><th></th></tr><tr><th></th><td>Cold oil too.</td></tr></table></main>"""
-    assert read_one("lamps.html", box).text.split("\n\n") == ["**Caution**", "Hot oil burns.", "Cold oil too."]
+    assert read_one("lamps.html", box).text.strip().split("\n\n") == ["**Caution**", "Hot oil burns.", "Cold oil too."]
 
 
 def test_a_power_in_a_formula_set_in_html_stays_one() -> None:
