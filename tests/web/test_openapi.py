@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.support.serving import Service
+from bythebook.web.access import READER_HEADER
+from tests.support.serving import BOOK, Service
 from tests.support.soak import soak_size
 
 TALK = [
@@ -34,8 +36,6 @@ TALK = [
     "Why does it help?",
     "What does the second source say?",
 ]
-NOT_FUZZED = ("/jobs", "/webhooks", "/page")
-"""Routes that begin work or show the page; they have tests of their own."""
 OWN_WAYS = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning")
 """Schemathesis uses `random` in its strategies, which hypothesis does not like."""
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -105,23 +105,52 @@ def test_every_operation_is_described_and_its_errors_are_problems(client: httpx.
             assert refused is None or "application/problem+json" in refused["content"], (method, path)
 
 
-def fuzz(service: Service, examples: int, *scopes: str) -> Counter[int]:
-    """How often each status was answered. None may be a 500, or otherwise than the document says."""
+def fuzz(service: Service, examples: int, *scopes: str, known: bool = False) -> Counter[int]:
+    """How often each status was answered. None may be a 500, or otherwise than the document says. `known`: also with paths that
+    name something that is there."""
     schema = schemathesis.openapi.from_url(f"{service.url}/openapi.json")
     counted: Counter[int] = Counter()
     secrets = [service.key(scope, requests_per_minute=10_000) for scope in scopes]
     for found in schema.get_all_operations():
         operation = found.ok()  # type: ignore[union-attr]  # an operation that cannot be read fails here
-        if any(part in operation.path for part in NOT_FUZZED):
-            continue
         for secret in secrets:
             fuzz_operation(service, secret, operation.as_strategy(), examples, counted)
+            if known and operation.path_parameters and (operation.method, operation.path) != ("delete", "/books/{book_id}"):
+                there = what_is_there(service, secret)
+                fuzz_operation(service, secret, operation.as_strategy(), examples, counted, there)
             with suppress(Unsatisfiable):  # nothing can be asked wrongly of what takes nothing
                 fuzz_operation(service, secret, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), examples, counted)
     return counted
 
 
-def fuzz_operation(service: Service, secret: str, strategy: Any, examples: int, counted: Counter[int]) -> None:
+def what_is_there(service: Service, secret: str) -> dict[str, Any]:
+    """Values of path parameters that name something: a thread of this key, a turn that it shares, a job and a passage."""
+    with service.client(secret) as client:
+        asked = client.post("/chat/run", json={"message": TALK[0], "book_id": BOOK})
+        if asked.status_code != 200:  # a key that may not ask
+            return {"book_id": BOOK, "job_id": 1}
+        told, reader = asked.json(), asked.headers.get(READER_HEADER, "")
+        client.headers[READER_HEADER] = reader
+        thread, source = told["session_id"], told["answer"]["citations"][0]
+        return {
+            READER_HEADER: reader,
+            "book_id": BOOK,
+            "model": BOOK,
+            "job_id": 1,
+            "thread_id": thread,
+            "number": 1,
+            "token": client.post(f"/threads/{thread}/turns/1/share").json()["token"],
+            "chunk_id": source["chunk_id"],
+            "parent_doc_id": client.get(f"/chunks/{source['chunk_id']}/context").json()["chunk"]["parent_doc_id"],
+        }
+
+
+def fuzz_operation(
+    service: Service, secret: str, strategy: Any, examples: int, counted: Counter[int], there: Mapping[str, Any] | None = None
+) -> None:
+    """`there`: what the path names is there, and only the rest is made up."""
+    headers = {"Authorization": f"Bearer {secret}", READER_HEADER: (there or {}).get(READER_HEADER, "")}
+
     @settings(
         max_examples=examples,
         database=None,
@@ -131,7 +160,9 @@ def fuzz_operation(service: Service, secret: str, strategy: Any, examples: int, 
     )
     @given(case=strategy)
     def ask(case: Any) -> None:
-        response = case.call(base_url=service.url, headers={"Authorization": f"Bearer {secret}"}, timeout=300)
+        if there:
+            case.path_parameters = {name: there.get(name, value) for name, value in case.path_parameters.items()}
+        response = case.call(base_url=service.url, headers=headers, timeout=300)
         counted[response.status_code] += 1
         case.validate_response(response, checks=CHECKS)
 
@@ -150,7 +181,7 @@ def test_nothing_the_document_allows_breaks_the_server_at_length(locked: Service
     told: Counter[int] = Counter()
     wanted, examples = soak_size(20_000), soak_size(50, least=2)
     while told.total() < wanted:
-        told += fuzz(locked, examples, "admin", "chat", "ingest", "public")
+        told += fuzz(locked, examples, "admin", "chat", "ingest", "public", known=True)
         examples *= 2
     statuses = ", ".join(f"{count:,} × {status}" for status, count in sorted(told.items()))
     print(f"\n{told.total():,} requests, none broke it: {statuses}")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from fastapi import Request
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
@@ -28,6 +28,13 @@ SEND_SECONDS = 30.0
 
 class ReaderGone(Exception):
     """The reader has left."""
+
+
+def described_stream(*names: str) -> dict[str, Any]:
+    """A stream of events with these names, for the OpenAPI document; without names, of `data` alone, as OpenAI sends it."""
+    text = {"type": "string"}
+    fields = {"event": {"enum": names}, "id": text, "data": text} if names else {"data": text}
+    return {"text/event-stream": {"itemSchema": {"type": "object", "required": list(fields), "properties": fields}}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,17 +24,12 @@ from bythebook.web.quotas import turn_ended
 from bythebook.web.requests import ChatRequest, Included
 from bythebook.web.responses import ChatResponse, Done, SentenceView, StreamedValue, chat_response, json_response, rendered, write
 from bythebook.web.state import Current, State
-from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
+from bythebook.web.stream import Event, ReaderGone, WhileRead, begin, described_stream
 
 router = APIRouter(tags=["chat"])
 
 EVENT_NAMES = ("opened", "searching", "found", "sentence", "answered", "refused", "done", "error")
-EVENT = {
-    "type": "object",
-    "required": ["event", "id", "data"],
-    "properties": {"event": {"enum": EVENT_NAMES}, "id": {"type": "string"}, "data": {"type": "string"}},
-}
-STREAM: dict[str, Any] = {"text/event-stream": {"itemSchema": EVENT}}
+STREAM = described_stream(*EVENT_NAMES)
 EVENTS = (
     "Events: `opened`, `searching`, `found`, then `sentence` by sentence, then `answered` or `refused` with the whole "
     "ChatResponse, then `done`. A failure on the way is `error` with a Problem, and the last event. Each `id` is "

@@ -32,10 +32,10 @@ from bythebook.web.problems import COMPLETION_ERRORS, NoSuchModel
 from bythebook.web.quotas import turn_ended
 from bythebook.web.responses import json_response
 from bythebook.web.state import Current, State
-from bythebook.web.stream import Event, ReaderGone, WhileRead, begin
+from bythebook.web.stream import Event, ReaderGone, WhileRead, begin, described_stream
 
 router = APIRouter(prefix="/v1", tags=["chat completions"], responses=COMPLETION_ERRORS)
-STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+STREAM = described_stream()
 
 
 @router.get("/models", response_model=ModelList, summary="The books that this key opens, as models")

@@ -25,7 +25,7 @@ from bythebook.web.problems import ERRORS, ShuttingDown
 from bythebook.web.requests import BookId
 from bythebook.web.responses import json_response, write
 from bythebook.web.state import Current, State
-from bythebook.web.stream import Event, ReaderGone, begin
+from bythebook.web.stream import Event, ReaderGone, begin, described_stream
 
 router = APIRouter(tags=["jobs"], responses=ERRORS)
 
@@ -141,7 +141,7 @@ async def read_job(job_id: JobId, who: Author, current: Current) -> Response:
 @router.get(
     "/jobs/{job_id}/events",
     response_class=Response,
-    responses={200: {"description": EVENTS, "content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"description": EVENTS, "content": described_stream("job", "done", "error")}},
     summary="Follow a job",
 )
 async def follow_job(job_id: JobId, who: Author, current: Current, request: Request) -> Response:
