@@ -26,7 +26,6 @@ NOUNS_IN_ING = {
 }
 SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
-    "bythebook.answering.copies": "the answerer runs a turn; what a copy is worth is a subject of its own",
     "bythebook.books.formats.lxml.mathml": "MathML to TeX, known by those names; tested alone",
     "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",

@@ -12,12 +12,14 @@ import pytest
 
 from bythebook.answering.answer import Answer, Answered, Refused, Sentence, TurnEvent
 from bythebook.answering.trace import Trace
+from bythebook.retrieval.query import Scope
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
 from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says, Script, Silent, running
 from tests.support.library import copy_data
 from tests.support.lighthouse import TRIMMED, WICK, make_embedder, published
 from tests.support.room import asked
+from tests.support.sample_library import sample_library
 
 LIFTS = {
     "quote": "A wick is a braid of cotton that lifts oil to the flame.",
@@ -297,3 +299,41 @@ def test_a_server_without_tools_or_streaming(folder: Path, monkeypatch: pytest.M
     assert [sentence.text for sentence in given.sentences] == [LIFTS["text"], TRIMMED]
     assert [one.by for one in trace.draft] == ["judge", "program"]
     assert all("tools" not in body for body in server.bodies) == (lacks == "tools")
+
+
+NAMED = "A node is a named participant in a ROS 2 system that performs one job and communicates with other nodes."
+SMALLEST = "The smallest useful node does something on a timer."
+SAVED = "Save this one and run it with `python3 heartbeat.py` in a terminal where ROS 2 has been sourced."
+
+
+def test_a_copy_that_answers_another_question_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the sample book, with the reader that ranks what the program answers by itself."""
+    scope = Scope(book_id="physical-ai-robotics")
+    asked_for = [
+        ("What is a node?", [SMALLEST]),
+        ("What is a node?", [NAMED, SMALLEST]),
+        ("How do I run the heartbeat script?", [SAVED]),
+    ]
+    with running(ChatServer(key="", model="small")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_MODEL", "small")
+        for _, copied in asked_for:
+            server.turns.append(answer(*({"quote": "", "label": 1, "text": text} for text in copied)))
+
+        async def story() -> list[Answer]:
+            given = []
+            async with open_library(read_settings(data_dir=sample_library(folder))) as library:
+                for question, _ in asked_for:
+                    *_, last = [event async for event in library.answerer.answer(asked(question, scope=scope).question())]
+                    assert isinstance(last, Answered | Refused)
+                    given.append(last.answer)
+            return given
+
+        another, further, right = asyncio.run(story())
+    assert (another.reason, another.detail) == (
+        "not_in_book",
+        "what the model copied from the passages does not answer the question",
+    )
+    assert [one.reason for one in another.dropped] == ["is copied and does not answer the question"]
+    assert [sentence.text for sentence in further.sentences] == [NAMED, SMALLEST], "what follows an answer may only be near it"
+    assert [sentence.text for sentence in right.sentences] == [SAVED.replace("`", "")]

@@ -159,9 +159,8 @@ class Answerer:
                         yield event
         except TimeoutError as error:
             raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
-        if not turn.sentences and (turn.declined or turn.lacks):
-            lacks = f"the passages do not speak of what was asked about ({turn.lacks})"
-            detail = "the model finds no answer in the passages" if turn.declined else lacks
+        if not turn.sentences and (turn.declined or turn.unanswered):
+            detail = "the model finds no answer in the passages" if turn.declined else turn.unanswered
             yield Refused(answer=refusal(turn, "not_in_book", detail, model=self._drafter.model), trace=trace(turn))
             return
         if not turn.sentences:
@@ -300,9 +299,15 @@ class Answerer:
                     case NotInPassages():
                         turn.declined = True
                     case SettledSentence():
-                        if sentence := _released(turn, without_idle_copies(turn, event) if self._model_decides else event):
+                        if sentence := await self._released(turn, event):
                             yield sentence
         turn.tokens += check.tokens
+
+    async def _released(self, turn: Turn, checked: SettledSentence) -> Sentence | None:
+        """The sentence as a reader sees it, or None where it is dropped."""
+        if self._model_decides:
+            checked = await without_idle_copies(turn, checked, self._assessor.answers)
+        return _released(turn, checked)
 
     def _evidence(self, shown: list[tuple[RankedChunk, float]]) -> tuple[Evidence, ...]:
         hits = [(hit.chunk, hit.cosine, level) for hit, level in shown]

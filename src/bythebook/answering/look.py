@@ -59,6 +59,7 @@ class Assessor:
         self._search = search
         self._index = index
         self._reader = reader
+        self.answers = reader.answers
 
     async def look(
         self,

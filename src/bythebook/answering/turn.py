@@ -98,8 +98,8 @@ class Turn:
     """Whether the drafter said that the passages do not answer."""
     doubted: bool = False
     """Whether the program alone would have refused, and left the decision to the model."""
-    lacks: str = ""
-    """What was asked about, where a passage that the model only copied does not mention it."""
+    unanswered: str = ""
+    """Why what the model only copied does not answer."""
     copied: int = 0
     """How many of the book's sentences a model has copied so far."""
     full: bool = False

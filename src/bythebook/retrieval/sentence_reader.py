@@ -145,6 +145,15 @@ class SentenceReader:
         rated = self._rated(question, chunks, language, rarity=rarity)
         return await self._candidates(self._answers, question, chunks, rated, embedding)
 
+    async def answers(self, question: str, chunk: Chunk, language: str) -> list[tuple[Statement, float]]:
+        """What the reader says of each statement of a passage that it reads; nothing where nothing is ranked."""
+        if not self._answers or not self.ranks(language):
+            return []
+        (scores,) = await self._answers.read(question, [chunk])
+        there = zip(statements(chunk.preface, chunk.text), scores, strict=True)
+        read = ((place, one, score) for place, (one, score) in enumerate(there) if score is not None)
+        return [(one, _read_as(question, chunk, place, score)) for place, one, score in read]
+
     def ranks(self, language: str) -> bool:
         """Whether the ranking decides in this language, with the embedder at hand."""
         return self._answers is not None and ranks_by(self._embedder.name, language)
@@ -322,16 +331,20 @@ def _with_rank(question: str, one: ReadStatement, score: float) -> ReadStatement
 
 
 def _with_answers(question: str, one: ReadStatement, scores: Scores) -> ReadStatement:
-    there = statements(one.chunk.preface, one.chunk.text)
-    place = there.index(one.statement)
+    place = statements(one.chunk.preface, one.chunk.text).index(one.statement)
     score = scores[place]
-    if score is None:
-        return one
+    return one if score is None else replace(one, answers=_read_as(question, one.chunk, place, score))
+
+
+def _read_as(question: str, chunk: Chunk, place: int, score: float) -> float:
+    """The reader's score of a passage's statement at `place`, with what the question and the heading above say of it."""
+    there = statements(chunk.preface, chunk.text)
+    said = there[place].readable
     term = next((each.readable for each in reversed(there[:place]) if each.kind == "heading"), "")
-    under = under_its_name(question, one.statement.readable, term or " ".join(one.chunk.heading_path[-1:]))
+    under = under_its_name(question, said, term or " ".join(chunk.heading_path[-1:]))
     score += UNDER_ITS_NAME * (under if under > 0 else 2 * under)
-    least = DEFINES_READ if defines(question, one.statement.readable) else -MOST_READ
-    return replace(one, answers=min(MOST_READ, max(least, score)))
+    least = DEFINES_READ if defines(question, said) else -MOST_READ
+    return min(MOST_READ, max(least, score))
 
 
 def rankable(one: ReadStatement, rank: int) -> RankableStatement:
