@@ -70,7 +70,7 @@ def test_of_several_books_the_best_grounded_one_answers_and_says_so(shelf: Cli, 
         assert (told.code, told.err) == (0, "")
         assert f"{TRIMMED} [1]" in told.out
         assert "from “Keeping a Lighthouse” (--book light)" in told.out
-        assert "no answer in “boats”" in told.out
+        assert "no answer in “Hulls”" in told.out
     answer = read(shelf, WICK, "--book", "*")
     assert [(one["book_id"], one["answers"]) for one in answer["books"]] == [("light", True), ("boats", False)]
     missing = shelf("ask", WICK, "--book", "boats", "--book", "trains")
