@@ -35,7 +35,7 @@ class Archive:
                 raw = member.read(LARGEST_MEMBER + 1)
         except KeyError:
             return None
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
             raise InvalidBook(f"{name} in it cannot be unpacked ({error}); save or download the {self.what} again") from error
         self.left -= len(raw)
         if len(raw) > LARGEST_MEMBER or self.left < 0:

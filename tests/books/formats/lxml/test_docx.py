@@ -116,6 +116,7 @@ def test_runs_that_a_program_cut_are_one_word() -> None:
     [
         (b"\xd0\xcf\x11\xe0 an old .doc", "it is a Word file of before 2007 or with a password"),
         (b"not a zip", "it is damaged or no Word file at all"),
+        (docx(paragraph("Arms"))[20:], "word/document.xml in it cannot be unpacked"),
         (
             docx(paragraph("Arms"), more={"word/footnotes.xml": "no XML"}),
             "word/footnotes.xml in it is damaged; save or download it again",

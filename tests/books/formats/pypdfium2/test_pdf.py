@@ -238,6 +238,14 @@ def test_pages_that_are_pictures_are_named_with_the_remedy() -> None:
     )
 
 
+def test_a_damaged_page_is_named_and_the_others_are_read() -> None:
+    made = MadePdf([column("Words of the first page."), column("Lost."), column("Words of the last.")]).write()
+    first, second, rest = made.split(b"<</Type/Page/", 2)
+    reading = read_one("a.pdf", first + b"<</Type/Page/" + second + b"(/Type/Page/ " + rest)
+    assert [text for text, _ in placed(reading)] == ["Words of the first page.", "Words of the last."]
+    assert reading.warnings == ("page 2 of the PDF is damaged and not read; save or download it again.",)
+
+
 def test_an_outline_that_goes_in_a_circle_is_read_as_far_as_it_goes() -> None:
     made = book()
     made.circular = True

@@ -120,6 +120,8 @@ class Document:
             locked = "password" in str(error).lower() or getattr(error, "err_code", None) == PASSWORD
             raise InvalidBook("it is locked with a password; save a copy without one" if locked else DAMAGED) from error
         self._open: tuple[int, Any] | None = None
+        self.damaged: list[int] = []
+        """Pages that `lines` could not load."""
         if len(self._pdf) > MOST_PAGES:
             raise InvalidBook(f"it has {len(self._pdf):,} pages, more than {MOST_PAGES:,}; split it")
         if not len(self._pdf):
@@ -165,11 +167,15 @@ class Document:
 
     def lines(self, number: int) -> tuple[list[PdfLine], bool]:
         """The lines of a page, and whether it is a picture without text."""
-        with self._page(number) as (page, text):
-            found = list(_lines(number, _composed(list(_chars(text)))))
-            _mark_bulleted(found, page)
-            pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
-            return found, pictured
+        try:
+            with self._page(number) as (page, text):
+                found = list(_lines(number, _composed(list(_chars(text)))))
+                _mark_bulleted(found, page)
+                pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
+                return found, pictured
+        except pypdfium2.PdfiumError:
+            self.damaged.append(number)
+            return [], False
 
     def text(self, number: int, first: int, last: int) -> str:
         """Characters [first, last) of a page, by another function of PDFium than `lines` uses. The page stays open for the next

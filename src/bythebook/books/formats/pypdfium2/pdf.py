@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from bythebook.books.formats.pypdfium2.document import Document, OutlineEntry, PdfChar, PdfLine
+from bythebook.books.formats.pypdfium2.document import DAMAGED, Document, OutlineEntry, PdfChar, PdfLine
 from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
 from bythebook.books.formats.pypdfium2.line_breaks import LineBreaks
 from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, Run, inline_text
@@ -40,6 +40,8 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     document = Document(raw)
     found = [document.lines(number) for number in range(len(document))]
     pictured = [number for number, (lines, picture) in enumerate(found) if picture and not lines]
+    if len(document.damaged) == len(document):
+        raise InvalidBook(DAMAGED)
     if not any(lines for lines, _ in found):
         raise InvalidBook(f"it has no text, only pictures of {len(document):,} page{'s' * (len(document) > 1)}; {OCR}")
     layout = Layout(pages=[lines for lines, _ in found], outline=document.outline(), labels=_numbers(document))
@@ -61,7 +63,7 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
                 marks=tuple(writer.out.marks),
                 title=part.title or None,
                 anchors=tuple(writer.out.anchors),
-                warnings=(_without_text(pictured, document.labels),) if pictured and not readings else (),
+                warnings=() if readings else tuple(_warnings(pictured, document)),
             )
         )
     return tuple(readings)
@@ -77,10 +79,16 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
     return lambda place: document.text(place.number - 1, place.first, place.last)  # places come page by page
 
 
-def _without_text(pictured: Sequence[int], labels: Sequence[str]) -> str:
-    named = ", ".join(labels[number] or str(number + 1) for number in pictured[:10])
-    more = f" and {len(pictured) - 10:,} more" if len(pictured) > 10 else ""
-    return f"page {named}{more} of the PDF is a picture without text; {OCR}."
+def _warnings(pictured: Sequence[int], document: Document) -> Iterator[str]:
+    if pictured:
+        yield f"page {_named(pictured, document.labels)} of the PDF is a picture without text; {OCR}."
+    if document.damaged:
+        yield f"page {_named(document.damaged, document.labels)} of the PDF is damaged and not read; save or download it again."
+
+
+def _named(pages: Sequence[int], labels: Sequence[str]) -> str:
+    named = ", ".join(labels[number] or str(number + 1) for number in pages[:10])
+    return named + (f" and {len(pages) - 10:,} more" if len(pages) > 10 else "")
 
 
 def _parts(layout: Layout, pages: int) -> Iterator[_Part]:
