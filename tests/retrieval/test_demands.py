@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bythebook.books.statements import statements
 from bythebook.index.lexical import words
-from bythebook.retrieval.demands import alikes, gives, holds, lacking, names, negates, weighed
+from bythebook.retrieval.demands import alikes, gives, holds, lacking, names, negates, says_nothing, weighed
 
 
 @pytest.mark.parametrize(
@@ -107,3 +108,20 @@ def test_an_abbreviation_needs_all_its_words() -> None:
     others = alikes(["llm"], FOUND)
     assert not holds({"model"}, "llm", others)
     assert holds({"model", "languag"}, "llm", others)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "points"),
+    [
+        ("See [Logging](logs.md) for more information.", True),
+        ("(See Permanent changes: The par() function, for more details on the par() function.)", True),
+        ("(See the permanent changes, for more details on the function.)", True),
+        ("For more details, please refer to the manual of the robot.", True),
+        ("See the wheel turn? It is the left one.", False),
+        ("Seeing is believing for a camera.", False),
+        ("The camera sees the wheel; see the manual for its angle.", False),
+    ],
+)
+def test_a_sentence_that_only_names_a_place_says_nothing(sentence: str, points: bool) -> None:
+    first = statements("", sentence)[0]
+    assert (says_nothing(first, sentence) == 1.0) is points

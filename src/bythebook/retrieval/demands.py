@@ -155,6 +155,12 @@ ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 """A sentence that promises what others say."""
+POINTS = re.compile(
+    r"\(?(?:for (?:more|further) (?:details?|information)\b[^.;]{0,60}, )?(?:please )?"
+    r"(?:(?:also )?see|refer to|consult)\b[^.;!?]{1,120}[.)]*",
+    re.IGNORECASE,
+)
+"""A sentence that only names the place where something is said: "(See Scope, for details.)"."""
 DIAGRAM = re.compile(r"graph|flowchart|sequenceDiagram|stateDiagram|classDiagram|erDiagram|gantt|mindmap")
 
 
@@ -175,7 +181,7 @@ def says_nothing(statement: Statement, raw: str) -> float:
         return 1.0
     if LINK_FIRST.match(raw) and statement.kind == "item":
         return 1.0
-    if statement.kind in ("sentence", "item") and ANNOUNCES.match(text):
+    if statement.kind in ("sentence", "item") and (ANNOUNCES.match(text) or POINTS.fullmatch(text)):
         return 1.0
     if _is_about_the_book(text):
         return 0.5
