@@ -16,6 +16,8 @@ from bythebook.retrieval.ranker import (
     RankableStatement,
     defines,
     features,
+    has_numbered,
+    names_somebody,
     rank_statements,
     ranks,
     ranks_by,
@@ -115,6 +117,7 @@ def test_the_authors_questions_and_the_ranking_decide_together() -> None:
         ("What do people mean by a wick?", "The braid of cotton is called a wick.", True),
         ("What is RBT?", "The Round Burner Trim (RBT) is a way to cut a wick.", True),
         ("What is a wick?", "Wicks are braids of cotton that lift the oil.", True),
+        ("What is a wick?", "Argand\u2019s wicks are round braids you can turn up.", True),
         ("What are wicks?", "Wicks provide a simple way to lift the oil.", True),
         ("What is RBT?", "A burner with RBT (round) is a lamp.", False),
         ("What is a wick?", "Wicks are always cut by hand in the evening.", False),
@@ -143,3 +146,31 @@ def test_a_definition_says_of_what_is_asked_about_what_it_is(question: str, text
 def test_what_stands_under_another_identifier_says_nothing_of_the_one_asked_about(text: str, term: str, expected: int) -> None:
     assert under_its_name("What is the default of wick_width?", text, term) == expected
     assert under_its_name("How wide is a wick?", text, term) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The round wick was proposed by Argand in 1780.", True),
+        ("Argand proposed the round wick.", True),
+        ("It was the work of Aimé Argand.", True),
+        ("Round wicks burn brighter. Trim them daily.", False),
+        ("The Round Wick lamp is bright.", False),
+    ],
+)
+def test_who_made_a_thing_is_told_by_a_name(text: str, expected: bool) -> None:
+    assert names_somebody("Who proposed the round wick lamp?", text) is expected
+    assert names_somebody("Who may trim a wick?", text) is True
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How bright is Argand 2?", True),
+        ("How bright is the Argand 3?", False),
+        ("How bright is the lamp of Chapter 3?", True),
+        ("How bright are 3 lamps?", True),
+    ],
+)
+def test_what_is_said_of_one_version_is_not_said_of_another(question: str, expected: bool) -> None:
+    assert has_numbered(question, "The argand-2 is twice as bright as the Argand.") is expected

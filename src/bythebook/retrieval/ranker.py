@@ -94,11 +94,13 @@ LEADING = re.compile(
     r"(?:in|on|at|for|with|within|simply put|here|basically|formally|technically|recall that|note that|so|thus)\b[^,]{0,60},\s*",
     re.IGNORECASE,
 )
+OWNER = re.compile(r"^\W*[A-Z]\w*['\u2019]s\s+", re.IGNORECASE)
 APPOSED = re.compile(r",\s[^,]{1,80},$")
 SAYS_WHAT = re.compile(
     r"\b(?:is|are)\s+(?:(?:just|simply|basically|essentially|really|also)\s+)?"
     r"(?:an?|the|any|one|another|what|how|when|where|those|defined as|called|known as|short for)\b"
-    r"|\bare\s+(?:\w+\s+){0,2}\w{3,}s\s+(?:that|which|in|of|for|where|with|at|whose)\b"
+    r"|\bare\s+(?:\w+\s+){0,2}\w{3,}s\s+(?:that|which|in|of|for|where|with|at|whose|you|we|to)\b"
+    r"|\brepresents?\s+(?:an?|the|any|one)\b"
     r"|\bprovides?\s+(?:an?|the)\s+(?:\w+\s+){0,2}(?:way|ability|means|mechanism|method)\b"
     r"|\b(?:means?|refers? to|stands? for|denotes?|(?:occurs?|happens?) (?:when|if))\b",
     re.IGNORECASE,
@@ -110,6 +112,19 @@ ARTICLES = frozenset({"a", "an", "the", "its", "their", "your", "our", "so", "te
 CODE = re.compile(r"`|\(\)|[A-Z]{2,}_[A-Z]|\w+\.\w+\(|--\w|/\w+/")
 IDENTIFIER = re.compile(r"--[a-z][\w-]+|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b\w+(?=\(\))")
 PERSON = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+")
+ASKS_NAME = re.compile(
+    r"\bwho (?:\w+ly |first )?(?:invented|created|proposed|wrote|founded|developed|introduced|designed|discovered|coined|built"
+    r"|started|painted|composed|hacked|won|came up with)\b"
+    r"|\bwho (?:is|are|was|were) (?:behind|the (?:\w+ ){0,2}"
+    r"(?:creators?|authors?|inventors?|founders?|developers?|maintainers?|designers?|programmers?|winners?))\b",
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(
+    r"\b(?!(?:Chapter|Section|Figure|Table|Listing|Part|Step|Lesson|Module|Page)\b)([A-Z][\w-]*) (\d+(?:\.\d+)*)\b(?![\w%])"
+)
+CAPITALISED = re.compile(r"\b[A-Z]\w*[a-z]\w*")
+OPENS = re.compile(r"(?:^|[.!?:]\s+|\n)[\W_]*$")
+FIRST_NAME = re.compile(r"\s+(?:et al|and [A-Z]|[A-Z(]|\w+ed\b|wrote|built|came)")
 
 Array = NDArray[np.float64]
 
@@ -266,9 +281,29 @@ def defines(question: str, text: str) -> bool:
     for opening in dict.fromkeys((said, LEADING.sub("", said, count=1))):
         verb = SAYS_WHAT.search(opening[:200])
         named = opening[: verb.start()] if verb else opening.partition(":")[0] if EXPLAINED.match(opening) else ""
-        if named and not wanted.isdisjoint((_name(named), _name(APPOSED.sub("", named.rstrip())))):
+        if named and not wanted.isdisjoint(map(_name, (named, APPOSED.sub("", named.rstrip()), OWNER.sub("", named)))):
             return True
     return any(_is_called(_name(each[1]), name) for each in CALLED.finditer(said) for name in wanted)
+
+
+def names_somebody(question: str, text: str) -> bool:
+    """Whether a name stands in the text that the question does not have, where it asks who made or did something; everywhere else
+    yes. A capital that opens a sentence is a name where a surname or a deed follows."""
+    if not ASKS_NAME.search(question):
+        return True
+    known = question.casefold()
+    return any(
+        not OPENS.search(text[: one.start()]) or FIRST_NAME.match(text, one.end())
+        for one in CAPITALISED.finditer(text[:READ_CHARACTERS])
+        if one[0].casefold() not in known
+    )
+
+
+def has_numbered(question: str, text: str) -> bool:
+    """Whether the text has every name with a number that the question has: what is said of "Llama" or "Llama 3" is not said of
+    "Llama 2"."""
+    found = NUMBERED.findall(question)
+    return all(re.search(rf"\b{re.escape(name)}[\s-]?v?{re.escape(number)}\b", text, re.IGNORECASE) for name, number in found)
 
 
 def under_its_name(question: str, text: str, term: str) -> int:

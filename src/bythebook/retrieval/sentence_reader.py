@@ -29,6 +29,8 @@ from bythebook.retrieval.ranker import (
     READ_CHARACTERS,
     RankableStatement,
     defines,
+    has_numbered,
+    names_somebody,
     rank_statements,
     ranks_by,
     under_its_name,
@@ -72,6 +74,8 @@ DEFINES_READ = 2.5
 UNDER_ITS_NAME = 2.0
 """What the reader's score gains where a statement stands under the identifier that the question names; where it stands under
 another, it loses twice as much."""
+CANNOT = 3.0
+"""What the ranking takes off a statement that lacks what an answer must have."""
 UNREAD, MOST_READ = -6.0, 8.0
 """What stands for the score of a statement that the reader could not read, and how far a score counts."""
 BEFORE, AFTER = 2, 1
@@ -327,6 +331,7 @@ def _with_rank(question: str, one: ReadStatement, score: float) -> ReadStatement
     raw = one.chunk.text[one.statement.start : one.statement.end]
     ranked = score - SAYS_NOTHING * (says_nothing(one.statement, raw) == 1.0)
     ranked += DEFINES * defines(question, one.statement.readable)
+    ranked -= CANNOT * (not _can_answer(question, one.statement, one.chunk))
     return replace(one, ranked=ranked, score=RANK_UNIT * ranked)
 
 
@@ -343,8 +348,16 @@ def _read_as(question: str, chunk: Chunk, place: int, score: float) -> float:
     term = next((each.readable for each in reversed(there[:place]) if each.kind == "heading"), "")
     under = under_its_name(question, said, term or " ".join(chunk.heading_path[-1:]))
     score += UNDER_ITS_NAME * (under if under > 0 else 2 * under)
+    if not _can_answer(question, there[place], chunk):
+        score = min(score, UNREAD)
     least = DEFINES_READ if defines(question, said) else -MOST_READ
     return min(MOST_READ, max(least, score))
+
+
+def _can_answer(question: str, statement: Statement, chunk: Chunk) -> bool:
+    """Not where who made a thing is asked and the statement has no name, nor where its chunk has not the version asked about."""
+    said = "" if statement.kind == "code" else statement.readable
+    return names_somebody(question, said) and has_numbered(question, f"{chunk.page_title} {chunk.text}")
 
 
 def rankable(one: ReadStatement, rank: int) -> RankableStatement:
