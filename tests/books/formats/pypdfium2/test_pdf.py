@@ -185,6 +185,19 @@ def test_what_programs_set_apart_is_read_as_it_was_meant() -> None:
     assert all(mark.exact for mark in reading.marks)
 
 
+def test_code_that_a_browser_drew_last_stands_where_it_is_seen() -> None:
+    words = [*column("The arm is bent so:", top=700), *column("It waits for the end of the move.", top=640)]
+    code = column("bend(arm)", "wait(2)", top=670, font="code")
+    text = "The arm is bent so:\n\n```\nbend(arm)\nwait(2)\n```\n\nIt waits for the end of the move.\n\n"
+    assert read_one("a.pdf", MadePdf([[*words, *code]]).write()).text == text
+
+
+def test_two_columns_are_read_one_after_the_other() -> None:
+    left, right = (column(f"The {side} one begins", "and ends here.", x=x) for side, x in (("left", 72), ("right", 320)))
+    text = read_one("a.pdf", MadePdf([[*left, *right]]).write()).text
+    assert text.index("left") < text.index("ends here") < text.index("right")
+
+
 def test_code_in_a_font_that_does_not_say_so_is_known_by_its_widths() -> None:
     lines = column("if (arm.bends) {", "    wait(2);", "}", top=650, font="typed")
     page = [*column("The code below bends the arm once and waits for it.", top=700), *lines]

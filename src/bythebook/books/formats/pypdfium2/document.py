@@ -169,7 +169,7 @@ class Document:
         """The lines of a page, and whether it is a picture without text."""
         try:
             with self._page(number) as (page, text):
-                found = list(_lines(number, _composed(list(_chars(text)))))
+                found = _from_the_top(list(_lines(number, _composed(list(_chars(text))))))
                 _mark_bulleted(found, page)
                 pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
                 return found, pictured
@@ -308,6 +308,30 @@ def _lines(page: int, chars: list[PdfChar | None]) -> Iterator[PdfLine]:
             held = []
         if char is not None:
             held.append(char)
+
+
+def _from_the_top(lines: list[PdfLine]) -> list[PdfLine]:
+    """Browsers draw blocks of code after the rest of the page. Where text goes back up and no line stands beside one from before,
+    the page has one column, and what goes back up is read after what stands above it."""
+    starts = [at for at in range(1, len(lines)) if lines[at].baseline - lines[at - 1].baseline > 2 * lines[at].size]
+    if not starts:
+        return lines
+    for at in starts:
+        later = lines[at : next((end for end in starts if end > at), len(lines))]
+        if any(_stand_beside(line, before) for line in later for before in lines[:at]):
+            return lines
+    ordered = lines[: starts[0]]
+    for line in lines[starts[0] :]:
+        above = [at for at, before in enumerate(ordered) if before.baseline > line.baseline]
+        ordered.insert(above[-1] + 1 if above else 0, line)
+    return ordered
+
+
+def _stand_beside(line: PdfLine, other: PdfLine) -> bool:
+    """As columns do, and the cells of a table, whose lines need not be level."""
+    away = abs(line.baseline - other.baseline)
+    apart = line.left >= other.right or line.right <= other.left
+    return away < (3.0 if apart else 0.6) * line.size
 
 
 def _is_below(held: list[PdfChar], char: PdfChar) -> bool:
