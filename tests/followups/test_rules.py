@@ -237,3 +237,10 @@ def test_the_words_of_a_refusal_are_nobodys_subject() -> None:
 def test_small_talk_is_not_about_the_subject(said: str) -> None:
     history = [Exchange(question="What is a node?", answer="A node is a named participant in a ROS 2 system.")]
     assert standalone(said, history, "en") == said
+
+
+def test_a_small_word_with_an_article_is_a_subject_of_its_own() -> None:
+    before = Exchange(question="What is a factor?", answer="A factor is a vector that sorts others into classes.")
+    assert standalone("What is a list?", [before], "en") == "What is a list?"
+    after = Exchange(question="What is a list?", answer="A list is an ordered collection of objects.")
+    assert standalone("Can it be empty?", [before, after], "en").startswith("Can list be empty")

@@ -131,7 +131,7 @@ def leans(asked: str) -> bool:
     """Whether a question cannot be understood without what was said before it. "Thanks" is not such a question."""
     if is_small_talk(asked):
         return False
-    if LEANING_OPENING.match(asked) or not stems(asked) or open_pronoun(asked):
+    if LEANING_OPENING.match(asked) or not (phrases(asked) or stems(asked)) or open_pronoun(asked):
         return True
     patterns = (CHOICE, ELSE, RELATIONAL, POINTED_NOUN, PLACE)
     return any(not _settled(asked[: match.start()]) for pattern in patterns for match in pattern.finditer(asked))

@@ -42,6 +42,8 @@ LIGHT = frozenset({
     "whether", "who's", "within", "without", "won't", "wonder", "work", "worked", "works", "worse", "worst",
     "wouldn't", "write", "yes", "yet",
 })  # fmt: skip
+NAMED_ALONE = re.compile(r"^what(?:['\u2019]s| is| does)\s+an?\s+([\w-]+)(?:\s+mean)?\s*[?.!]*$", re.IGNORECASE)
+"""In "What is a list?" the subject is a list, though "list" carries none elsewhere."""
 JOINING = frozenset({"of"})
 ADDRESSED = frozenset({"i", "we", "you"})
 INVERTING = frozenset({"do", "does", "did", "can", "could", "will", "would", "should", "may", "might", "must"})
@@ -106,6 +108,9 @@ def phrases(text: str) -> tuple[Phrase, ...]:
         phrase = Phrase(text=written, definite=definite, stems=stems(written))
         if any(not stem[0].isdigit() for stem in phrase.stems):
             found.setdefault(phrase.stems, phrase)
+    if not found and (alone := NAMED_ALONE.match(text)):
+        known = frozenset(stem for _, _, stem in words(alone[1], LANGUAGE))
+        found[known] = Phrase(text=alone[1], definite=False, stems=known)
     return tuple(found.values())
 
 
@@ -149,7 +154,8 @@ def _told(history: Sequence[Exchange]) -> Iterator[_Said]:
     for age, exchange in enumerate(reversed(history)):
         answer = exchange.answer[:ANSWER_CHARACTERS] if age < ANSWERS_READ and not exchange.refused else ""
         short = len(answer.split()) <= SHORT_ANSWER
-        yield _Said(text=exchange.question, stems=stems(exchange.question), weight=fading, asked=True)
+        about = frozenset().union(stems(exchange.question), *(one.stems for one in phrases(exchange.question)))
+        yield _Said(text=exchange.question, stems=about, weight=fading, asked=True)
         weight = fading * (SHORT_ANSWER_WEIGHT if short else ANSWER_WEIGHT)
         yield _Said(text=answer, stems=stems(answer), weight=weight, asked=short)
         fading *= FADING
