@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from bythebook.texts import page_words
+from tests.page.conftest import ForeignSite
 from tests.support.page import FOREIGN
 from tests.support.serving import BOOK
 
@@ -15,9 +18,13 @@ def speak(page: Page, language: str) -> None:
 
     def change(route: Route) -> None:
         response = route.fetch()
-        route.fulfill(response=response, json={**response.json(), "language": language})
+        sent = response.json()
+        for book in sent.get("books", [sent]):
+            book["language"] = language
+        route.fulfill(response=response, json=sent)
 
     page.route(f"**/books/{BOOK}", change)
+    page.route("**/books", change)
     page.reload()
     page.locator(".contents").wait_for()
 
@@ -36,6 +43,24 @@ def test_the_pages_words_are_in_the_books_language_and_the_books_are_the_books(p
     page.locator("textarea").press("Enter")
     expect(page.get_by_role("heading", name=words["This is not what the book is about"])).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto("/#/threads")
+    expect(page.get_by_role("heading", level=1)).to_have_text(words["Threads"])
+    expect(page.locator(".threads .where").first).to_contain_text(words["{} question"].replace("{}", "1"))
+    page.goto(f"/#/books/{BOOK}/quiz?lesson=module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md")
+    expect(page.get_by_role("button", name=words["Show the answer"])).to_be_visible()
+    expect(page.get_by_role("button", name=words["Save for Anki"])).to_be_visible()
+
+
+def test_the_widget_speaks_the_language_of_the_site(open_page: Callable[..., Page], foreign_site: ForeignSite) -> None:
+    foreign_site.tag = f'<script src="{foreign_site.tutor}/page/widget.js?language=ur-PK" data-book="{BOOK}" defer></script>'
+    words = page_words("ur")
+    page = open_page("/", base=foreign_site.url)
+    page.get_by_role("button", name=words["Ask the book"]).click()
+    panel = page.get_by_role("dialog", name=words["Ask the book"])
+    expect(panel).to_contain_text(words["Only this page"])
+    expect(panel).to_have_css("direction", "rtl")
+    expect(page.locator("html")).to_have_attribute("lang", "en")  # the site is not ours
+    assert page.evaluate("document.documentElement.dir") == ""
 
 
 def test_a_language_that_the_page_does_not_know_is_told_in_english(page: Page) -> None:

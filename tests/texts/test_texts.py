@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from bythebook.texts import LANGUAGES, page_words, texts
+from tests.support.shown_words import loose_templates, shown_words
 
 ENGLISH = asdict(texts("en"))
 
@@ -20,8 +21,22 @@ def test_every_language_has_every_text_and_every_word_of_the_page(language: str)
         assert text != ENGLISH[name] or name == "sources"
     assert "{title}" in said["off_topic"]
     words = page_words(language)
-    assert words.keys() == page_words("de").keys()
+    assert words.keys() == page_words("en").keys()
     assert all(translated and translated.count("{}") == word.count("{}") for word, translated in words.items())
+
+
+def test_every_word_that_the_page_shows_has_a_key_and_every_key_is_shown() -> None:
+    shown = {text for _, text in shown_words()}
+    known = page_words("en")
+    assert {(file, text) for file, text in shown_words() if text not in known} == set()
+    assert known.keys() - shown == set()
+    assert all(key == text for key, text in known.items())
+
+
+def test_no_words_stand_in_a_template_that_no_language_can_replace() -> None:
+    """Words around a value are told by say`…`; what is left are titles, styles and a header."""
+    left = {text for _, text in loose_templates() if ":host {" not in text}
+    assert left == {"{} · By the Book", "Bearer {}"}
 
 
 @pytest.mark.parametrize(

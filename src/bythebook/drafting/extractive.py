@@ -19,6 +19,7 @@ from bythebook.books.statements import Statement, statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
 from bythebook.retrieval.demands import STEP, Shape, asked_for
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader
+from bythebook.texts import LANGUAGES, page_words
 
 LONGEST_ANSWER = 900
 LONGEST_TOGETHER = 600
@@ -299,6 +300,8 @@ def _total(found: Sequence[Statement], places: set[int]) -> int:
 
 
 HEADER_LINES = 2
+READY = ("Explain this.", "Why is that so?")
+"""The questions about selected words that the page has ready."""
 PIECE = 12
 """Letters by which a sentence is compared with what the reader selected."""
 ASKS_FOR_MORE = re.compile(
@@ -342,7 +345,7 @@ class ExtractiveDrafter:
             embedding=request.embedding,
             by_signs=shape == "formula",  # the ranking has seen hardly a question for one
         )
-        if request.selection and ASKS_FOR_MORE.match(request.asked.strip()):
+        if request.selection and _asks_for_more(request.asked.strip()):
             read = _new_to_the_reader(read, request.selection)
         if not any(one.coverage for one in read):
             return
@@ -352,6 +355,11 @@ class ExtractiveDrafter:
 
     async def close(self) -> None:
         """Does nothing: it has opened nothing of its own."""
+
+
+def _asks_for_more(asked: str) -> bool:
+    """Also by the questions that the page puts, in whatever language it speaks."""
+    return bool(ASKS_FOR_MORE.match(asked)) or any(asked == page_words(code)[text] for code in LANGUAGES for text in READY)
 
 
 def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple[ReadStatement, ...]:

@@ -4,6 +4,7 @@
 import { booksAsked } from "./books-asked.js";
 import { announce, copyButton, element, plural, sourceName, withCopyButtons } from "./dom.js";
 import { refusal } from "./refusal.js";
+import { say, word } from "./words.js";
 
 export const CONFIDENCE = {
   high: ["High confidence", "These passages fit your question very well."],
@@ -44,14 +45,14 @@ export class BookAnswer extends HTMLElement {
   }
 
   wait(cancel) {
-    this.status.replaceChildren("Waiting for the answer before it.", cancel);
+    this.status.replaceChildren(word("Waiting for the answer before it."), cancel);
   }
 
   search() {
     this.began = Date.now();
-    this.working("Searching the book");
+    this.working(word("Searching the book …"));
     this.clock = setInterval(() => this.working(this.doing), 1000);
-    announce("Searching the book.");
+    announce("Searching the book …");
   }
 
   // A sign of life, with the seconds once a reader begins to wonder.
@@ -61,14 +62,14 @@ export class BookAnswer extends HTMLElement {
     const seconds = Math.round((Date.now() - this.began) / 1000);
     this.status.replaceChildren(
       element("span", { class: "pulse", "aria-hidden": "true" }),
-      seconds < PATIENCE_SECONDS ? `${doing} …` : `${doing} … ${seconds} s`,
+      seconds < PATIENCE_SECONDS ? doing : `${doing} ${seconds} s`,
     );
   }
 
   take({ event, data }) {
     if (event === "searching" && data.question && data.question !== this.question && !this.given?.selection)
-      this.working(`Searching for “${data.question}”`);
-    else if (event === "found") this.working(`Reading ${plural(data.results?.length ?? 0, "passage")}`);
+      this.working(say`Searching for “${data.question}” …`);
+    else if (event === "found") this.working(say`Reading ${plural(data.results?.length ?? 0, "passage")} …`);
     else if (event === "sentence") this.addSentence(data);
     else if (event === "answered" || event === "refused") this.finish(data.answer, data.html);
   }
@@ -128,8 +129,8 @@ export class BookAnswer extends HTMLElement {
     const sources = this.sources();
     this.status.replaceChildren(confidence(answer.confidence), element("span", {}, plural(sources.length, "passage")));
     if (answer.question && answer.question !== this.question && !this.about(aboutOf(answer)))
-      this.status.append(element("span", { dir: "auto" }, `read as “${answer.question}”`));
-    if (several) this.status.append(element("span", { dir: "auto" }, `from “${answer.books[0].title}”`));
+      this.status.append(element("span", { dir: "auto" }, say`read as “${answer.question}”`));
+    if (several) this.status.append(element("span", { dir: "auto" }, say`from “${answer.books[0].title}”`));
     if (answer.disclaimer) this.append(element("p", { class: "disclaimer" }, answer.disclaimer));
     this.append(
       element(
@@ -140,7 +141,7 @@ export class BookAnswer extends HTMLElement {
     );
     if (several) this.append(others);
     if (this.live)
-      announce(`Answer complete. ${CONFIDENCE[answer.confidence.confidence_level][0]}, ${plural(sources.length, "passage")}.`);
+      announce(say`Answer complete. ${word(CONFIDENCE[answer.confidence.confidence_level][0])}, ${plural(sources.length, "passage")}.`);
   }
 
   // The same question to another book.
@@ -179,7 +180,7 @@ export class BookAnswer extends HTMLElement {
     const tick = () => {
       if (!this.isConnected) return;
       if (seconds <= 0) return again();
-      line.textContent = `That was a lot of questions. This one is asked again in ${plural(seconds, "second")}.`;
+      line.textContent = say`That was a lot of questions. This one is asked again in ${plural(seconds, "second")}.`;
       seconds -= 1;
       setTimeout(tick, 1000);
     };
@@ -226,13 +227,13 @@ function aboutOf({ question }) {
 }
 
 function confidence(metrics) {
-  const [word, why] = CONFIDENCE[metrics.confidence_level];
+  const [level, why] = CONFIDENCE[metrics.confidence_level];
   const id = `tip-${++lastTip}`;
-  const figure = `Relevance ${metrics.average_similarity.toFixed(2)} of 1.`;
+  const figure = say`Relevance ${metrics.average_similarity.toFixed(2)} of 1.`;
   const shown = element(
     "button",
     { type: "button", class: `confidence ${metrics.confidence_level}`, "aria-describedby": id },
-    word,
+    level,
   );
   const tip = element("span", { class: "tip", role: "tooltip", id }, why, " ", element("span", { class: "figure" }, figure));
   shown.addEventListener("click", () => tip.classList.toggle("shown"));

@@ -1,5 +1,7 @@
 // Talks to the server: JSON, server-sent events, the key, and errors as one sentence a reader can act on.
 
+import { say } from "./words.js";
+
 export class Problem extends Error {
   /** @type {number} */ status;
   /** @type {string | undefined} */ code;
@@ -143,11 +145,11 @@ async function problem(response) {
     body = await response.json();
   } catch {
     // No JSON: something between here and the server answered. The status is all there is to tell.
-    body = { detail: `The server answered with status ${response.status}. Try again in a moment.` };
+    body = { detail: say`The server answered with status ${response.status}. Try again in a moment.` };
   }
   const wait = Number(response.headers.get("Retry-After"));
   if (response.status !== 429 || !(wait > 0)) return new Problem(response.status, body);
-  return new Problem(429, { ...body, wait, detail: `That was a lot of questions. Try again in ${wait} seconds.` });
+  return new Problem(429, { ...body, wait, detail: say`That was a lot of questions. Try again in ${wait} seconds.` });
 }
 
 /** @returns {AsyncGenerator<Message, void>} */

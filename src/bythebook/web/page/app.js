@@ -6,7 +6,7 @@ import { lessonAt } from "./contents.js";
 import { button, element, icon, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keepText, lastPlace } from "./reading.js";
-import { speak } from "./words.js";
+import { say, speak, word } from "./words.js";
 import "./profile.js";
 import "./conversation.js";
 
@@ -81,9 +81,11 @@ function reached(there) {
   notice.hidden = there;
   notice.textContent = there
     ? ""
-    : navigator.onLine === false
-      ? "You are offline. What is on this page stays readable."
-      : "The server does not answer just now. What is on this page stays readable; ask again when it is back.";
+    : word(
+        navigator.onLine === false
+          ? "You are offline. What is on this page stays readable."
+          : "The server does not answer just now. What is on this page stays readable; ask again when it is back.",
+      );
 }
 
 function list() {
@@ -123,6 +125,13 @@ async function openBook(wanted, turn) {
   return book;
 }
 
+// What is of no book is told in the language of the one that the reader had open.
+async function speakAsBefore() {
+  const known = await list();
+  const book = known.length > 1 ? known.find((one) => one.book_id === localStorage.getItem(BOOK)) : known[0];
+  if (book) await speak(book.language);
+}
+
 // The book as it is now: it may have been ingested anew since the page was opened.
 /** @param {string} id */
 async function refresh(id) {
@@ -140,7 +149,7 @@ function drawChoice(known, id) {
   choice.replaceChildren(
     icon("books"),
     element("span", { class: "unseen" }, "All books"),
-    element("span", { dir: "auto" }, known.find((book) => book.book_id === id)?.title ?? "Books"),
+    element("span", { dir: "auto" }, known.find((book) => book.book_id === id)?.title ?? word("Books")),
   );
 }
 
@@ -222,7 +231,7 @@ async function show() {
     if (turn !== showing) return;
     if (!made) return noBook();
     if (main.firstElementChild !== made.element) {
-      document.title = current in NAMES && current !== "ask" ? `${NAMES[current]} · By the Book` : "By the Book";
+      document.title = current in NAMES && current !== "ask" ? `${word(NAMES[current])} · By the Book` : "By the Book";
       main.replaceChildren(made.element);
     }
     await made.open();
@@ -240,7 +249,7 @@ function failed(problem) {
   listed = null; // what is not there may have been renamed, and the next view must not be drawn from what was
   books.clear();
   const title = problem.status === 404 ? "Not here" : "That did not work";
-  document.title = `${title} · By the Book`;
+  document.title = `${word(title)} · By the Book`;
   main.replaceChildren(
     element(
       "div",
@@ -267,17 +276,17 @@ function failed(problem) {
  */
 async function views([view = "", id, kind, ...path], query, turn) {
   if (view === "threads" && !id) {
-    const { ThreadList } = await import("./threads.js");
+    const [{ ThreadList }] = await Promise.all([import("./threads.js"), speakAsBefore()]);
     const made = new ThreadList();
     return { element: made, open: async () => made.open(api, await list()) };
   }
   if (view === "shared" && id) {
-    const { SharedAnswer } = await import("./shared.js");
+    const [{ SharedAnswer }] = await Promise.all([import("./shared.js"), speakAsBefore()]);
     const made = new SharedAnswer();
     return { element: made, open: () => made.open(api, id) };
   }
   if (view === "author") {
-    const [{ AuthorDesk }, known] = await Promise.all([import("./author.js"), list()]);
+    const [{ AuthorDesk }, known] = await Promise.all([import("./author.js"), list(), speakAsBefore()]);
     const made = new AuthorDesk();
     return { element: made, open: () => made.open(api, known, id || localStorage.getItem(BOOK)) };
   }
@@ -290,7 +299,7 @@ async function views([view = "", id, kind, ...path], query, turn) {
   }
   if (view === "books" && kind === "lessons") {
     const [{ LessonPage }, book] = await Promise.all([import("./lesson-page.js"), openBook(id, turn)]);
-    if (book?.book_id !== id) throw Object.assign(new Error(`There is no book '${id}' here.`), { status: 404 });
+    if (book?.book_id !== id) throw Object.assign(new Error(say`There is no book '${id}' here.`), { status: 404 });
     const shown = main.firstElementChild;
     if (shown instanceof LessonPage && shown.book === book)
       return { element: shown, open: () => shown.go(path.join("/"), query) };
@@ -312,7 +321,7 @@ async function views([view = "", id, kind, ...path], query, turn) {
 
 /** @param {number} turn */
 async function shelf(turn) {
-  const [{ BookShelf }, known] = await Promise.all([import("./shelf.js"), list()]);
+  const [{ BookShelf }, known] = await Promise.all([import("./shelf.js"), list(), speakAsBefore()]);
   if (turn !== showing) throw leaving();
   if (!known.length) return null;
   drawChoice(known, null);

@@ -7,6 +7,7 @@ import { curve } from "./curve.js";
 import { byChapter, gapGroup } from "./gaps.js";
 import { plain } from "./plain-text.js";
 import { jobRow, MODES } from "./jobs.js";
+import { say, word } from "./words.js";
 
 export class AuthorDesk extends HTMLElement {
   async open(api, books, wanted) {
@@ -45,7 +46,9 @@ export class AuthorDesk extends HTMLElement {
             element(
               "p",
               { class: "where" },
-              `${plural(lessons.length, "lesson")} · ${plural(book.total_chunks, "passage")} · ${whole.index.embedder}${changed ? ` · ingested ${ago(changed)}` : ""}`,
+              [plural(lessons.length, "lesson"), plural(book.total_chunks, "passage"), whole.index.embedder, changed && say`ingested ${ago(changed)}`]
+                .filter(Boolean)
+                .join(" · "),
             ),
           ),
         ),
@@ -146,7 +149,7 @@ export class AuthorDesk extends HTMLElement {
   warnings(lessons) {
     const troubled = lessons.filter((lesson) => lesson.warnings.length);
     const count = troubled.reduce((sum, lesson) => sum + lesson.warnings.length, 0);
-    const hint = `${plural(count, "warning")} in ${plural(troubled.length, "lesson")}. None of them kept a lesson out.`;
+    const hint = say`${plural(count, "warning")} in ${plural(troubled.length, "lesson")}. None of them kept a lesson out.`;
     return this.section("Worth a look", troubled.length ? hint : "", (room) =>
       room.replaceChildren(
         troubled.length
@@ -201,7 +204,7 @@ export class AuthorDesk extends HTMLElement {
               { dir: "auto" },
               `“${one.question}”`,
               element("span", { class: "where" }, ` ${[one.reason, ago(one.rated_at)].filter(Boolean).join(" · ")}`),
-              element("p", { class: "snippet" }, one.refused ? "It was refused." : plain(one.answer, 200)),
+              element("p", { class: "snippet" }, one.refused ? word("It was refused.") : plain(one.answer, 200)),
             ),
           ),
         ),
@@ -220,7 +223,7 @@ export class AuthorDesk extends HTMLElement {
           element(
             "p",
             { class: "hint" },
-            `Fitted by ${fit.answerable} questions the book answers and ${fit.unanswerable} it does not. It tells them apart with an area under the curve of ${fit.auc.toFixed(3)}; answering from 0.60 on is right in ${(100 * fit.balanced_accuracy).toFixed(1)} % of cases.`,
+            say`Fitted by ${fit.answerable} questions the book answers and ${fit.unanswerable} it does not. It tells them apart with an area under the curve of ${fit.auc.toFixed(3)}; answering from 0.60 on is right in ${(100 * fit.balanced_accuracy).toFixed(1)} % of cases.`,
           ),
           element(
             "details",
@@ -253,7 +256,7 @@ function warnedLesson(lesson) {
   const where = ` ${lesson.source_file} · ${plural(lesson.warnings.length, "warning")}`;
   const summary = [element("span", { class: "name", dir: "auto" }, lesson.title), element("span", { class: "where" }, where)];
   const warnings = lesson.warnings.map((warning) =>
-    element("li", { dir: "auto" }, element("span", { class: "where" }, `Line ${warning.line}: `), warning.message),
+    element("li", { dir: "auto" }, element("span", { class: "where" }, say`Line ${warning.line}: `), warning.message),
   );
   return element("li", {}, element("details", {}, element("summary", {}, summary), element("ul", {}, warnings)));
 }

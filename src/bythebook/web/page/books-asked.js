@@ -1,6 +1,7 @@
 // Where several books were asked: which one answers, and what the others would say.
 
 import { button, element } from "./dom.js";
+import { language, say } from "./words.js";
 
 // `ask(bookId)` puts the same question to another book.
 export function booksAsked({ books }, ask) {
@@ -15,13 +16,13 @@ export function booksAsked({ books }, ask) {
       element(
         "ul",
         {},
-        willing.map((book) => element("li", { dir: "auto" }, button(`Ask “${book.title}”`, () => ask(book.book_id)))),
+        willing.map((book) => element("li", { dir: "auto" }, button(say`Ask “${book.title}”`, () => ask(book.book_id)))),
       ),
     ],
-    silent.length > 0 && element("p", { class: "where", dir: "auto" }, `No answer in ${listed(silent)}.`),
+    silent.length > 0 && element("p", { class: "where", dir: "auto" }, say`No answer in ${listed(silent)}.`),
   );
 }
 
 function listed(titles) {
-  return new Intl.ListFormat("en", { type: "disjunction" }).format(titles.map((title) => `“${title}”`));
+  return new Intl.ListFormat(language(), { type: "disjunction" }).format(titles.map((title) => `“${title}”`));
 }

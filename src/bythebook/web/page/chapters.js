@@ -1,5 +1,7 @@
 // The chapters of a book: those that its author has numbered, and where there are none its folders.
 
+import { say } from "./words.js";
+
 const INDEX = /(?:^|\/)(?:_?index|readme)\.\w+$/i;
 
 export function lessonsOf(book) {
@@ -13,7 +15,7 @@ export function chaptersOf({ module, chapters }) {
       ? [
           {
             label: String(chapter.chapter),
-            title: chapter.title || `Chapter ${chapter.chapter}`,
+            title: chapter.title || say`Chapter ${chapter.chapter}`,
             lessons: chapter.lessons,
             query: { module, chapter: String(chapter.chapter) },
           },

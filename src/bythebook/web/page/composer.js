@@ -3,6 +3,7 @@
 import { button, element, icon, iconButton } from "./dom.js";
 import { plain } from "./plain-text.js";
 import { keepText } from "./reading.js";
+import { word } from "./words.js";
 
 export const LONGEST_QUESTION = 1000;
 
@@ -67,7 +68,7 @@ export class Composer {
     this.selection = selection;
     const forget = iconButton("Do not ask about these words", "close", () => this.taken());
     const quote = element("blockquote", { class: "selection", dir: "auto" }, plain(selection.text, 160));
-    const choose = ([label, question]) => button(label, () => this.onask(question, this.taken()));
+    const choose = ([label, question]) => button(label, () => this.onask(word(question), this.taken()));
     this.about.replaceChildren(quote, forget, ...(ready.length ? [element("p", { class: "ready" }, ready.map(choose))] : []));
     this.about.hidden = false;
     this.focus();
@@ -122,7 +123,7 @@ export class Composer {
     if (this.submit.dataset.stops === String(stops)) return;
     this.submit.dataset.stops = String(stops);
     this.submit.replaceChildren(icon(stops ? "stop" : "arrow"));
-    this.submit.setAttribute("aria-label", stops ? "Stop" : "Ask");
+    this.submit.setAttribute("aria-label", word(stops ? "Stop" : "Ask"));
   }
 
   focus() {

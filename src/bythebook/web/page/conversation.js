@@ -15,6 +15,7 @@ import { scrollWithin } from "./source-list.js";
 import { worthAsking } from "./worth-asking.js";
 import { BookAnswer } from "./answer.js";
 import "./panel.js";
+import { word } from "./words.js";
 
 const DRAFT = "bythebook.draft";
 const BESIDE = "bythebook.beside.";
@@ -60,7 +61,7 @@ export class BookConversation extends HTMLElement {
       draft: this.onsource ? null : DRAFT,
       below: element("div", { class: "below" }, profile, element("span", { class: "keys" }, element("kbd", {}, "/"), " to ask")),
     });
-    if (placeholder) this.composer.box.placeholder = placeholder;
+    if (placeholder) this.composer.box.placeholder = word(placeholder);
     this.composer.box.setAttribute("aria-keyshortcuts", "/");
   }
 

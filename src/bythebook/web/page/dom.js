@@ -1,6 +1,6 @@
 // Elements from calls. Text is always set as text; `html` takes only what the server has rendered and made safe.
 
-import { language, word } from "./words.js";
+import { language, say, word } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
@@ -91,8 +91,8 @@ export function copyButton(text, label = "Copy") {
   const made = iconButton(label, "copy", async () => {
     await copyText(typeof text === "function" ? text() : text);
     made.replaceChildren(icon("check"));
-    made.setAttribute("aria-label", "Copied");
-    setTimeout(() => (made.replaceChildren(icon("copy")), made.setAttribute("aria-label", label)), 1600);
+    made.setAttribute("aria-label", word("Copied"));
+    setTimeout(() => (made.replaceChildren(icon("copy")), made.setAttribute("aria-label", word(label))), 1600);
   });
   made.classList.add("copy");
   return made;
@@ -124,12 +124,12 @@ export function toast(text, { act, label = "Undo", seconds = 6 } = {}) {
 }
 
 export function plural(count, one, many = one + "s") {
-  return word(`${count.toLocaleString(language())} ${count === 1 ? one : many}`);
+  return word(`{} ${count === 1 ? one : many}`).replace("{}", count.toLocaleString(language()));
 }
 
 // What a screen reader says of a marker and of the source it leads to.
 export function sourceName({ label, page_title, section }) {
-  return word(`Source ${label}: ${[page_title, section].filter(Boolean).join(", ")}`);
+  return say`Source ${label}: ${[page_title, section].filter(Boolean).join(", ")}`;
 }
 
 export function ago(moment) {
@@ -141,7 +141,7 @@ export function ago(moment) {
   ])) {
     if (Math.abs(seconds) >= length)
       return Math.abs(seconds) > 30 * 86400
-        ? new Date(moment).toLocaleDateString()
+        ? new Date(moment).toLocaleDateString(language())
         : new Intl.RelativeTimeFormat(language(), { numeric: "auto" }).format(Math.round(seconds / length), unit);
   }
   return word("just now");

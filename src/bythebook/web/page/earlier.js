@@ -1,13 +1,14 @@
 // A long thread comes in parts, the latest first. What a reader looks at stays where it is when older turns come above it.
 
 import { announce, button, element, plural, toast } from "./dom.js";
+import { say } from "./words.js";
 
 // The button for what comes before `thread.turns`, if anything does. `past` makes a turn's element.
 export function earlier(thread, api, past) {
   const count = (thread.turns[0]?.number ?? 1) - 1;
   if (count < 1) return [];
   const shown = button(
-    `Show earlier questions (${count})`,
+    say`Show earlier questions (${count})`,
     async () => {
       shown.disabled = true;
       try {
@@ -33,5 +34,5 @@ function put(shown, next, turns) {
   shown.replaceWith(next, ...turns);
   scrollBy({ top: first.getBoundingClientRect().top - height, behavior: "instant" });
   next.focus({ preventScroll: true });
-  announce(`${plural(turns.length, "earlier question")} shown above.`);
+  announce(say`${plural(turns.length, "earlier question")} shown above.`);
 }

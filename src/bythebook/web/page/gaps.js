@@ -1,6 +1,7 @@
 // What readers asked and the book did not say, gathered for its author.
 
 import { element, plural } from "./dom.js";
+import { say, word } from "./words.js";
 
 // Sections with their questions, gathered by the chapter they stand in; what is near to none comes last.
 export function byChapter(gaps, book) {
@@ -11,10 +12,12 @@ export function byChapter(gaps, book) {
   for (const gap of gaps) {
     const named = titles.get(`${gap.module} ${gap.chapter}`);
     const title = gap.chapter
-      ? `Chapter ${gap.chapter}${named ? `: ${named}` : ""}`
+      ? named
+        ? say`Chapter ${gap.chapter}: ${named}`
+        : say`Chapter ${gap.chapter}`
       : gap.source_url
         ? gap.page_title
-        : "Off the subject";
+        : word("Off the subject");
     const near = gap.source_url && [gap.page_title, gap.section].filter(Boolean).join(" › ");
     chapters.set(title, [...(chapters.get(title) ?? []), ...gap.questions.map((question) => ({ ...question, near }))]);
   }
@@ -34,9 +37,9 @@ const REASONS = {
 export function gapGroup(title, questions) {
   const asked = (question) =>
     [
-      REASONS[question.ended] ?? question.ended,
-      question.near && `near ${question.near}`,
-      question.times > 1 && `asked ${question.times} times`,
+      word(REASONS[question.ended] ?? question.ended),
+      question.near && say`near ${question.near}`,
+      question.times > 1 && say`asked ${question.times} times`,
     ].filter(Boolean);
   const rows = questions
     .slice(0, MOST_QUESTIONS)

@@ -1,6 +1,7 @@
 // A job as its author sees it: what it does, how far it is, how it ended.
 
 import { ago, button, element, plural } from "./dom.js";
+import { say, word } from "./words.js";
 
 export const MODES = {
   incremental: ["Ingest changes", "Only lessons that are new, changed or gone."],
@@ -14,9 +15,19 @@ export function jobRow(job, cancel) {
   const words = {
     queued: "waiting for a worker",
     running: job.files_total
-      ? `${job.files_processed} of ${plural(job.files_total, "lesson")}${job.progress?.stage === "calibrating" ? ", fitting relevance" : ""}`
+      ? [
+          say`${job.files_processed} of ${plural(job.files_total, "lesson")}`,
+          job.progress?.stage === "calibrating" && word("fitting relevance"),
+        ]
+          .filter(Boolean)
+          .join(", ")
       : "reading the folder",
-    completed: `${plural(job.files_processed, "lesson")} · ${plural(job.chunks_created, "passage")} new, ${job.chunks_deleted} gone · ${job.duration_seconds ?? 0} s · ${ago(job.completed_at ?? job.queued_at)}`,
+    completed: [
+      plural(job.files_processed, "lesson"),
+      say`${plural(job.chunks_created, "passage")} new, ${job.chunks_deleted} gone`,
+      `${job.duration_seconds ?? 0} s`,
+      ago(job.completed_at ?? job.queued_at),
+    ].join(" · "),
     failed: job.error_message ?? "It failed.",
   }[job.status];
   return element(
@@ -29,7 +40,7 @@ export function jobRow(job, cancel) {
       element("span", { class: "where" }, words),
       running && button("Cancel", () => cancel(job), { class: "quiet" }),
     ),
-    running && element("progress", { max: 1, value: share, "aria-label": `Progress of job ${job.job_id}` }),
+    running && element("progress", { max: 1, value: share, "aria-label": say`Progress of job ${job.job_id}` }),
     job.failed_files?.length > 0 &&
       element(
         "ul",

@@ -12,6 +12,7 @@ import { Sheet } from "./sheet.js";
 import { outLink, scrollWithin } from "./source-list.js";
 import { worthAsking } from "./worth-asking.js";
 import "./conversation.js";
+import { say, word } from "./words.js";
 
 const SAVED_EVERY_MS = 400; // where a browser does not tell that scrolling has ended
 
@@ -84,7 +85,7 @@ export class LessonPage extends HTMLElement {
       if (!this.lesson || problem.status === 404) throw problem;
       if (this.wanted !== path || !this.isConnected) return;
       const title = lessonsOf(this.book).find((lesson) => lesson.source_file === path)?.title ?? path;
-      this.failure = toast(`“${title}” could not be opened. ${problem.message}`, {
+      this.failure = toast(say`“${title}” could not be opened. ${word(problem.message)}`, {
         label: "Try again",
         act: () => this.go(path, query),
         seconds: null,
@@ -95,7 +96,7 @@ export class LessonPage extends HTMLElement {
   async read(path, query) {
     const lessons = lessonsOf(this.book);
     const at = lessons.findIndex((lesson) => lesson.source_file === path);
-    if (at < 0) throw Object.assign(new Error(`The book has no lesson ${path}. It may have been renamed.`), { status: 404 });
+    if (at < 0) throw Object.assign(new Error(say`The book has no lesson ${path}. It may have been renamed.`), { status: 404 });
     const spans = query.getAll("at").filter((one) => /^\d{1,9}-\d{1,9}$/.test(one));
     const asked = new URLSearchParams([["book_id", this.book.book_id], ...spans.map((one) => ["quote", one])]);
     const going = (this.going = Symbol(path));
@@ -112,7 +113,7 @@ export class LessonPage extends HTMLElement {
     this.gone = drawNotes(article.querySelector(".passage"), this.book.book_id, path);
     if (!same) this.choose("contents", { keep: (this.chosen ?? "contents") !== "contents" });
     this.show(article, query, { same });
-    announce(`Lesson: ${lesson.page_title}.`);
+    announce(say`Lesson: ${lesson.page_title}.`);
   }
 
   // Nothing moves under the reader's eyes before they want it.

@@ -2,6 +2,7 @@
 
 import { element, withCopyButtons } from "./dom.js";
 import { showPictures } from "./pictures.js";
+import { chapterWords } from "./words.js";
 
 // `spans` are the stretches of the lesson's file to be marked.
 export function lessonAddress(bookId, file, spans = []) {
@@ -21,7 +22,7 @@ export function lessonArticle(lesson, api, bookId, { level = 3 } = {}) {
     "article",
     { class: "lesson" },
     element(heading(level), { dir: "auto", tabindex: "-1" }, lesson.page_title),
-    lesson.chapter && element("p", { class: "where", dir: "auto" }, lesson.chapter),
+    lesson.chapter && element("p", { class: "where", dir: "auto" }, chapterWords(lesson.chapter)),
     showPictures(withCopyButtons(text), api, bookId),
   );
 }

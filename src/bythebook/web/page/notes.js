@@ -6,6 +6,7 @@ import { download } from "./contents.js";
 import { button, element, iconButton, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { keep, readKept } from "./reading.js";
+import { say } from "./words.js";
 
 const NAME = "bythebook.notes.";
 const HIGHLIGHT = "bythebook-notes";
@@ -101,7 +102,7 @@ export function drawNotes(root, bookId, file) {
 
 export function toMarkdown(book, notes) {
   const titles = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson.title]));
-  const parts = [`# Notes on ${book.title}`];
+  const parts = [`# ${say`Notes on ${book.title}`}`];
   for (const file of new Set(notes.map((note) => note.file))) {
     parts.push(`## ${titles.get(file) ?? file}`);
     for (const note of notes.filter((one) => one.file === file))

@@ -3,6 +3,7 @@
 import { lessonsOf } from "./chapters.js";
 import { element, icon } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
+import { word } from "./words.js";
 
 const MOST_SHOWN = 12;
 
@@ -93,7 +94,7 @@ function placesOf(books, book, threads) {
     })),
     ...threads.map((thread) => ({
       kind: "Thread",
-      title: thread.title || thread.topic_summary || "A thread",
+      title: thread.title || thread.topic_summary || word("A thread"),
       address: `#/threads/${thread.thread_id}`,
     })),
     ...books.map((one) => ({ kind: "Book", title: one.title, address: `#/books/${one.book_id}` })),
@@ -106,7 +107,7 @@ export function found(places, words, most = MOST_SHOWN) {
   const rank = (title) => (title.startsWith(wanted.join(" ")) ? 0 : 1);
   return places
     .map((place) => [place, place.title.toLowerCase()])
-    .filter(([, title]) => wanted.every((word) => title.includes(word)))
+    .filter(([, title]) => wanted.every((part) => title.includes(part)))
     .sort(([, one], [, other]) => rank(one) - rank(other))
     .slice(0, most)
     .map(([place]) => place);

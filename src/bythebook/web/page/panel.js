@@ -124,7 +124,7 @@ export class SourcePanel extends HTMLElement {
 
   view(title, shown) {
     this.moves += 1;
-    this.heading.textContent = title;
+    this.heading.textContent = word(title);
     this.body.replaceChildren(shown);
     this.body.scrollTop = 0;
     this.sheet.open();

@@ -2,6 +2,7 @@
 // had, their words stand there.
 
 import { button, element } from "./dom.js";
+import { placeWords, say } from "./words.js";
 
 export function showPictures(root, api, bookId) {
   const near = new IntersectionObserver(
@@ -35,12 +36,12 @@ export function scanButton(api, bookId, quotes) {
   const { chunk_id, where } = quotes[0];
   const spans = quotes.filter((one) => one.chunk_id === chunk_id).map(({ span }) => `quote=${span.start}-${span.end}`);
   const room = element("div", { class: "scan" });
-  const show = button(`Show ${where}`, async () => {
+  const show = button(say`Show ${placeWords(where)}`, async () => {
     try {
       const response = await api.send("GET", `/page/scans/${chunk_id}?book_id=${bookId}&${spans.join("&")}`);
       const address = URL.createObjectURL(await response.blob());
       room.replaceChildren(
-        element("img", { src: address, alt: `${where}, with the quotes marked`, onload: () => URL.revokeObjectURL(address) }),
+        element("img", { src: address, alt: say`${placeWords(where)}, with the quotes marked`, onload: () => URL.revokeObjectURL(address) }),
       );
     } catch (problem) {
       room.replaceChildren(element("p", { class: "failure" }, problem.message));

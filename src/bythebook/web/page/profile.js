@@ -2,6 +2,7 @@
 
 import { button, element, icon, iconButton } from "./dom.js";
 import { keep } from "./reading.js";
+import { say, word } from "./words.js";
 
 const LEVELS = ["A1", "A2", "B1", "B2", "C1", "C2"];
 const LAYERS = ["L1", "L2", "L3", "L4"];
@@ -51,42 +52,42 @@ export function widened(profile, section) {
   const words = [];
   if (profile.tier && section.hardware_tier > profile.tier) {
     wider.tier = section.hardware_tier === 4 ? null : section.hardware_tier;
-    words.push(`hardware tier ${section.hardware_tier}`);
+    words.push(say`hardware tier ${section.hardware_tier}`);
   }
   if (profile.levels?.length && !profile.levels.includes(section.proficiency_level)) {
     wider.levels = LEVELS.filter((level) => profile.levels.includes(level) || level === section.proficiency_level);
-    words.push(`level ${section.proficiency_level}`);
+    words.push(say`level ${section.proficiency_level}`);
   }
   if (profile.layer && profile.layer !== section.layer) {
     wider.layer = null;
-    words.push("every layer");
+    words.push(word("every layer"));
   }
   if (profile.module && profile.module !== section.module) {
     wider.module = null;
-    words.push("every module");
+    words.push(word("every module"));
   }
   const before = profile.chapterMin != null && section.chapter < profile.chapterMin;
   const after = profile.chapterMax != null && section.chapter > profile.chapterMax;
   if (before || after) {
     if (before) wider.chapterMin = section.chapter;
     if (after) wider.chapterMax = section.chapter;
-    words.push(`chapter ${section.chapter}`);
+    words.push(say`chapter ${section.chapter}`);
   }
   return words.length ? { profile: wider, words: words.join(", ") } : null;
 }
 
 function chapters({ chapterMin: from, chapterMax: to }) {
-  if (from != null && to != null) return from === to ? `Chapter ${from}` : `Chapters ${from}–${to}`;
-  return from != null ? `From chapter ${from}` : to != null ? `Up to chapter ${to}` : null;
+  if (from != null && to != null) return from === to ? say`Chapter ${from}` : say`Chapters ${from}–${to}`;
+  return from != null ? say`From chapter ${from}` : to != null ? say`Up to chapter ${to}` : null;
 }
 
 function shown(profile) {
   return [
-    profile.module && ["module", profile.module, { module: null }],
-    chapters(profile) && ["chapters", chapters(profile), { chapterMin: null, chapterMax: null }],
-    profile.tier && ["hardware tier", `Tier ${profile.tier} and below`, { tier: null }],
-    profile.levels?.length && ["proficiency", profile.levels.join(" "), { levels: [] }],
-    profile.layer && ["layer", `Layer ${profile.layer}`, { layer: null }],
+    profile.module && [word("module"), profile.module, { module: null }],
+    chapters(profile) && [word("chapters"), chapters(profile), { chapterMin: null, chapterMax: null }],
+    profile.tier && [word("hardware tier"), say`Tier ${profile.tier} and below`, { tier: null }],
+    profile.levels?.length && [word("proficiency"), profile.levels.join(" "), { levels: [] }],
+    profile.layer && [word("layer"), say`Layer ${profile.layer}`, { layer: null }],
   ].filter(Boolean);
 }
 
@@ -113,7 +114,7 @@ export class ReaderProfile extends HTMLElement {
         "li",
         { class: "chip" },
         element("span", {}, words),
-        iconButton(`Remove the filter on ${name}`, "close", () => {
+        iconButton(say`Remove the filter on ${name}`, "close", () => {
           writeProfile(book.book_id, { ...profile, ...without });
           this.querySelector(".edit").focus();
         }),
@@ -123,7 +124,7 @@ export class ReaderProfile extends HTMLElement {
     if (!chips.length && !Object.values(told).some(Boolean)) return this.replaceChildren();
     const label = chips.length ? "Change" : told.levels ? "Whole book, every level" : "Whole book";
     const edit = button(label, () => openProfile(book), { picture: "sliders", class: "quiet edit", "aria-haspopup": "dialog" });
-    if (!chips.length) edit.title = "Search only the part of the book that fits you";
+    if (!chips.length) edit.title = word("Search only the part of the book that fits you");
     this.replaceChildren(chips.length ? element("ul", { class: "chips", "aria-label": "Your filters" }, chips) : "", edit);
   }
 }
@@ -141,7 +142,7 @@ function choice(label, name, value, options, empty) {
 function openProfile(book) {
   const profile = readProfile(book.book_id);
   const possible = book.filters ?? {};
-  const numbers = (possible.chapters ?? []).filter((one) => one > 0).map((one) => [one, `Chapter ${one}`]);
+  const numbers = (possible.chapters ?? []).filter((one) => one > 0).map((one) => [one, say`Chapter ${one}`]);
   const told = differing(book);
   const levels =
     told.levels &&
@@ -191,7 +192,7 @@ function openProfile(book) {
         "Hardware you have",
         "tier",
         profile.tier,
-        TIERS.map((tier) => [tier, `Tier ${tier} and below`]),
+        TIERS.map((tier) => [tier, say`Tier ${tier} and below`]),
         "Any",
       ),
     levels,

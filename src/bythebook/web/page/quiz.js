@@ -5,6 +5,7 @@ import { download } from "./contents.js";
 import { announce, button, element, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
+import { say } from "./words.js";
 
 const MOST_CARDS = 20;
 const MOST_LESSONS = 30;
@@ -41,8 +42,8 @@ export class BookQuiz extends HTMLElement {
   }
 
   about(query) {
-    if (query.has("due")) return `${this.book.title}: what you wanted to see again.`;
-    if (this.chapter) return [this.chapter.label && `Chapter ${this.chapter.label}`, this.chapter.title].filter(Boolean).join(": ");
+    if (query.has("due")) return say`${this.book.title}: what you wanted to see again.`;
+    if (this.chapter) return [this.chapter.label && say`Chapter ${this.chapter.label}`, this.chapter.title].filter(Boolean).join(": ");
     const titles = lessonsOf(this.book).filter((lesson) => this.files.includes(lesson.source_file));
     return titles.length ? titles.map((lesson) => lesson.title).join(" · ") : this.book.title;
   }
@@ -88,7 +89,7 @@ export class BookQuiz extends HTMLElement {
       { class: "primary" },
     );
     this.room.replaceChildren(
-      element("p", { class: "where" }, `${plural(this.cards.length + 1, "question")} left`),
+      element("p", { class: "where" }, say`${plural(this.cards.length + 1, "question")} left`),
       element("h2", { class: "question", dir: "auto" }, card.question),
       show,
     );
@@ -108,7 +109,7 @@ export class BookQuiz extends HTMLElement {
     const back = this.files.length === 1 ? lessonAddress(this.book.book_id, this.files[0]) : `#/books/${this.book.book_id}`;
     const wider = !this.all.length && this.files.length === 1 && chapterAround(this.book, this.files[0]);
     const told = this.all.length
-      ? `Done: ${plural(this.all.length, "question")}, ${this.count.again} of them asked again. They come back when it is time.`
+      ? say`Done: ${plural(this.all.length, "question")}, ${this.count.again} of them asked again. They come back when it is time.`
       : "There are no questions for these lessons: their author wrote none, and the text has no definitions, counts or tables to ask about.";
     this.room.replaceChildren(
       element("p", { class: "quiz-end", tabindex: "-1" }, told),

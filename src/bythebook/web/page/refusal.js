@@ -2,6 +2,7 @@
 
 import { button, element, icon } from "./dom.js";
 import { differing, readProfile, widened } from "./profile.js";
+import { say } from "./words.js";
 
 const HEADLINES = {
   nothing_found: "Nothing found in the book",
@@ -22,7 +23,7 @@ const SENTENCES = {
 // A question in another language than the book's is told which that is.
 function language({ answer }) {
   const [, name] = /; it is written in ([^;.]+)/.exec(answer) ?? [];
-  return name ? ` The book is written in ${name}.` : "";
+  return name ? say` The book is written in ${name}.` : "";
 }
 
 export function refusal(turn, answer, actions) {
@@ -59,8 +60,8 @@ function place(section, { onlesson, book }) {
   const path = [section.page_title, ...section.heading_path];
   const told = differing(book);
   const where = [
-    section.chapter && `Chapter ${section.chapter}`,
-    told.tiers && `tier ${section.hardware_tier}`,
+    section.chapter && say`Chapter ${section.chapter}`,
+    told.tiers && say`tier ${section.hardware_tier}`,
     told.levels && section.proficiency_level,
     told.layers && section.layer,
   ].filter(Boolean);
@@ -82,7 +83,7 @@ function place(section, { onlesson, book }) {
 function widening(turn, answer, actions) {
   const wider = !actions.widenLabel && widened(readProfile(answer.book_id), answer.nearest[0]);
   const [change, label] = wider
-    ? [wider.profile, `Include ${wider.words} and ask again`]
+    ? [wider.profile, say`Include ${wider.words} and ask again`]
     : [{}, actions.widenLabel ?? "Search the whole book and ask again"];
   return element(
     "p",
@@ -94,14 +95,14 @@ function widening(turn, answer, actions) {
 function chapterOf(section) {
   if (!section.chapter) return null;
   return {
-    label: `chapter ${section.chapter}`,
+    label: say`chapter ${section.chapter}`,
     filters: { module_filter: section.module || null, chapter_min: section.chapter, chapter_max: section.chapter },
   };
 }
 
 function searching(turn, answer, within, actions) {
   const shown = element("div", {});
-  const run = button(`Search within ${within.label}`, async () => {
+  const run = button(say`Search within ${within.label}`, async () => {
     run.disabled = true;
     const results = await actions
       .onsearch(answer.question || turn.question, within.filters)
@@ -124,7 +125,7 @@ function searching(turn, answer, within, actions) {
               ),
             ),
           )
-        : element("p", { class: "hint" }, `Nothing in ${within.label} comes near it.`),
+        : element("p", { class: "hint" }, say`Nothing in ${within.label} comes near it.`),
     );
   });
   return element("div", { class: "within" }, run, shown);

@@ -2,6 +2,7 @@
 // reader wants to type it.
 
 import { button, element, toast } from "./dom.js";
+import { language, say, word } from "./words.js";
 
 export const LONGEST_SELECTION = 2000;
 export const READY = [
@@ -28,7 +29,7 @@ export function followSelection(root, ask, mark = null) {
     document.getSelection().removeAllRanges();
   };
   bar.append(
-    ...READY.map(([label, question]) => button(label, () => use(question))),
+    ...READY.map(([label, question]) => button(label, () => use(word(question)))),
     button("Ask …", () => use(null)),
     ...(mark ? [button("Highlight", () => keepWords())] : []),
   );
@@ -65,7 +66,7 @@ export function selected(root) {
 }
 
 export function tooLong(text) {
-  return `Select at most ${LONGEST_SELECTION.toLocaleString("en")} characters; these are ${text.length.toLocaleString("en")}.`;
+  return say`Select at most ${LONGEST_SELECTION.toLocaleString(language())} characters; these are ${text.length.toLocaleString(language())}.`;
 }
 
 function lessonAround(node) {

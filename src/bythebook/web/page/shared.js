@@ -4,6 +4,7 @@ import { ago, element } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import "./answer.js";
 import "./source-list.js";
+import { say } from "./words.js";
 
 export class SharedAnswer extends HTMLElement {
   async open(api, token) {
@@ -31,7 +32,7 @@ export class SharedAnswer extends HTMLElement {
         ),
     });
     this.replaceChildren(
-      element("h1", { class: "where" }, `A shared answer · ${ago(shared.created_at)}`),
+      element("h1", { class: "where" }, say`A shared answer · ${ago(shared.created_at)}`),
       turn,
       this.list,
       element("p", { class: "actions start" }, element("a", { class: "button", href: "#/" }, "Ask a question of your own")),

@@ -5,6 +5,7 @@ import { element, icon, plural } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { finishedLessons, lastPlace } from "./reading.js";
 import { dueCards, readCards } from "./repetition.js";
+import { say, word } from "./words.js";
 
 const COVERS = 6;
 
@@ -16,7 +17,7 @@ export class BookShelf extends HTMLElement {
   open({ api, books, onanswer }) {
     Object.assign(this, { api, books, onanswer });
     this.composer = new Composer({ onask: (text) => this.ask(text), onstop: () => this.controller?.abort() });
-    if (books.length > 1) this.composer.box.placeholder = books.length === 2 ? "Ask both books …" : `Ask all ${books.length} books …`;
+    if (books.length > 1) this.composer.box.placeholder = books.length === 2 ? word("Ask both books …") : say`Ask all ${books.length} books …`;
     this.status = element("p", { class: "status", role: "status" });
     this.replaceChildren(
       element("div", { class: "page-head" }, element("h1", {}, "Books")),
@@ -60,7 +61,7 @@ export class BookShelf extends HTMLElement {
     const read = finishedLessons(book.book_id).size;
     const due = dueCards(readCards(book.book_id), Date.now()).length;
     const address = `#/books/${encodeURIComponent(book.book_id)}`;
-    const told = [plural(book.lessons, "lesson"), read > 0 && `${read} read`].filter(Boolean).join(" · ");
+    const told = [plural(book.lessons, "lesson"), read > 0 && say`${read} read`].filter(Boolean).join(" · ");
     return element(
       "li",
       {},
@@ -76,7 +77,7 @@ export class BookShelf extends HTMLElement {
         place
           ? element("a", { href: `${lessonAddress(book.book_id, place.file)}?continue`, dir: "auto" }, "Continue: ", place.title)
           : element("a", { href: `${address}/lessons` }, "Begin to read"),
-        due > 0 && element("a", { href: `${address}/quiz?due` }, `${plural(due, "question")} due`, icon("arrow")),
+        due > 0 && element("a", { href: `${address}/quiz?due` }, say`${plural(due, "question")} due`, icon("arrow")),
       ),
     );
   }

@@ -4,6 +4,7 @@
 import { button, element, icon, iconButton, sourceName, withCopyButtons } from "./dom.js";
 import { scanButton, showPictures } from "./pictures.js";
 import { plain } from "./plain-text.js";
+import { chapterWords, placeWords, word } from "./words.js";
 
 export class SourceList extends HTMLElement {
   /** @type {import("./api.js").Api} */ api;
@@ -45,7 +46,7 @@ export class SourceList extends HTMLElement {
       { type: "button", class: "source-head", "aria-expanded": "false", onclick: () => this.toggle(card) },
       element("span", { class: "number", "aria-hidden": "true" }, String(source.label)),
       element("span", { class: "title", dir: "auto" }, source.page_title),
-      element("span", { class: "where", dir: "auto" }, [source.chapter, source.section].filter(Boolean).join(" · ")),
+      element("span", { class: "where", dir: "auto" }, [chapterWords(source.chapter), source.section].filter(Boolean).join(" · ")),
     );
     // A group, not a landmark: there are many, and one lesson may be a source twice.
     const card = element(
@@ -137,7 +138,7 @@ export class SourceList extends HTMLElement {
           text[side === "before" ? "prepend" : "append"](this.passage(read));
           more.replaceWith(this.chain(side, text, side === "before" ? read.prev_chunk_id : read.next_chunk_id));
         } catch (problem) {
-          more.textContent = problem.message;
+          more.textContent = word(problem.message);
           more.disabled = false;
         }
       },
@@ -181,7 +182,7 @@ function quoteIn(card, citation) {
 function drawQuotes(card, source) {
   const quotes = source.quotes.flatMap(({ quote, html, where }) => [
     html ? element("blockquote", { dir: "auto", html }) : element("blockquote", { dir: "auto" }, plain(quote)),
-    where ? element("p", { class: "place" }, where) : "",
+    where ? element("p", { class: "place" }, placeWords(where)) : "",
   ]);
   card.querySelector(".quotes").replaceChildren(...quotes);
 }

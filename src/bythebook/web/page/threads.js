@@ -2,6 +2,7 @@
 
 import { ago, button, element, iconButton, plural, toast } from "./dom.js";
 import { download } from "./contents.js";
+import { say, word } from "./words.js";
 
 const UNDO_SECONDS = 6;
 
@@ -81,7 +82,7 @@ export class ThreadList extends HTMLElement {
   }
 
   row(thread) {
-    const title = thread.title || thread.topic_summary || "A thread";
+    const title = thread.title || thread.topic_summary || word("A thread");
     const link = element("a", { href: `#/threads/${thread.thread_id}`, class: "thread-title", dir: "auto" }, title);
     const summary =
       thread.topic_summary &&
@@ -106,9 +107,9 @@ export class ThreadList extends HTMLElement {
       element(
         "div",
         { class: "row-actions" },
-        iconButton(`Rename “${title}”`, "pencil", () => this.rename(row, thread, link)),
-        iconButton(`Save “${title}” as Markdown`, "save", () => this.save(thread)),
-        iconButton(`Delete “${title}”`, "bin", () => this.remove(row, thread)),
+        iconButton(say`Rename “${title}”`, "pencil", () => this.rename(row, thread, link)),
+        iconButton(say`Save “${title}” as Markdown`, "save", () => this.save(thread)),
+        iconButton(say`Delete “${title}”`, "bin", () => this.remove(row, thread)),
       ),
     );
     return row;

@@ -8,6 +8,14 @@ import { element, iconButton } from "./dom.js";
 import { LONGEST_SELECTION, READY, tooLong } from "./selection.js";
 import "./answer.js";
 import "./source-list.js";
+import { direction, language, speak } from "./words.js";
+
+// A panel in the language of the site, where that is known.
+/** @param {string} server @param {any} settings @param {any} state @param {() => void} onclose */
+export async function makePanel(server, settings, state, onclose) {
+  await speak(settings.language, { page: false });
+  return new WidgetPanel(server, settings, state, onclose);
+}
 
 export class WidgetPanel extends HTMLElement {
   /** @type {Record<string, string | null>} */ settings;
@@ -61,6 +69,8 @@ export class WidgetPanel extends HTMLElement {
   }
 
   connectedCallback() {
+    this.dir = direction();
+    this.lang = language();
     if (!this.dialog.isConnected) this.append(this.dialog);
   }
 

@@ -7,7 +7,15 @@
 const tag = /** @type {HTMLScriptElement} */ (document.currentScript);
 const home = new URL(".", tag.src);
 const asked = Object.fromEntries(new URL(tag.src).searchParams);
-const settings = { book: null, key: null, label: "Ask the book", theme: null, dock: null, ...asked, ...tag.dataset };
+/** What is said before the panel is there, in each language that the server knows. @type {Record<string, string[]>} */
+const WORDS = {};
+const said = { language: document.documentElement.lang || "en", ...asked, ...tag.dataset };
+const [ASK, ABOUT, AWAY] = WORDS[said.language.toLowerCase().split(/[-_]/)[0]] ?? [
+  "Ask the book",
+  "Ask about this",
+  "The tutor does not answer just now. Try again in a moment.",
+];
+const settings = { book: null, key: null, label: ASK, theme: null, dock: null, ...said };
 const DOCKED = "(min-width: 1200px)";
 
 // Whether the panel is open, and its thread: from page to page of this site, in this tab.
@@ -60,7 +68,7 @@ class BookWidget extends HTMLElement {
   // Words that are selected on the site can be asked about.
   offer() {
     const about = Object.assign(document.createElement("button"), { type: "button", className: "about-this", hidden: true });
-    about.textContent = "Ask about this";
+    about.textContent = ABOUT;
     about.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
     about.addEventListener("click", async () => {
       const text = selectedText();
@@ -118,19 +126,19 @@ class BookWidget extends HTMLElement {
   away() {
     const told = Object.assign(document.createElement("p"), { className: "away" });
     told.setAttribute("role", "alert");
-    told.textContent = "The tutor does not answer just now. Try again in a moment.";
+    told.textContent = AWAY;
     this.shadowRoot.append(told);
   }
 
   async build() {
     this.opener.disabled = true;
     try {
-      const [{ WidgetPanel }, ...sheets] = await Promise.all([
+      const [{ makePanel }, ...sheets] = await Promise.all([
         import(new URL("widget-panel.js", home).href),
         ...["reading.css", "widget.css"].map(styles),
       ]);
       this.shadowRoot.adoptedStyleSheets.push(...sheets);
-      const panel = new WidgetPanel(
+      const panel = await makePanel(
         home.origin,
         settings,
         state,

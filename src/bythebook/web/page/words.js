@@ -1,10 +1,10 @@
 // The page's words in the language of the open book. English stands where the words are used; the server has what stands for it
 // in some other languages, and whatever is not among it stays English.
 
-const STATIC = ".skip, .top [data-view]";
+const STATIC = ".skip, .top nav [data-view]";
+const LABELLED = ".top [aria-label], #announcer";
 const RIGHT_TO_LEFT = new Set(["ur"]);
 let words = {};
-let patterns = [];
 let spoken = "en";
 let wantedLast = "en";
 
@@ -12,21 +12,33 @@ export function language() {
   return spoken;
 }
 
-// "Chapter 3" is found by "Chapter {}"; what the braces stand for is taken over.
+/** What stands for these words; whatever else it is given comes back as it is. */
 export function word(text) {
-  if (typeof text !== "string") return text;
-  if (Object.hasOwn(words, text)) return words[text];
-  for (const [pattern, translated] of patterns) {
-    const match = pattern.exec(text);
-    if (match) {
-      let at = 0;
-      return translated.replace(/\{\}/g, () => word(match[++at]));
-    }
-  }
-  return text;
+  return typeof text === "string" && Object.hasOwn(words, text) ? words[text] : text;
 }
 
-export async function speak(wanted) {
+// Words around values: say`Chapter ${3}` is found as "Chapter {}".
+/** @param {TemplateStringsArray} parts @param {any[]} values */
+export function say(parts, ...values) {
+  let at = 0;
+  return word(parts.join("{}")).replace(/\{\}/g, () => String(values[at++]));
+}
+
+// A place in the author's file, as the server names it.
+/** @param {string} where */
+export function placeWords(where) {
+  const [, kind, number] = /^(line|p\.) (\d+)$/.exec(where ?? "") ?? [];
+  return kind === "line" ? say`line ${number}` : kind ? say`p. ${number}` : where;
+}
+
+/** A chapter's name, as the server has it. @param {string} chapter */
+export function chapterWords(chapter) {
+  const [, number, title] = /^Chapter (\d+): (.*)$/s.exec(chapter ?? "") ?? [];
+  return number ? say`Chapter ${number}: ${title}` : chapter;
+}
+
+// `page`: the document is ours; a widget stands in somebody else's.
+export async function speak(wanted, { page = true } = {}) {
   const code = (wanted ?? "en").toLowerCase().split(/[-_]/)[0];
   wantedLast = code;
   if (code === spoken) return;
@@ -37,22 +49,23 @@ export async function speak(wanted) {
   if (code !== wantedLast) return; // a book in another language is open by now
   words = found.default;
   spoken = Object.keys(words).length ? code : "en";
-  patterns = Object.entries(words)
-    .filter(([text]) => text.includes("{}"))
-    .map(([text, translated]) => [new RegExp(`^${text.split("{}").map(escaped).join("(.+?)")}$`, "s"), translated]);
-  draw();
+  if (page) draw();
+}
+
+export function direction() {
+  return RIGHT_TO_LEFT.has(spoken) ? "rtl" : "ltr";
 }
 
 // What stands in the page before any script runs.
 function draw() {
   document.documentElement.lang = spoken;
-  document.documentElement.dir = RIGHT_TO_LEFT.has(spoken) ? "rtl" : "ltr";
+  document.documentElement.dir = direction();
   for (const one of document.querySelectorAll(STATIC)) {
     one.dataset.word ??= one.textContent;
     one.textContent = word(one.dataset.word);
   }
-}
-
-function escaped(text) {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  for (const one of document.querySelectorAll(LABELLED)) {
+    one.dataset.label ??= one.getAttribute("aria-label") ?? "";
+    one.setAttribute("aria-label", word(one.dataset.label));
+  }
 }

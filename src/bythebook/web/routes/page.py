@@ -38,6 +38,8 @@ LARGEST_PICTURE = 5_000_000
 SCAN_SECONDS = 20.0
 MODULES = b"<!-- modules -->"
 """Where the page names all modules of its first load, so that a browser fetches them at once and not one after another."""
+WIDGET_WORDS = b"const WORDS = {};"
+BEFORE_THE_PANEL = ("Ask the book", "Ask about this", "The tutor does not answer just now. Try again in a moment.")
 IMPORT = re.compile(rb'^import\s(?:[^"]*?\sfrom\s)?"\./([\w-]+\.js)"', re.MULTILINE)
 QUOTE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
@@ -247,9 +249,16 @@ def _files() -> dict[str, File]:
     bodies = {entry.name: entry.read_bytes() for entry in files("bythebook.web").joinpath("page").iterdir()}
     for language in LANGUAGES:
         bodies[f"words-{language}.js"] = f"export default {json.dumps(page_words(language), ensure_ascii=False)};\n".encode()
+    bodies["widget.js"] = bodies["widget.js"].replace(WIDGET_WORDS, b"const WORDS = %b;" % _widget_words())
     links = [b'<link rel="modulepreload" href="/page/%b">' % name.encode() for name in _imported(bodies, "app.js")]
     bodies["index.html"] = bodies["index.html"].replace(MODULES, b"\n".join(links))
     return {name: _file(name, body) for name, body in bodies.items()}
+
+
+def _widget_words() -> bytes:
+    """What the widget says before its panel is there: it loads nothing until a reader opens it."""
+    said = {language: [page_words(language)[text] for text in BEFORE_THE_PANEL] for language in LANGUAGES}
+    return json.dumps(said, ensure_ascii=False).encode()
 
 
 def _imported(bodies: Mapping[str, bytes], first: str) -> list[str]:
