@@ -44,10 +44,12 @@ class SearchBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the search found. `results` are those shown to the reader, best first."""
+    """What the search found. `results` are those shown to the reader, best first; `beyond` the next of the first ten, by which
+    the search is evaluated."""
 
     results: tuple[SearchResult, ...]
     confidence: ConfidenceMetrics
+    beyond: tuple[SearchResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

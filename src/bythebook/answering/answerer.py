@@ -20,7 +20,6 @@ from bythebook.answering.answer import (
     MAX_CITATIONS,
     Answered,
     Dropped,
-    Found,
     FoundAgain,
     Refused,
     SearchBegun,
@@ -142,7 +141,7 @@ class Answerer:
             tokens=rewrite.usage.total if rewrite.usage else 0,
         )
         turn.calls.append(self._call(text, [level for _, level in turn.shown]))
-        yield Found(results=results(turn.shown), confidence=turn.confidence)
+        yield turn.found
         with steps.step("verdict") as noted:
             verdict = await self._verdict(turn, calibration)
             noted |= {"answerable": isinstance(verdict, Answerable), "relevance": turn.confidence.max_similarity}

@@ -17,6 +17,7 @@ from bythebook.answering.answer import (
     Answer,
     Answered,
     Dropped,
+    Found,
     Refused,
     Sentence,
     TurnEvent,
@@ -41,6 +42,8 @@ Attributes = dict[str, Attribute]
 
 CONSIDERED = 10
 """How many hits a trace lists: what a drafter may be shown, and as many again."""
+EVALUATED = 10
+"""How many of them the search is evaluated by."""
 
 
 @dataclass(slots=True)
@@ -122,6 +125,13 @@ class Turn:
         """The results that reach the similarity threshold, as many as were asked for, each with its relevance."""
         least, limit = self.question.similarity_threshold, self.question.scope.limit
         return shown_hits(self.look, self.levels, least=least, limit=limit)
+
+    @property
+    def found(self) -> Found:
+        shown = self.shown
+        first = shown_hits(self.look, self.levels, least=self.question.similarity_threshold, limit=max(EVALUATED, len(shown)))
+        ranked = results(first)
+        return Found(results=ranked[: len(shown)], beyond=ranked[len(shown) :], confidence=self.confidence)
 
 
 def shown_hits(look: Look, levels: Sequence[float], *, least: float, limit: int) -> list[tuple[RankedChunk, float]]:

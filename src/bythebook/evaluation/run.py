@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from bythebook.answering.answer import MAX_CITATIONS, Answer, Answered, Found, Refused, Sentence
+from bythebook.answering.answer import Answer, Answered, Found, Refused, Sentence
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question, ScoreScale
 from bythebook.errors import Unavailable
@@ -16,8 +16,6 @@ from bythebook.evaluation.cases import Case
 from bythebook.grounding.verdict import DEFAULT_SCORE_THRESHOLD
 from bythebook.retrieval.query import SearchResult
 
-DEPTH = 10
-"""How many results retrieval is scored by. An answer uses five at most, however many are shown, so this changes none."""
 AT_ONCE = 4
 
 
@@ -29,10 +27,6 @@ class Manner:
     score_threshold: float = DEFAULT_SCORE_THRESHOLD
     score_scale: ScoreScale = "relevance"
     at_once: int = AT_ONCE
-
-    @property
-    def limit(self) -> int:
-        return max(DEPTH, self.top_k) if self.top_k >= MAX_CITATIONS else self.top_k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +61,7 @@ async def ask_all(answerer: Answerer, book_id: str, cases: Sequence[Case], manne
 async def _ask(answerer: Answerer, book_id: str, case: Case, manner: Manner) -> Outcome:
     question = Question(
         text=case.question,
-        scope=case.scope(book_id, manner.limit),
+        scope=case.scope(book_id, manner.top_k),
         score_threshold=manner.score_threshold,
         score_scale=manner.score_scale,
         history=case.history,
@@ -80,7 +74,7 @@ async def _ask(answerer: Answerer, book_id: str, case: Case, manner: Manner) -> 
             elapsed_ms = round(1000 * (time.perf_counter() - began), 1)
             match event:
                 case Found():
-                    results = event.results
+                    results = (*event.results, *event.beyond)
                 case Sentence() if first_sentence_ms is None:
                     first_sentence_ms = elapsed_ms
                 case Answered() | Refused():
