@@ -170,8 +170,7 @@ def _said(passage: Passage, new: Group, taken: Mapping[str, Group], passages: Ma
 
 
 def _letters(statement: Statement) -> str:
-    letters = "".join(filter(str.isalnum, statement.readable.casefold()))
-    return letters or statement.readable
+    return letters(statement.readable) or statement.readable  # of a line of signs nothing else is left
 
 
 def complete(passage: Passage, place: int, shape: Shape) -> Group:

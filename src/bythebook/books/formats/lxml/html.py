@@ -205,19 +205,21 @@ class PageWalker:
         holds_blocks = any(
             one.tag in ("pre", "table", "ul", "ol", "dl") for row in cells for cell in row for one in cell.iterdescendants()
         )
-        beside = max((sum(bool(words_of(cell).strip()) for cell in row) for row in cells), default=0)
+        words = [[words_of(cell) for cell in row] for row in cells]
+        beside = max((sum(bool(one.strip()) for one in row) for row in words), default=0)
         if holds_blocks or element.get("role") == "presentation" or beside < 2:
-            for row in cells:
-                boxed = next((cell for cell in row if cell.tag == "th" and words_of(cell).strip()), None) if beside < 2 else None
-                for cell in row if boxed is None else ():
+            for row, said in zip(cells, words, strict=True):
+                titles = [cell for cell, one in zip(row, said, strict=True) if cell.tag == "th" and one.strip()]
+                if titles and beside < 2:
+                    self._title(titles[0])
+                    continue
+                for cell in row:
                     self._within(cell)
-                if boxed is not None:
-                    self._title(boxed)
             return
         made = []
-        for row, held in zip(rows, cells, strict=True):
-            if any(words_of(cell).strip() for cell in held):
-                place = self._place("|".join(words_of(cell) for cell in held), row)
+        for row, held, said in zip(rows, cells, words, strict=True):
+            if any(one.strip() for one in said):
+                place = self._place("|".join(said), row)
                 made.append(([inline(cell, whole=False) for cell in held], place))
         self.writer.table(made)
 
