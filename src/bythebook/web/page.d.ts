@@ -5,6 +5,13 @@ interface Span {
   end: number;
 }
 
+interface BookWarning {
+  source_file: string;
+  line: number;
+  field: string;
+  message: string;
+}
+
 interface Lesson {
   source_file: string;
   parent_doc_id: string;

@@ -6,7 +6,7 @@ import { download } from "./contents.js";
 import { curve } from "./curve.js";
 import { byChapter, gapGroup } from "./gaps.js";
 import { plain } from "./plain-text.js";
-import { jobRow, MODES } from "./jobs.js";
+import { bookWarnings, jobRow, MODES } from "./jobs.js";
 import { say, word } from "./words.js";
 
 export class AuthorDesk extends HTMLElement {
@@ -53,7 +53,7 @@ export class AuthorDesk extends HTMLElement {
           ),
         ),
         this.jobs(book),
-        this.warnings(lessons),
+        this.warnings(book, lessons),
         this.gaps(whole),
         this.wrong(book),
         this.calibration(book),
@@ -146,17 +146,17 @@ export class AuthorDesk extends HTMLElement {
     }
   }
 
-  warnings(lessons) {
+  warnings(book, lessons) {
     const troubled = lessons.filter((lesson) => lesson.warnings.length);
     const count = troubled.reduce((sum, lesson) => sum + lesson.warnings.length, 0);
     const hint = say`${plural(count, "warning")} in ${plural(troubled.length, "lesson")}. None of them kept a lesson out.`;
-    return this.section("Worth a look", troubled.length ? hint : "", (room) =>
+    return this.section("Worth a look", troubled.length ? hint : "", async (room) => {
+      const { jobs } = await this.api.get(`/jobs?book_id=${book.book_id}&status=completed&limit=1`);
+      const rows = [...bookWarnings(jobs[0], lessons).map(warnedFile), ...troubled.map(warnedLesson)];
       room.replaceChildren(
-        troubled.length
-          ? element("ul", { class: "warnings" }, troubled.map(warnedLesson))
-          : element("p", { class: "hint" }, "No warnings."),
-      ),
-    );
+        rows.length ? element("ul", { class: "warnings" }, rows) : element("p", { class: "hint" }, "No warnings."),
+      );
+    });
   }
 
   gaps(book) {
@@ -250,6 +250,11 @@ export class AuthorDesk extends HTMLElement {
       },
     );
   }
+}
+
+function warnedFile(warning) {
+  const place = [warning.source_file, warning.line && say`Line ${warning.line}: `].filter(Boolean).join(" · ");
+  return element("li", { dir: "auto" }, place && element("span", { class: "where" }, `${place} `), warning.message);
 }
 
 function warnedLesson(lesson) {

@@ -8,6 +8,18 @@ export const MODES = {
   full: ["Read everything again", "Every lesson; unchanged text is not embedded again."],
 };
 
+// What the latest job warned of beside the lessons' own warnings: settings of the book, files passed over, places claimed twice.
+/**
+ * @param {{report?: {warnings?: BookWarning[]} | null} | undefined} job
+ * @param {{source_file: string, warnings: BookWarning[]}[]} lessons
+ * @returns {BookWarning[]}
+ */
+export function bookWarnings(job, lessons) {
+  const name = (/** @type {BookWarning} */ { source_file, line, message }) => JSON.stringify([source_file, line, message]);
+  const told = new Set(lessons.flatMap((lesson) => lesson.warnings.map((one) => name({ ...one, source_file: lesson.source_file }))));
+  return (job?.report?.warnings ?? []).filter((warning) => !told.has(name(warning)));
+}
+
 export function jobRow(job, cancel) {
   const running = job.status === "queued" || job.status === "running";
   const share = job.files_total ? job.files_processed / job.files_total : job.status === "completed" ? 1 : 0;
