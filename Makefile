@@ -14,7 +14,7 @@ INSTALL = $(UV) pip install -q --python $(BIN)/python
 
 UNIT = not soak and not browser and not postgresql and not slow
 
-.PHONY: help demo check unit coverage test pythons soak bench live-model screenshots dist lock clean
+.PHONY: help demo check check-types check-imports check-style check-page unit coverage test pythons soak bench live-model screenshots dist lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,10 +23,19 @@ demo: $(VENV)/runtime  ## ingest the sample book, answer one question, refuse an
 	@$(BIN)/bythebook demo --serve
 
 check: $(VENV)/dev  ## format, lint, types and imports; under a minute
+	@$(MAKE) --no-print-directory --jobs --output-sync=target check-types check-imports check-style check-page
+
+check-types:
+	$(BIN)/mypy
+
+check-imports:
+	$(BIN)/lint-imports --no-cache
+
+check-style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+
+check-page:
 	@if test -x node_modules/.bin/tsc && command -v node > /dev/null; then node_modules/.bin/tsc -p . && echo "JavaScript: no wrong types"; \
 	else echo "JavaScript: types not checked. That takes node, and tsc from 'npm ci'."; fi
 

@@ -1,4 +1,5 @@
-"""Whole tables on tiny books: that they measure what they say. What they say about speed is not looked at."""
+"""Whole tables on tiny books: that they measure what they say. What they say about speed is not looked at. Those that
+ingest a book run in `make soak`: they check the measuring, not the product."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def workshop(tmp_path: Path) -> Workshop:
     return Workshop(folder=tmp_path, sizes=replace(QUICK, checked_lessons=12, edits=3))
 
 
-@pytest.mark.soak  # half a minute, for a table of bench
+@pytest.mark.soak
 def test_changes_counts_what_was_embedded(workshop: Workshop) -> None:
     table = changes(workshop)
     unchanged, edited = table.rows[1], table.rows[-1]
@@ -39,6 +40,7 @@ def test_changes_counts_what_was_embedded(workshop: Workshop) -> None:
     assert edited[-1] == "met"
 
 
+@pytest.mark.soak
 def test_retrieval_ranks_the_lesson_that_answers(workshop: Workshop) -> None:
     book = workshop.folder / "toy"
     book.mkdir()
@@ -58,6 +60,7 @@ def test_retrieval_ranks_the_lesson_that_answers(workshop: Workshop) -> None:
     assert asyncio.run(ranks(workshop, "toy", questions)) == {method: [1, 1, None] for method in (OURS, BM25, DENSE)}
 
 
+@pytest.mark.soak
 def test_a_large_index_holds_what_was_asked_for(workshop: Workshop) -> None:
     async def filled() -> tuple[int, int, list[IndexedChunk]]:
         async with opened(workshop.data_dir("small"), StandIn()) as resources:
@@ -73,6 +76,7 @@ def test_a_large_index_holds_what_was_asked_for(workshop: Workshop) -> None:
     assert passing == pytest.approx(200 / 8, rel=0.5)
 
 
+@pytest.mark.soak
 def test_copies_lie_near_their_original_and_never_share_an_id(workshop: Workshop) -> None:
     async def held() -> list[IndexedChunk]:
         async with opened(workshop.data_dir("small"), StandIn()) as resources:
