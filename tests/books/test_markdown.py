@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.books.markdown import first_heading, heading_text, readable
+from bythebook.books.markdown import first_heading, heading_text, letters, readable
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,7 @@ def test_heading_text_has_no_id() -> None:
 )
 def test_an_exponent_stays_one(markdown: str, text: str) -> None:
     assert readable(markdown) == text
+
+
+def test_the_letters_of_a_word_are_the_same_in_capitals() -> None:
+    assert letters("*İstanbul*, e.g.") == "istanbuleg"  # the capital folds to an i and a dot above it, which is no letter

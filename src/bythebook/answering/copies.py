@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from bythebook.answering.draft_check import SettledSentence
 from bythebook.answering.turn import Turn
+from bythebook.books.markdown import letters
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement
 from bythebook.grounding.citations import Citation, Supported, Unsupported
-from bythebook.grounding.quotes import letters_of
 from bythebook.grounding.verdict import POOL
 from bythebook.retrieval.demands import lacking, names
 from bythebook.retrieval.sentence_reader import UNREAD, all_stems
@@ -59,12 +59,12 @@ async def _idle(turn: Turn, outcome: Supported, read: ReadAnswers) -> str:
 async def _answers_another_question(turn: Turn, outcome: Supported, read: ReadAnswers) -> bool:
     """Whether the reader finds that the copied sentence answers something else. It has read the best passages before, so that
     this takes no time."""
-    copied = letters_of(outcome.text)
+    copied = letters(outcome.text)
     found = []
     for chunk in _quoted(turn, outcome.citations):
         for statement, score in await read(turn.look.found.query.text, chunk, turn.state.language):
-            letters = letters_of(statement.readable)
-            if letters and (letters in copied or copied in letters):
+            said = letters(statement.readable)
+            if said and (said in copied or copied in said):
                 found.append(score)
     if not found or turn.sentences:
         return bool(found) and max(found) < UNREAD

@@ -43,7 +43,7 @@ Attributes = dict[str, Attribute]
 CONSIDERED = 10
 """How many hits a trace lists: what a drafter may be shown, and as many again."""
 EVALUATED = 10
-"""How many of them the search is evaluated by."""
+"""How many of them the search is evaluated by: the depth of `mrr_at_10` and `ndcg_at_10`."""
 
 
 @dataclass(slots=True)

@@ -60,7 +60,7 @@ def readable(markdown: str) -> str:
 
 def letters(text: str) -> str:
     """Only letters and digits, in lower case: two texts with the same letters have the same words, whatever is between them."""
-    return NO_LETTER.sub("", text).casefold()
+    return NO_LETTER.sub("", text.casefold())
 
 
 def _tidy(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from bythebook.answering.turn import EVALUATED
+
 RECALL_DEPTHS = (1, 3, 5, 10)
-DEPTH = 10
-"""The depth of the reciprocal rank and nDCG."""
 
 
 def retrieval_figures(
@@ -21,9 +21,9 @@ def retrieval_figures(
 def _figures(right: frozenset[str], found: Sequence[str], depth: int) -> dict[str, float]:
     ranks = [rank for rank, lesson in enumerate(found, start=1) if lesson in right and lesson not in found[: rank - 1]]
     figures = {f"recall_at_{k}": sum(rank <= k for rank in ranks) / len(right) for k in RECALL_DEPTHS if k <= depth}
-    if depth >= DEPTH:
-        near = [rank for rank in ranks if rank <= DEPTH]
-        best = range(1, min(len(right), DEPTH) + 1)
+    if depth >= EVALUATED:
+        near = [rank for rank in ranks if rank <= EVALUATED]
+        best = range(1, min(len(right), EVALUATED) + 1)
         figures["mrr_at_10"] = 1 / near[0] if near else 0.0
         figures["ndcg_at_10"] = _gain(near) / _gain(best)
     return figures

@@ -11,13 +11,14 @@ from typing import Any
 
 from bythebook import __version__
 from bythebook.answering.answerer import Answerer
+from bythebook.answering.turn import EVALUATED
 from bythebook.errors import InvalidInput, Unavailable
 from bythebook.evaluation.cases import Case, Remark
 from bythebook.evaluation.figures import Figure, figures
 from bythebook.evaluation.files import CaseSet
 from bythebook.evaluation.lesson_texts import LessonTexts
 from bythebook.evaluation.marks import Mark
-from bythebook.evaluation.rank_measures import DEPTH, retrieval_figures
+from bythebook.evaluation.rank_measures import retrieval_figures
 from bythebook.evaluation.run import Manner, Outcome, ask_all
 from bythebook.evaluation.scorer import Scorer
 from bythebook.evaluation.times import Times, taken
@@ -85,7 +86,7 @@ async def evaluate(
     failures = [mark.failure for mark in marks.values() if mark.failure]
     if len(failures) == len(cases):
         raise Unavailable(failures[0])
-    ordered = _with_retrieval([marks[case.id] for case in cases], outcomes, max(DEPTH, manner.top_k))
+    ordered = _with_retrieval([marks[case.id] for case in cases], outcomes, max(EVALUATED, manner.top_k))
     models = [outcome.answer.model for outcome in outcomes.values() if outcome.answer]
     yield Report(
         book_id=state.book_id,

@@ -10,7 +10,7 @@ from urllib.parse import quote as quote_url
 
 from bythebook.books.inline import with_plain_formulas
 from bythebook.books.links import UNRESERVED
-from bythebook.books.markdown import readable
+from bythebook.books.markdown import letters, readable
 from bythebook.books.model import LINE_END, Chunk, SourcePlace, Span, where
 from bythebook.books.statements import statements
 from bythebook.grounding.amounts import has_number, quoted_otherwise
@@ -20,7 +20,7 @@ from bythebook.grounding.form import asks, unsafe
 from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
-from bythebook.grounding.quotes import FoundQuote, find_quote, letters_of, stems_around
+from bythebook.grounding.quotes import FoundQuote, find_quote, stems_around
 from bythebook.grounding.support import CheckedSource, Window, best_windows, read_source, same_words
 from bythebook.retrieval.evidence import Evidence
 
@@ -290,7 +290,7 @@ def _as_in_book(text: str, kind: str, same: Citation) -> str:
     if kind != "sentence":
         return text
     whole = folded(readable(same.quote))
-    return whole if letters_of(whole) == letters_of(text) else folded(readable(text))
+    return whole if letters(whole) == letters(text) else folded(readable(text))
 
 
 def shown_to_judge(evidence: Evidence, language: str) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bythebook.books.markdown import letters
 from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.grounding.facts import folded, is_light, read
-from bythebook.grounding.quotes import letters_of
 
 LONGEST_WORDS = 120
 """Characters of a judge's deciding words that a reason shows."""
@@ -91,9 +91,9 @@ def _believed(one: Doubtful, opinion: Opinion | None) -> Opinion | None:
     """A "yes" counts where its deciding words say something and stand in a passage; a "no" counts as it is."""
     if opinion is None or not opinion.supported:
         return opinion
-    words, said = letters_of(opinion.words), read(opinion.words, "en")  # "a" and "the" stand everywhere
+    words, said = letters(opinion.words), read(opinion.words, "en")  # "a" and "the" stand everywhere
     telling = said.quantities or not all(is_light(stem, "en") for stem in said.content)
-    return opinion if telling and any(words in letters_of(passage) for passage in one.passages) else None
+    return opinion if telling and any(words in letters(passage) for passage in one.passages) else None
 
 
 def _settled(one: Doubtful, opinions: Sequence[Opinion], note: str) -> Settled:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from bythebook.books.markdown import letters
 from bythebook.books.model import Chunk
 from bythebook.grounding.support import CheckedSource
 
@@ -39,7 +40,7 @@ class FoundQuote:
 def find_quote(quote: str, sources: Sequence[CheckedSource]) -> tuple[FoundQuote, ...]:
     """Where the quote stands, in the order of the quote; nothing where too little of it does."""
     quote = quote.strip()[:LONGEST]
-    wanted = len(letters_of(quote))
+    wanted = len(letters(quote))
     if wanted < SHORTEST:
         return ()
     found, held = [], 0
@@ -54,23 +55,23 @@ def _pieces(piece: str, sources: Sequence[CheckedSource]) -> Iterator[tuple[Foun
     """The piece as a whole, or else sentence by sentence, each with how many letters of the quote it stands for."""
     whole = _exact(piece, sources) or None
     if whole:
-        yield whole, len(letters_of(piece))
+        yield whole, len(letters(piece))
         return
     for part in SENTENCE_END.split(piece):
         one = _exact(part, sources) or _nearest(part, sources)
         if one:
-            yield one, len(letters_of(part))
+            yield one, len(letters(part))
 
 
 def _exact(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
-    letters = letters_of(piece)
-    if len(letters) < SHORTEST:
+    wanted = letters(piece)
+    if len(wanted) < SHORTEST:
         return None
     for source in sources:
         text, places = _index(source.chunk)
-        at = text.find(letters)
-        if at >= 0 and not _planted(source, places[at], places[at + len(letters) - 1] + 1):
-            return FoundQuote(source=source, start=places[at], end=_stop(source.chunk.text, places[at + len(letters) - 1] + 1))
+        at = text.find(wanted)
+        if at >= 0 and not _planted(source, places[at], places[at + len(wanted) - 1] + 1):
+            return FoundQuote(source=source, start=places[at], end=_stop(source.chunk.text, places[at + len(wanted) - 1] + 1))
     return None
 
 
@@ -103,7 +104,7 @@ def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
     joined: list[FoundQuote] = []
     for one in sorted(found, key=lambda one: (one.source.chunk.id, one.start)):
         last = joined[-1] if joined else None
-        if last and last.source is one.source and not letters_of(one.source.chunk.text[last.end : one.start]):
+        if last and last.source is one.source and not letters(one.source.chunk.text[last.end : one.start]):
             joined[-1] = FoundQuote(source=one.source, start=last.start, end=max(last.end, one.end))
         else:
             joined.append(one)
@@ -126,18 +127,13 @@ def stems_around(found: Sequence[FoundQuote]) -> frozenset[str]:
     return frozenset(stems)
 
 
-def letters_of(text: str) -> str:
-    """Its letters and digits, folded: what is left when marks and spaces do not count."""
-    return "".join(character for character in text.casefold() if character.isalnum())
-
-
 @lru_cache(maxsize=1024)
 def _index(chunk: Chunk) -> tuple[str, list[int]]:
     """The letters and digits of a chunk, folded, and where each of them stands."""
-    letters, places = [], []
+    found, places = [], []
     for place, character in enumerate(chunk.text):
         for lowered in character.casefold():
             if lowered.isalnum():
-                letters.append(lowered)
+                found.append(lowered)
                 places.append(place)
-    return "".join(letters), places
+    return "".join(found), places
