@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from bythebook.cli.demo import sample_book
 from bythebook.drafting import local_servers
 from bythebook.drafting.local_servers import LocalServer, find_local_servers
 from tests.cli.conftest import Cli
@@ -45,6 +46,57 @@ def test_a_model_that_follows_the_protocol(cli: Cli, model: ChatServer) -> None:
     assert re.search(r"answered +[1-9] of 9", outcome.out)
     assert "first words" in outcome.out
     assert not model.refused
+
+
+def judged(body: Json, *, yes: set[str] | None) -> Says:
+    """Judges by the labels of the sample's sentences: yes to those of `yes`, to all where it is None, with words of the passage."""
+    if "tools" in body:
+        return copies(body)
+    shown = json.loads(body["messages"][-1]["content"])
+    verdicts = [
+        {
+            "n": one["n"],
+            "words": shown["passages"][one["passages"][0]].split("\n\n")[-1][:40],
+            "supported": yes is None or one["sentence"] in yes,
+        }
+        for one in shown["sentences"]
+    ]
+    return Says(text=json.dumps({"verdicts": verdicts}), piece=200)
+
+
+def labelled() -> list[Json]:
+    return [json.loads(line) for line in (sample_book() / "sentences.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("knows", "removed"), [(True, 12), (False, 0)])
+def test_a_judge_is_tried_with_true_and_wrong_sentences(cli: Cli, model: ChatServer, knows: bool, removed: int) -> None:
+    yes = {one["true"] for one in labelled()} if knows else None
+    model.turns.extend([lambda body: judged(body, yes=yes)] * 40)
+    with running(model):
+        outcome = cli("model", "check", "--json")
+    assert outcome.code == 0, outcome.err
+    judge = json.loads(outcome.out)["judge"]
+    assert (judge["true"], judge["true_released"], judge["wrong"], judge["wrong_removed"]) == (12, 12, 12, removed)
+    assert judge["undecided"] == 0
+    assert all(one["by"] == "judge" for one in judge["verdicts"])
+    assert not model.refused
+
+
+def test_a_judge_that_answers_in_prose_decides_nothing(cli: Cli, model: ChatServer) -> None:
+    model.turns.extend([lambda body: copies(body) if "tools" in body else Says(text="They all look fine to me.")] * 40)
+    with running(model):
+        outcome = cli("model", "check")
+    assert re.search(r"undecided +24 ", outcome.out), outcome.out
+    assert "BYTHEBOOK_CHECK=words" in outcome.out
+
+
+def test_no_judge_is_tried_where_words_decide(cli: Cli, model: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTHEBOOK_CHECK", "words")
+    model.turns.extend([copies] * 30)
+    with running(model):
+        outcome = cli("model", "check", "--json")
+    assert json.loads(outcome.out)["judge"] is None
+    assert all("tools" in body for body in model.bodies)
 
 
 def test_a_model_that_fails_is_told_plainly(cli: Cli, model: ChatServer) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bythebook.drafting.local_servers import LocalServer
+    from bythebook.evaluation.judge_trial import JudgeTrial
     from bythebook.evaluation.model_trial import TrialTurn
     from bythebook.settings import Settings
 
@@ -28,18 +29,19 @@ def _group() -> None:
 
 @app.command("check")
 def check(json: AsJson = False) -> None:
-    """Ask the configured model a dozen questions about the sample book: its form, its speed, and what was removed."""
+    """Ask the configured model a dozen questions about the sample book, and try its judgement on true and wrong sentences."""
     from bythebook.settings import read_settings
 
     settings = read_settings()
     if not settings.openai_api_key and not settings.openai_base_url:
         _suggest(json=json)
         return
-    turns = run_async(_tried(settings, quiet=json))
+    turns, judge = run_async(_tried(settings, quiet=json))
     if json:
-        typer.echo(to_json(turns))
+        typer.echo(to_json({"turns": turns, "judge": judge}))
     else:
         _print(settings.openai_model, turns)
+        _print_judge(settings.check_model or settings.openai_model, judge)
     if not any(turn.kept for turn in turns):
         raise typer.Exit(1)
 
@@ -66,24 +68,29 @@ def _suggestion(server: LocalServer) -> str:
     )
 
 
-async def _tried(settings: Settings, *, quiet: bool) -> list[TrialTurn]:
+async def _tried(settings: Settings, *, quiet: bool) -> tuple[list[TrialTurn], JudgeTrial | None]:
     from bythebook.cli.demo import sample_book
     from bythebook.evaluation.files import read_cases
-    from bythebook.evaluation.model_trial import trial_questions, try_model
+    from bythebook.evaluation.judge_trial import trial_sentences, try_judge
+    from bythebook.evaluation.model_trial import read_chunks, trial_questions, try_model
     from bythebook.wiring.reader import open_model
 
     folder = sample_book()
-    questions, book = trial_questions(folder, read_cases(folder / "questions.jsonl").cases)
+    book, chunks = read_chunks(folder)
+    questions = trial_questions(chunks, read_cases(folder / "questions.jsonl").cases)
     drafter = open_model(settings)
+    judge = drafter.judge if settings.check == "meaning" else None
     turns = []
     try:
-        async for turn in try_model(questions, book, drafter, drafter.judge if settings.check == "meaning" else None):
+        async for turn in try_model(questions, book, drafter, judge):
             turns.append(turn)
             if not quiet:
                 typer.echo(f"{'ok ' if turn.right else '-- '} {turn.seconds:6.1f} s  {turn.question}")
+        if judge is None:
+            return turns, None
+        return turns, await try_judge(trial_sentences(folder / "sentences.jsonl", book, chunks), judge)
     finally:
         await drafter.close()
-    return turns
 
 
 def _print(model: str, turns: Sequence[TrialTurn]) -> None:
@@ -106,6 +113,22 @@ def _print(model: str, turns: Sequence[TrialTurn]) -> None:
         typer.echo(f"  - removed because it {reason}")
     for error in dict.fromkeys(turn.error for turn in turns if turn.error):
         typer.echo(f"  - {error}")
+
+
+def _print_judge(model: str, trial: JudgeTrial | None) -> None:
+    if trial is None:
+        typer.echo("  judge       not tried, because BYTHEBOOK_CHECK is 'words'")
+        return
+    typer.echo(
+        f"\n{model} as a judge of {trial.true} true sentences and {trial.wrong} wrong ones, {trial.seconds:.1f} s\n"
+        f"  released    {trial.true_released} of {trial.true} true sentences; by words alone {trial.true_released_by_words}\n"
+        f"  removed     {trial.wrong_removed} of {trial.wrong} wrong sentences; by words alone {trial.wrong_removed_by_words}\n"
+        f"  undecided   {trial.undecided} sentences, for which the words decided"
+    )
+    for note in trial.notes:
+        typer.echo(f"  - {note}")
+    if not trial.is_better:
+        typer.echo("  This judge is no better than the words alone: set BYTHEBOOK_CHECK=words, or BYTHEBOOK_CHECK_MODEL.")
 
 
 def _protocol(quoted: int, sentences: int) -> str:

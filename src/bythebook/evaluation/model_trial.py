@@ -62,10 +62,9 @@ class TrialTurn:
         return not self.error and (self.kept > 0 if self.answerable else self.kept == 0)
 
 
-def trial_questions(folder: Path, cases: Sequence[Case]) -> tuple[list[TrialQuestion], Book]:
+def trial_questions(chunks: Sequence[Chunk], cases: Sequence[Case]) -> list[TrialQuestion]:
     """Questions evenly from the whole book. Those near the subject but not in the book come with the first passages of a
     lesson."""
-    book, chunks = _chunks(folder)
     answerable = [case for case in cases if case.answerable and case.quote and not case.history]
     others = [case for case in cases if not case.answerable and not case.history]
     questions = [
@@ -77,10 +76,11 @@ def trial_questions(folder: Path, cases: Sequence[Case]) -> tuple[list[TrialQues
         TrialQuestion(text=case.question, evidence=_labelled(shown), answerable=False)
         for case, shown in zip(others[:: max(1, len(others) // UNANSWERABLE)][:UNANSWERABLE], lessons, strict=False)
     ]
-    return [one for one in questions if one.evidence], book
+    return [one for one in questions if one.evidence]
 
 
-def _chunks(folder: Path) -> tuple[Book, list[Chunk]]:
+def read_chunks(folder: Path) -> tuple[Book, list[Chunk]]:
+    """The book in a folder and all its chunks, without an index."""
     site = find_site(folder, discover(folder)[0])
     book, _ = read_book(folder, site=site)
     chunks: list[Chunk] = []
