@@ -24,6 +24,7 @@ from bythebook.books.markdown import first_heading, heading_text, letters, reada
         ("A note[^1].\n\n[^1]: The note.", "A note.\n\nThe note."),
         ("snake_case_name and _it_ and 2 * 3 * 4 and ~~gone~~", "snake_case_name and it and 2 * 3 * 4 and gone"),
         ("`a*b*c` and ``x ` y`` and ` open", "a*b*c and x ` y and ` open"),
+        ("\\``` and `a`", "``` and a"),
         ("The torque $\\tau_1 = a*b*c$ costs $5 and $6.", "The torque \\tau_1 = a*b*c costs $5 and $6."),
         ("$$\nx_1 = *y*\n$$", "x_1 = *y*"),
         ("$$ open\n\ntext", "$$ open\n\ntext"),

@@ -154,7 +154,7 @@ class InlineReader:
         return at
 
     def _code(self, start: int, length: int) -> int:
-        places = self.ticks[length]
+        places = self.ticks.get(length, [])  # none, where the first of them was escaped: the run was longer then
         while places and places[-1] <= start:
             places.pop()
         if not places:

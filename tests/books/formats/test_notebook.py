@@ -77,6 +77,7 @@ def test_version_3_has_worksheets_and_heading_cells() -> None:
         (b"[]", "it is JSON, but not a notebook with cells"),
         (b"\xff\xfe", "it is not UTF-8 (byte 0)"),
         (notebook(cell("code", "  \n")), "it has no cell with text"),
+        (b'{"nbformat": 3, "worksheets": [{"cells": 1}]}', "it has no cell with text"),
     ],
 )
 def test_what_is_no_notebook_is_said_in_a_sentence(raw: bytes, says: str) -> None:

@@ -73,7 +73,8 @@ def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
     """The cells, also of version 3, which has worksheets and headings as cells."""
     sheets = [notebook] if "cells" in notebook else notebook["worksheets"]
     for sheet in sheets:
-        for cell in sheet.get("cells", ()) if isinstance(sheet, dict) else ():
+        cells = sheet.get("cells") if isinstance(sheet, dict) else None
+        for cell in cells if isinstance(cells, list) else ():
             if isinstance(cell, dict):
                 source = cell.get("source", cell.get("input", ""))
                 text = "".join(map(str, source)) if isinstance(source, list) else str(source)
