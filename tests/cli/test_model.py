@@ -49,7 +49,7 @@ def test_a_model_that_follows_the_protocol(cli: Cli, model: ChatServer) -> None:
 
 
 def judged(body: Json, *, yes: set[str] | None) -> Says:
-    """Judges by the labels of the sample's sentences: yes to those of `yes`, to all where it is None, with words of the passage."""
+    """Says yes to the sentences of `yes`, to all where it is None, with words of the passage."""
     if "tools" in body:
         return copies(body)
     shown = json.loads(body["messages"][-1]["content"])
