@@ -1,4 +1,4 @@
-"""Whatever a model writes is read in time that grows with its length and no faster."""
+"""Whatever a model or an author writes is read in time that grows with its length and no faster."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from bythebook.books.formats.asciidoc import inline
+from bythebook.books.formats.lxml.xml import without_types
 from bythebook.drafting.openai_agents.judge_form import read_verdicts
 from bythebook.drafting.openai_agents.quoted_text import QuotedText
 from bythebook.drafting.openai_agents.unwrapper import Unwrapper
@@ -26,7 +28,9 @@ SHORTEST_SECONDS = 0.02
 MARKS = ["_", "a_", "[1", "[1,", "[1]", "(1", "(1) ", "a (", " ", "\n", "`", "``a", "```\n", "~~~\n", "$a ", "> a\n", "\u3010"]
 WORDS = ["1,", "1.", "two ", "three hundred ", "at least ", "/a", "not ", "word ", "1 yes: "]
 JSON = ["{", '{"a":', "[", '"', "\\", "<think>"]
-PIECES = [*MARKS, *WORDS, *JSON]
+ASCIIDOC = ["link:", "link:a[", "[[", "footnote:[", "((a", "(((", "+a", "<<a,", "**a", "_a "]
+TYPES = ["<!DOCTYPE x [", "<!DOCTYPE x ", "] "]
+PIECES = [*MARKS, *WORDS, *JSON, *ASCIIDOC, *TYPES]
 SOURCE = read_source(passage(1), "en")
 
 
@@ -47,6 +51,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "verdicts": lambda text: read_verdicts(text, 3),
     "quotes": lambda text: find_quote(text, [SOURCE]),
     "stream": stream,
+    "a paragraph of AsciiDoc": inline,
+    "the types of a page": without_types,
     "the second one": lambda text: with_item("Why the second one?", text),
 }
 

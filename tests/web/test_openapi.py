@@ -120,6 +120,8 @@ def fuzz(service: Service, examples: int, *scopes: str, known: bool = False) -> 
                 fuzz_operation(service, secret, operation.as_strategy(), examples, counted, there)
             with suppress(Unsatisfiable):  # nothing can be asked wrongly of what takes nothing
                 fuzz_operation(service, secret, operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), examples, counted)
+        if known:  # a long run that is cut off has said how far it came
+            print(f"{counted.total():,} requests after {operation.method.upper()} {operation.path}", flush=True)
     return counted
 
 

@@ -84,3 +84,10 @@ def test_what_is_no_notebook_is_said_in_a_sentence(raw: bytes, says: str) -> Non
     with pytest.raises(InvalidBook) as said:
         read("a.ipynb", raw)
     assert says in str(said.value)
+
+
+def test_signs_that_no_text_has_do_not_fail_the_whole_book() -> None:
+    """JSON can name half a pair of surrogates, and NUL. No index and no database stores them."""
+    reading = one(notebook(cell("markdown", "An elbow \ud800 bends\x00 once.", id="\udfff")))
+    assert reading.text.encode() == "An elbow \ufffd bends\ufffd once.\n\n".encode()
+    assert (reading.marks[0].exact, reading.marks[0].place.label) == (True, "\ufffd")

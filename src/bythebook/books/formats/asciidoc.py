@@ -25,14 +25,15 @@ SKIPPED = re.compile(r"//(?!//)|include::|image::|video::|audio::|toc::|ifdef::|
 FENCES = {"----": "listing", "....": "listing", "```": "listing", "++++": "passed", "////": "comment", "|===": "table"}
 UNDERLINES = {"=": 1, "-": 2, "~": 3, "^": 4, "+": 5}
 BOXES = ("====", "****", "____", "--")
+# What is searched for has a length, so that a line of ten thousand beginnings is not read to its end from each of them.
 MARKS = (
-    (re.compile(r"\b(?:https?|link|mailto|xref)::?\S*?\[([^\]]*)\]"), r"\1"),
+    (re.compile(r"\b(?:https?|link|mailto|xref)::?[^\s\[]{0,1000}\[([^\]]{0,1000})\]"), r"\1"),
     (re.compile(r"<<[^,<>]*,([^<>]+)>>"), r"\1"),
     (re.compile(r"<<([^<>]+)>>"), r"\1"),
-    (re.compile(r"\(\(\(.*?\)\)\)"), ""),
-    (re.compile(r"\(\((.+?)\)\)"), r"\1"),
-    (re.compile(r"(?:footnote|indexterm|image|icon|anchor):\S*\[[^\]]*\]|\[\[[^\]]*\]\]"), ""),
-    (re.compile(r"\b(?:kbd|btn|menu|pass|indexterm2|stem|latexmath):\w*\[([^\]]*)\]"), r"\1"),
+    (re.compile(r"\(\(\(.{0,500}?\)\)\)"), ""),
+    (re.compile(r"\(\((.{1,500}?)\)\)"), r"\1"),
+    (re.compile(r"(?:footnote|indexterm|image|icon|anchor):[^\s\[]{0,500}\[[^\]]{0,2000}\]|\[\[[^\[\]]*\]\]"), ""),
+    (re.compile(r"\b(?:kbd|btn|menu|pass|indexterm2|stem|latexmath):\w*\[([^\]]{0,2000})\]"), r"\1"),
     (re.compile(r"\[[.#][\w.#-]+\](?=[#*_`])"), ""),
     (re.compile(r"\b[a-z]\w*:([\w./+-]+)\[(\d)\]"), r"\1(\2)"),  # a page of a manual: git-log(1)
 )

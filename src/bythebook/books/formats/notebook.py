@@ -17,6 +17,8 @@ from bythebook.errors import InvalidBook
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 TICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
+NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+"""JSON can name signs that no text has: no database stores them, and one would fail the ingestion of the whole book."""
 AGAIN = "open it in Jupyter and save it again"
 
 
@@ -81,8 +83,8 @@ def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
                 level = cell.get("level", 1)
                 yield Cell(
                     kind=str(cell.get("cell_type", "raw")),
-                    text=text,
-                    id=str(cell.get("id", "")),
+                    text=NO_TEXT.sub("\ufffd", text),
+                    id=NO_TEXT.sub("\ufffd", str(cell.get("id", ""))),
                     level=level if isinstance(level, int) and 1 <= level <= 6 else 1,
                 )
 

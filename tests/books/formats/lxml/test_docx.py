@@ -207,3 +207,12 @@ def test_notes_follow_the_paragraph_that_refers_to_them() -> None:
         ("Of both arms.", "paragraph 2, note"),
         ("The end.", "paragraph 4"),
     ]
+
+
+@pytest.mark.parametrize("depth", ["1000000000", "9" * 5000, "²"])
+def test_a_list_is_no_deeper_than_word_makes_it(depth: str) -> None:
+    """Each level is written as two spaces: a thousand million of them took all the memory."""
+    item = paragraph("First.", list_id="3").replace('ilvl w:val="0"', f'ilvl w:val="{depth}"')
+    reading = read_one("a.docx", docx(item))
+    assert reading.text.strip() == "- First."
+    assert len(reading.text) < 50

@@ -28,6 +28,8 @@ DELETED = frozenset({"del", "moveFrom", "instrText", "delText", "footnoteReferen
 FORMULAS = frozenset({"oMath", "oMathPara"})
 APART = frozenset({"pPr", "txbxContent", "Fallback"})
 """Elements of a paragraph that are not part of its words."""
+DEEPEST_LIST = 8
+"""Word has nine levels, from 0. A file may claim a thousand million, and each is written as two spaces."""
 NOTE_NUMBER = re.compile(r"\[?\d{1,3}\]?")
 SLUG = re.compile(r"[^\w]+")
 
@@ -264,7 +266,7 @@ class _DocumentWriter:
             self.out.paragraph(inline(element), place)
             return
         depth = value(element.find("pPr/numPr/ilvl")) or "0"
-        level = int(depth) if depth.isdigit() else 0
+        level = min(int(depth), DEEPEST_LIST) if depth.isdecimal() and len(depth) < 10 else 0
         mark = "- "
         if (list_id, depth) in self.ordered:
             self.counts[list_id, level] += 1

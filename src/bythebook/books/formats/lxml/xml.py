@@ -12,14 +12,15 @@ from lxml import etree
 from bythebook.books.formats.lxml.elements import decoded
 from bythebook.errors import InvalidBook
 
-DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.IGNORECASE | re.DOTALL)
+DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
+TYPES = re.compile(r"[^\[>]*+(?:\[[^\]]*+(?:\](?!\s*>)[^\]]*+)*+\]\s*+)?>", re.DOTALL)
 PROLOG = re.compile(r"^\s*<\?xml[^>]*\?>")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
 
 
 def parse_xml(raw: bytes, part: str) -> Any:
     """The root element of a part of a book's file, without namespaces."""
-    text = DOCTYPE.sub("", PROLOG.sub("", decoded(raw)), count=1)
+    text = without_types(PROLOG.sub("", decoded(raw)))
     text = ENTITY.sub(lambda match: html.unescape(match[0]) if html.unescape(match[0]) != match[0] else "", text)
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, recover=True, remove_comments=True, remove_pis=True
@@ -31,6 +32,14 @@ def parse_xml(raw: bytes, part: str) -> Any:
         if isinstance(element.tag, str) and "}" in element.tag:
             element.tag = element.tag.rpartition("}")[2]
     return root
+
+
+def without_types(text: str) -> str:
+    """The text without its first declaration of types. Only the first is looked at: a file full of their beginnings would
+    otherwise be searched to its end from each."""
+    found = DOCTYPE.search(text)
+    ended = TYPES.match(text, found.end()) if found else None
+    return text[: found.start()] + text[ended.end() :] if found and ended else text
 
 
 def value(element: Any | None, name: str = "val") -> str:
