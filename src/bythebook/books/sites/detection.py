@@ -13,6 +13,7 @@ from bythebook.books.discovery import SourceFile
 from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.books.sites.executable_books import bookdown, jupyter_book, myst, quarto
 from bythebook.books.sites.generators import SUMMARY, docusaurus, hugo, jekyll, mdbook, mkdocs, summary, vitepress
+from bythebook.books.sites.page_links import linked_pages
 from bythebook.books.sites.site import Site
 from bythebook.books.sites.sphinx import sphinx
 
@@ -41,7 +42,7 @@ ANY_NAME = re.compile("|".join(pattern for _, pattern in READERS), re.IGNORECASE
 
 def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
     """The site that shows at least half of these lessons, by the nearest configuration. Without one, a `SUMMARY.md` alone
-    gives the order of a book of plain files."""
+    gives the order of a book of plain files, and HTML pages are ordered by their own links."""
     root = root.resolve()
     if not root.is_dir():
         return None
@@ -52,7 +53,9 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
             if placed and _shows(placed, files):
                 return _tidied(placed)
     entries = summary(root) if (root / SUMMARY).is_file() else ()
-    return Site(style="plain", config=SUMMARY, folder=root, entries=entries) if len(entries) >= SHORTEST_SUMMARY else None
+    if len(entries) >= SHORTEST_SUMMARY:
+        return Site(style="plain", config=SUMMARY, folder=root, entries=entries)
+    return linked_pages(root, files)
 
 
 def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:
