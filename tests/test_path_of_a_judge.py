@@ -314,6 +314,7 @@ def test_a_copy_that_answers_another_question_is_no_answer(folder: Path, monkeyp
         ("What is a node?", [NAMED, SMALLEST]),
         ("How do I run the heartbeat script?", [SAVED]),
     ]
+    data_dir = sample_library(folder)  # made before there is a model, which would be asked while it is made
     with running(ChatServer(key="", model="small")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_MODEL", "small")
@@ -322,7 +323,7 @@ def test_a_copy_that_answers_another_question_is_no_answer(folder: Path, monkeyp
 
         async def story() -> list[Answer]:
             given = []
-            async with open_library(read_settings(data_dir=sample_library(folder))) as library:
+            async with open_library(read_settings(data_dir=data_dir)) as library:
                 for question, _ in asked_for:
                     *_, last = [event async for event in library.answerer.answer(asked(question, scope=scope).question())]
                     assert isinstance(last, Answered | Refused)
