@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -61,14 +62,17 @@ class Trial:
             thread_id, number = line.split()
             assert int(number) == last[thread_id] + 1
             last[thread_id] += 1
-        running = asyncio.run(self.check_whole(last))
+        running = asyncio.run(self.check_whole(last, thread_ids))
         return last.total(), running > 0
 
-    async def check_whole(self, told: Counter[str]) -> int:
-        """Every thread is whole, and has every turn whose reader was told that it ended. How many turns were running."""
+    async def check_whole(self, told: Counter[str], thread_ids: Sequence[str] = ()) -> int:
+        """Each of these threads (or all) is whole, and has every turn whose reader was told that it ended. How many turns were
+        running."""
         async with opened(self.address, self._folder) as database:
             threads = Threads(database)
             for thread in await threads.list(ANY_KEY, limit=MANY):
+                if thread_ids and thread.thread_id not in thread_ids:
+                    continue  # checked after its own process was killed, and once more at the end
                 turns = await threads.turns(thread.thread_id)
                 assert [turn.number for turn in turns] == list(range(1, thread.turn_count + 1))
                 assert thread.updated_at == turns[-1].created_at
@@ -97,6 +101,7 @@ def test_killed_in_the_middle_of_turns_every_thread_is_whole(database_address: s
 def test_killed_hundreds_of_times_every_thread_is_whole(database_address: str | None, folder: Path) -> None:
     trial, seed = Trial(folder, database_address), random.randrange(10**6)
     kills = [trial.kill(random.Random(seed + number)) for number in range(soak_size(460))]
+    asyncio.run(trial.check_whole(Counter()))
     turns, running = sum(kept for kept, _ in kills), sum(in_turn for _, in_turn in kills)
     print(
         f"\n{len(kills)} kills (seed {seed}), {running} in the middle of turns: {turns} turns told, all kept, every thread whole"

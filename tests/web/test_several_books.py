@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -86,6 +87,22 @@ def test_what_cannot_be_asked_is_said(client: httpx.Client, given: dict[str, obj
 def test_a_book_that_is_not_there_is_said(client: httpx.Client) -> None:
     told = problem(client.post("/chat/run", json={"message": NODE, "books": [BOOK, "no-such-book"]}), 404, "not_found")
     assert "no-such-book" in told["detail"]
+
+
+def test_no_refusal_while_one_of_the_books_cannot_be_searched(service: Service, client: httpx.Client) -> None:
+    """The other one may have it. As long as a book answers, the one that cannot be searched is left out."""
+    index = service.state.resources.index
+    manifest = service.run(index.collections())[(state := service.run(service.state.resources.search.book(BOOK))).collection_name]
+    elder = replace(manifest, chunker_version=manifest.chunker_version - 1, calibration={}, books={})
+    state = replace(state, book_id="elder", collection_name="of_old")
+    service.run(index.create("of_old", elder.serving(state)))
+    try:
+        assert ask(client, NODE, books=ALL)["answer"]["book_id"] == BOOK
+        told = problem(client.post("/chat/run", json={"message": FOREIGN, "books": ALL}), 409, "mismatch")
+        assert "'elder'" in told["detail"]
+    finally:
+        service.run(index.drop("of_old"))
+    assert not ask(client, FOREIGN, books=ALL)["should_answer"]
 
 
 def test_a_key_of_one_book_asks_that_book_alone(service: Service) -> None:

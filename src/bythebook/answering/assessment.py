@@ -42,7 +42,8 @@ def choose_several(there: Collection[str], wanted: Sequence[str]) -> tuple[str, 
 
 async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[str]) -> tuple[BookAssessment, ...]:
     """Ranks the best grounded book first: of those that answer, the one closest to the question. A book that cannot be searched
-    now is left out, unless none can be."""
+    now is left out while another one answers. If none does, its error is raised: "the books do not have it" would be said of a
+    book that nobody looked into."""
     wanted = tuple(dict.fromkeys(book_ids))
     if not wanted:
         raise NotFound(NO_BOOK)
@@ -54,6 +55,9 @@ async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[
         if isinstance(one, BaseException) and not isinstance(one, BookError):
             raise one
     assessed = [one for one in seen if isinstance(one, BookAssessment)]
-    if not assessed:
-        raise next(one for one in seen if isinstance(one, BookError))
+    failed = [one for one in seen if isinstance(one, BookError)]
+    if not any(one.answers for one in assessed):
+        for error in failed:
+            if not assessed or not isinstance(error, NotFound | InvalidInput):  # a book that was removed just now has nothing
+                raise error
     return tuple(sorted(assessed, key=lambda one: (one.answers, one.score), reverse=True))
