@@ -70,12 +70,12 @@ async def find_lesson(index: VectorIndex, state: IngestionState, name: str) -> s
 
 
 async def check_selection(index: VectorIndex, state: IngestionState, source_file: str, text: str) -> None:
-    """Raises InvalidInput unless the lesson has these words. Each line is searched for by itself: between two lines, a page may
-    have left out what it shows in another form, such as a formula."""
+    """Raises InvalidInput unless the lesson has these words. Each line is searched for by itself, and what stands on either side
+    of "…": there a page may have left out what it shows in another form, such as a formula."""
     filters = Filters(book_id=state.book_id, source_file=source_file)
     chunks = sorted([held.chunk async for held in index.scan(state.collection_name, filters)], key=lambda one: one.chunk_index)
     words = letters(readable("\n\n".join(chunk.text for chunk in chunks)))
-    if not chunks or not all(letters(line) in words for line in text.splitlines()):
+    if not chunks or not all(letters(part) in words for part in text.replace("…", "\n").splitlines()):
         raise InvalidInput(
             f"The selected words do not stand in the lesson {source_file}. The book may have changed: reload the page, and "
             "select them again."

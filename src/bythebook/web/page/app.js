@@ -283,7 +283,7 @@ async function views([view = "", id, kind, ...path], query, turn) {
   if (view === "shared" && id) {
     const [{ SharedAnswer }] = await Promise.all([import("./shared.js"), speakAsBefore()]);
     const made = new SharedAnswer();
-    return { element: made, open: () => made.open(api, id) };
+    return { element: made, open: async () => made.open(api, id, await list()) };
   }
   if (view === "author") {
     const [{ AuthorDesk }, known] = await Promise.all([import("./author.js"), list(), speakAsBefore()]);

@@ -24,10 +24,11 @@ export function chaptersOf({ module, chapters }) {
   );
 }
 
-// The lessons of a module that are in no chapter.
-export function looseLessons(module) {
-  const inside = new Set(chaptersOf(module).flatMap((chapter) => chapter.lessons));
-  return module.chapters.flatMap((chapter) => chapter.lessons).filter((lesson) => !inside.has(lesson));
+// The chapters of a module and its lessons that are in none, in the order in which they are read.
+export function entriesOf(module) {
+  const inside = new Map(chaptersOf(module).flatMap((chapter) => chapter.lessons.map((lesson) => [lesson, chapter])));
+  const lessons = module.chapters.flatMap((chapter) => chapter.lessons);
+  return [...new Set(lessons.map((lesson) => inside.get(lesson) ?? lesson))];
 }
 
 export function chapterAround(book, file) {

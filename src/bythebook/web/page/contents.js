@@ -1,6 +1,6 @@
 // What is in the book: chapters that fold, a search as one types, and how something of it is taken along.
 
-import { chaptersOf, lessonsOf, looseLessons } from "./chapters.js";
+import { entriesOf, lessonsOf } from "./chapters.js";
 import { element, plural } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { plain } from "./plain-text.js";
@@ -44,26 +44,29 @@ export function contents(book, api, { current = null } = {}) {
   return made;
 }
 
-// A module is named by its own page where it has one. A chapter is open where the reader is.
+// A module is named by its own page where it has one.
 function moduleEntry(module, entry, current) {
-  const own = looseLessons(module);
-  const chapters = chaptersOf(module);
+  const entries = entriesOf(module);
+  const chapters = entries.filter((one) => "lessons" in one);
   const named = module.module || (chapters.some((chapter) => chapter.label) ? "Pages" : null);
   return element(
     "li",
     { class: "module" },
-    own.length ? own.map((lesson) => element("p", {}, entry(lesson))) : named && element("p", {}, named),
-    chapters.map((chapter) =>
-      element(
-        "details",
-        { open: chapter.lessons.some((lesson) => lesson.source_file === current) },
-        element("summary", { dir: "auto" }, chapter.label && element("span", { class: "count" }, chapter.label), chapter.title),
-        element(
-          "ul",
-          {},
-          chapter.lessons.map((lesson) => element("li", {}, entry(lesson))),
-        ),
-      ),
+    entries.length === chapters.length && named && element("p", {}, named),
+    entries.map((one) => ("lessons" in one ? chapterEntry(one, entry, current) : element("p", {}, entry(one)))),
+  );
+}
+
+// Open where the reader is.
+function chapterEntry(chapter, entry, current) {
+  return element(
+    "details",
+    { open: chapter.lessons.some((lesson) => lesson.source_file === current) },
+    element("summary", { dir: "auto" }, chapter.label && element("span", { class: "count" }, chapter.label), chapter.title),
+    element(
+      "ul",
+      {},
+      chapter.lessons.map((lesson) => element("li", {}, entry(lesson))),
     ),
   );
 }

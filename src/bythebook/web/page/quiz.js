@@ -4,6 +4,7 @@ import { chapterAround, chapterNamed, lessonsOf, quizAddress } from "./chapters.
 import { download } from "./contents.js";
 import { announce, button, element, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
+import { lastPlace } from "./reading.js";
 import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
 import { say } from "./words.js";
 
@@ -106,7 +107,9 @@ export class BookQuiz extends HTMLElement {
   }
 
   end() {
-    const back = this.files.length === 1 ? lessonAddress(this.book.book_id, this.files[0]) : `#/books/${this.book.book_id}`;
+    const place = lastPlace(this.book.book_id);
+    const file = this.files.length === 1 ? this.files[0] : this.files.find((one) => one === place?.file);
+    const back = file ? `${lessonAddress(this.book.book_id, file)}?continue` : `#/books/${this.book.book_id}`;
     const wider = !this.all.length && this.files.length === 1 && chapterAround(this.book, this.files[0]);
     const told = this.all.length
       ? say`Done: ${plural(this.all.length, "question")}, ${this.count.again} of them asked again. They come back when it is time.`

@@ -73,10 +73,15 @@ function lessonAround(node) {
   return (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement)?.closest(".passage[data-file]");
 }
 
-// Without what the page adds. A formula is left out: the book has it in other letters.
+// Without what the page adds. "…" stands for a formula, which the book has in other letters; a line of the author's file ends
+// where it happens to, and is none of the reader's.
 function wordsOf(range) {
   const copy = range.cloneContents();
-  for (const added of copy.querySelectorAll("math, button, figcaption, .footnote, .label")) added.replaceWith("\n");
+  const walker = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (!node.parentElement?.closest("pre")) node.nodeValue = node.nodeValue.replace(/\s+/g, " ");
+  for (const formula of copy.querySelectorAll("math")) formula.replaceWith("…");
+  for (const added of copy.querySelectorAll("button, figcaption, .footnote, .label")) added.replaceWith("\n");
   for (const block of copy.querySelectorAll("p, li, h4, h5, h6, pre, td, th, tr, blockquote")) block.append("\n");
   return copy.textContent
     .replace(/[^\S\n]+/g, " ")

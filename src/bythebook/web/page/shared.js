@@ -7,12 +7,14 @@ import "./source-list.js";
 import { say } from "./words.js";
 
 export class SharedAnswer extends HTMLElement {
-  async open(api, token) {
+  // `books`: those that this reader may open.
+  async open(api, token, books) {
     const shared = await api.get(`/shared/${encodeURIComponent(token)}`);
     const turn = element("book-answer").begin(shared.answer.query, {
       onsource: (made, label, citation) => this.list.open(label, citation),
     });
     turn.finish(shared.answer, shared.html);
+    const title = books.find((book) => book.book_id === shared.book_id)?.title;
     if (shared.stale) turn.stale();
     this.list = element("source-list").with({
       api,
@@ -32,7 +34,12 @@ export class SharedAnswer extends HTMLElement {
         ),
     });
     this.replaceChildren(
-      element("h1", { class: "where" }, say`A shared answer · ${ago(shared.created_at)}`),
+      element(
+        "h1",
+        { class: "where" },
+        say`A shared answer · ${ago(shared.created_at)}`,
+        element("span", { dir: "auto" }, ` · ${title ?? shared.book_id}`),
+      ),
       turn,
       this.list,
       element("p", { class: "actions start" }, element("a", { class: "button", href: "#/" }, "Ask a question of your own")),
