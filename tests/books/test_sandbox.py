@@ -59,6 +59,11 @@ def test_memory_is_limited(sandbox: Sandbox) -> None:
     assert next_one == 2
 
 
+def test_what_a_library_prints_is_not_shown(sandbox: Sandbox, capfd: pytest.CaptureFixture[str]) -> None:
+    run(sandbox, partial(os.write, 1, b"a circle"), partial(os.write, 2, b"was detected"))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_what_a_parser_raises_is_the_reason(sandbox: Sandbox) -> None:
     wrong, unreadable, deep = run(
         sandbox,

@@ -50,9 +50,13 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_in(cli: Cli, folder: Pat
     (book / "good.ipynb").write_bytes(notebook(cell("markdown", f"# Joints\n\n{ELBOW}")))
     (book / "broken.ipynb").write_bytes(b'{"cells": [')
     (book / "plain.md").write_text(f"# Legs\n\n{KNEE}\n")
+    (book / "old.rst").write_bytes("Füße\n====\n".encode("latin-1"))
     done = cli("ingest", book)
     assert done.code == 1
-    assert "broken.ipynb cannot be read: it is not valid JSON (line 1: Expecting value)" in done.out
+    said = " ".join(done.out.split())
+    assert "2 lessons could not be read; what the index had of this stays in it" in said
+    assert "broken.ipynb cannot be read: it ends too early, as half of a file does; save or download it again" in said
+    assert " old.rst, line 1: this is not UTF-8; save the file as UTF-8. " in said
     assert {one["source_file"] for one in json.loads(cli("lessons", "--json").out)} == {"good.ipynb", "plain.md"}
 
 

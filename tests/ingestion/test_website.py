@@ -65,7 +65,7 @@ def test_robots_are_obeyed(site: Site, tmp_path: Path) -> None:
     site.sitemap("/book/", "/book/legs")
     report = fetch_site(f"{site.url}/book/", tmp_path)
     assert files(report.root) == ["index.html"]
-    assert report.problems == ["robots.txt keeps 1 pages to itself; they were not read."]
+    assert report.problems == ["robots.txt forbids programs 1 page; not read."]
 
 
 def test_a_redirect_to_another_host_or_in_a_circle_is_not_followed(site: Site, tmp_path: Path) -> None:
@@ -74,14 +74,27 @@ def test_a_redirect_to_another_host_or_in_a_circle_is_not_followed(site: Site, t
     report = fetch_site(f"{site.url}/book/", tmp_path)
     assert files(report.root) == ["index.html"]
     assert any("leads from page to page without an end" in problem for problem in report.problems)
-    assert any("answers 302; it was not read" in problem for problem in report.problems)
+    leads = f"{site.url}/book/legs leads to http://169.254.169.254/latest/meta-data, which is not on 127.0.0.1; it was not read."
+    assert leads in report.problems
 
 
 def test_a_busy_site_is_waited_for_and_then_told(site: Site, tmp_path: Path) -> None:
     site.pages["/book/legs"] = (429, {"Retry-After": "0"})
     report = fetch_site(f"{site.url}/book/", tmp_path)
     assert site.asked.count("/book/legs") == website.TRIES
-    assert report.problems == [f"{site.url}/book/legs answers 429; it was not read."]
+    assert report.problems == [f"{site.url}/book/legs answers 429; run it again later to read it."]
+
+
+def test_a_site_that_stays_busy_is_left_and_what_was_read_before_stays(site: Site, tmp_path: Path) -> None:
+    first = fetch_site(f"{site.url}/book/", tmp_path)
+    site.pages["/book/"] = (429, {"Retry-After": "3600"})
+    site.asked.clear()
+    report = fetch_site(f"{site.url}/book/", tmp_path)
+    assert site.asked == ["/robots.txt", "/book/sitemap.xml", "/book/"]
+    assert report.problems == ["127.0.0.1 answers 429: it wants fewer requests; run it again later to go on."]
+    assert files(report.root) == files(first.root)
+    with pytest.raises(Unavailable, match=r"No page of .* was read: 127\.0\.0\.1 answers 429"):
+        fetch_site(f"{site.url}/book/", tmp_path / "other")
 
 
 def test_a_site_of_too_many_pages_is_cut_and_a_large_page_left_out(

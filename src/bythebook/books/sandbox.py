@@ -176,12 +176,14 @@ MUCH_MEMORY = "needs too much memory to be read; split it into several lessons"
 
 
 def read_calls() -> None:
-    """Runs in the child. Standard output is for the parent: what a library might print goes elsewhere."""
+    """Runs in the child. Standard output is for the parent: what a library might print goes elsewhere. Nobody who ingests a book
+    wants to see its complaints on standard error either."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     pipe = os.fdopen(os.dup(1), "wb")
     _send(pipe, READY)
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
         while (asked := _receive(sys.stdin.buffer)) is not None:
             seconds, most_bytes, calls = asked
             _limit_memory(most_bytes)

@@ -132,7 +132,7 @@ def _fetched(address: str, data_dir: Path | None, *, quiet: bool) -> Path:
     """The folder with the pages of a site, fetched now."""
     from rich.progress import Progress
 
-    from bythebook.cli.output.console import Console
+    from bythebook.cli.output.console import Console, plural
     from bythebook.ingestion.website import fetch_site
     from bythebook.settings import read_settings
 
@@ -142,7 +142,7 @@ def _fetched(address: str, data_dir: Path | None, *, quiet: bool) -> Path:
         task = bar.add_task("Fetching", total=None)
         found = fetch_site(address, folder, lambda done, total: bar.update(task, completed=done, total=total))
     if not quiet:
-        console.print(f"{found.pages:,} pages fetched, {found.unchanged:,} unchanged", style="dim")
+        console.print(f"{found.pages:,} {plural(found.pages, 'page')} fetched, {found.unchanged:,} unchanged", style="dim")
         for problem in found.problems[:WARNINGS_SHOWN]:
             console.print(problem, markup=False, soft_wrap=True)
         if len(found.problems) > WARNINGS_SHOWN:
@@ -336,7 +336,7 @@ def _print_failures(console: Console, report: IngestReport) -> None:
     if not report.failures:
         return
     count = len(report.failures)
-    kept = "they are not in the new index" if report.mode == "recreate" else "the index keeps their old version"
+    kept = "they are not in the new index" if report.mode == "recreate" else "what the index had of this stays in it"
     console.print(f"\n  [red]{count:,} lesson{'s' if count != 1 else ''} could not be read[/]; {kept}")
     for failure in report.failures:
         console.print(f"    {_escape(failure.reason)}", soft_wrap=True)

@@ -203,4 +203,6 @@ class FileReader:
 
 
 def failure_of(path: str, why: Unreadable) -> Failure:
-    return Failure(source_file=path, reason=f"{path} {why.reason}.")
+    """One sentence. What was raised over the text itself names the file already."""
+    said = why.reason.removeprefix("cannot be read: ")
+    return Failure(source_file=path, reason=f"{(said if said.startswith(path) else f'{path} {why.reason}').rstrip('.')}.")

@@ -44,6 +44,9 @@ PAGE_SECONDS = 60.0
 MOST_SECONDS = 1_800.0
 LONGEST_WAIT_SECONDS = 60.0
 TRIES = 3
+BUSY = (429, 503)
+MOST_BUSY = 3
+REDIRECTED = (301, 302, 303, 307, 308)
 LOCATION = re.compile(r"<loc>(?:\s*+<!\[CDATA\[)?([^<]*+)", re.IGNORECASE)
 LINK = re.compile(r"""<a\s[^<>]*?href\s*=\s*["']([^"'#?]+)""", re.IGNORECASE)
 TITLE = re.compile(r"<title[^<>]*+>([^<]*+)", re.IGNORECASE)
@@ -62,6 +65,8 @@ class Fetched:
     kind: str = ""
     etag: str = ""
     modified: str = ""
+    wait: float = 0.0
+    """Seconds after which a busy site wants to be asked again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,6 +148,8 @@ class _Visit:
         self.private_allowed = False
         self.deadline = time.monotonic() + MOST_SECONDS
         self.left = LARGEST_SITE
+        self.stopped = False
+        self.busy = 0
         self.known = read_fetched(self.root)
         self.report = FetchReport(root=self.root)
 
@@ -156,12 +163,15 @@ class _Visit:
         pages = self._listed(robots)
         allowed = [url for url in pages if robots.can_fetch(AGENT, url)]
         if len(pages) > len(allowed):
-            self.report.problems.append(f"robots.txt keeps {len(pages) - len(allowed):,} pages to itself; they were not read.")
+            forbidden = len(pages) - len(allowed)
+            self.report.problems.append(f"robots.txt forbids programs {forbidden:,} page{'s' * (forbidden > 1)}; not read.")
         kept = self._fetch_all(allowed) if pages else self._follow(robots)
+        if not kept and self.stopped:
+            raise Unavailable(f"No page of {self.start} was read: {self.report.problems[-1]}")
         if not kept:
-            raise NotFound(
-                f"No page of {self.start} can be read. Give the address of the book's first page or of its sitemap.xml."
-            )
+            why = f" ({self.report.problems[0].rstrip('.')})" if self.report.problems else ""
+            meant = "Give the address of the book's first page or of its sitemap.xml."
+            raise NotFound(f"No page of {self.start} can be read{why}. {meant}")
         self._finish(kept)
         return self.report
 
@@ -224,9 +234,11 @@ class _Visit:
         file = self.root / name
         before = self.known.get(url, {}) if file.is_file() else {}
         try:
-            answer = self._get(url, before)
+            answer = None if self.stopped else self._get(url, before)
         except Unavailable as error:
             self.report.problems.append(str(error))
+            answer = None
+        if answer is None or self._is_busy(answer):
             if before:
                 kept[url] = name
             return b""
@@ -235,7 +247,9 @@ class _Visit:
             self.report.unchanged += 1
             return file.read_bytes()
         if answer.status != 200 or "html" not in answer.kind:
-            if answer.status != 200:
+            if answer.status in REDIRECTED:
+                self.report.problems.append(f"{url} leads to {answer.url}, which is not on {self.host}; it was not read.")
+            elif answer.status != 200:
                 self.report.problems.append(f"{url} answers {answer.status}; it was not read.")
             return b""
         mark = f"<!-- saved from url=({len(answer.url):04}){answer.url} -->\n"
@@ -250,8 +264,26 @@ class _Visit:
         self.report.pages += 1
         return answer.body
 
+    def _is_busy(self, answer: Fetched) -> bool:
+        """Whether the site wants fewer requests. A visit ends when several pages in a row say so, or one says to come back much
+        later."""
+        if answer.status not in BUSY:
+            self.busy = 0
+            return False
+        self.busy += 1
+        if answer.wait > LONGEST_WAIT_SECONDS or self.busy == MOST_BUSY:
+            self.stopped = True
+            self.report.problems.append(
+                f"{self.host} answers {answer.status}: it wants fewer requests; run it again later to go on."
+            )
+        elif not self.stopped:
+            self.report.problems.append(f"{answer.url} answers {answer.status}; run it again later to read it.")
+        return True
+
     def _finish(self, kept: dict[str, str]) -> None:
         """Removes pages that the site no longer has. Writes a `book.toml` with the site's address where the user has none."""
+        if self.stopped:  # what was not asked for again may still be there
+            kept |= {url: name for url in self.known if (self.root / (name := self._file_of(url))).is_file()} | kept
         names = set(kept.values())
         for file in self.root.rglob("*.html"):
             if file.relative_to(self.root).as_posix() not in names:
@@ -306,17 +338,18 @@ class _Visit:
             if self.over.is_set():
                 raise VisitOver
             if time.monotonic() > self.deadline:
+                self.stopped = True
                 raise Unavailable(f"{self.host} takes longer than {MOST_SECONDS / 60:.0f} minutes; run it again to go on.")
             try:
-                answer, target, wait = self._request(url, before)
+                answer, target = self._request(url, before)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 raise Unavailable(f"{url} cannot be fetched ({error}); check the address and the network.") from error
-            if answer.status not in (429, 503) or attempt == TRIES - 1:
+            if answer.status not in BUSY or attempt == TRIES - 1 or answer.wait > LONGEST_WAIT_SECONDS:
                 return answer, target
-            self.over.wait(min(wait if wait is not None else 2.0**attempt, LONGEST_WAIT_SECONDS))
+            self.over.wait(answer.wait or 2.0**attempt)
         raise AssertionError("the last attempt returns")
 
-    def _request(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None, float | None]:
+    def _request(self, url: str, before: dict[str, str]) -> tuple[Fetched, str | None]:
         parts = urlsplit(url)
         headers = {"User-Agent": AGENT, "Accept": "text/html, application/xml;q=0.9", "Accept-Encoding": "gzip"}
         headers |= {"If-None-Match": before["etag"]} if before.get("etag") else {}
@@ -333,7 +366,6 @@ class _Visit:
         self.left -= len(body)
         if self.left < 0:
             raise ValueError(f"the site is larger than {LARGEST_SITE:,} bytes")
-        redirected = response.status in (301, 302, 303, 307, 308)
         after = response.getheader("Retry-After", "")
         answer = Fetched(
             status=response.status,
@@ -342,8 +374,9 @@ class _Visit:
             kind=response.getheader("Content-Type", "").lower(),
             etag=response.getheader("ETag", ""),
             modified=response.getheader("Last-Modified", ""),
+            wait=float(after) if after.isdigit() else 0.0,
         )
-        return answer, response.getheader("Location") if redirected else None, float(after) if after.isdigit() else None
+        return answer, response.getheader("Location") if response.status in REDIRECTED else None
 
     @contextmanager
     def _connection(self, scheme: str, port: int | None) -> Iterator[http.client.HTTPConnection]:

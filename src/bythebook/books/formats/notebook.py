@@ -15,11 +15,14 @@ from bythebook.books.markdown import FENCE
 from bythebook.books.model import Reading, SourceMark, SourcePlace
 from bythebook.errors import InvalidBook
 
+LF = b"\n"
+CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 TICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 """JSON can name signs that no text has: no database stores them, and one would fail the ingestion of the whole book."""
 AGAIN = "open it in Jupyter and save it again"
+NOT_OPENED = "restore a copy that opens in Jupyter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,17 +61,28 @@ def source_texts(raw: bytes) -> Any:
 
 
 def _load(raw: bytes) -> Mapping[str, Any]:
+    if not raw.strip():
+        raise InvalidBook("it is empty; write in it, or take it out of the book")
     try:
         notebook = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InvalidBook(f"it is not UTF-8 (byte {error.start}); {AGAIN}") from error
+        raise InvalidBook(f"it is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     except json.JSONDecodeError as error:
-        raise InvalidBook(f"it is not valid JSON (line {error.lineno}: {error.msg}); {AGAIN}") from error
+        raise InvalidBook(f"{_broken(raw, error)}, or {NOT_OPENED}") from error
     except RecursionError as error:
-        raise InvalidBook(f"it is nested deeper than any notebook; {AGAIN}") from error
+        raise InvalidBook(f"it is nested deeper than any notebook; {NOT_OPENED}") from error
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
         raise InvalidBook(f"it is JSON, but not a notebook with cells; {AGAIN}, or rename it")
     return notebook
+
+
+def _broken(raw: bytes, error: json.JSONDecodeError) -> str:
+    """What is wrong and how to repair it: Jupyter cannot open such a file."""
+    if found := CONFLICT.search(raw):
+        return f"git left a conflict in line {raw.count(LF, 0, found.start()) + 1}; resolve it"
+    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "it ends too early, as half of a file does; save or download it again"
+    return f"it is not valid JSON (line {error.lineno}: {error.msg}); repair that line"
 
 
 def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
