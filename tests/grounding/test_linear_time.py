@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from bythebook.books.formats.asciidoc import inline
-from bythebook.books.formats.lxml.xml import without_types
+from bythebook.books.formats.lxml.characters import without_types
 from bythebook.drafting.openai_agents.judge_form import read_verdicts
 from bythebook.drafting.openai_agents.quoted_text import QuotedText
 from bythebook.drafting.openai_agents.unwrapper import Unwrapper

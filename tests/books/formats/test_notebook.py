@@ -73,7 +73,10 @@ def test_version_3_has_worksheets_and_heading_cells() -> None:
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (b'{"cells": [\n  oops', "it is not valid JSON (line 2: Expecting value); repair that line, or restore a copy that opens"),
+        (
+            b'{"cells": [\n  oops',
+            "it is not valid JSON (line 2: Expecting value); repair that line, or restore a copy that opens",
+        ),
         (b'{"cells": [{"source": "An el', "it ends too early, as half of a file does; save or download it again, or restore"),
         (b'{"cells": [\n<<<<<<< HEAD\n', "git left a conflict in line 2; resolve it, or restore a copy that opens in Jupyter"),
         (b"\n", "it is empty; write in it, or take it out of the book"),

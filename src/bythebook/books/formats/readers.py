@@ -20,6 +20,7 @@ MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
 PAGES = (".html", ".htm", ".xhtml")
 TEXT = ".txt"
 """A lesson where Sphinx's settings name it, and nowhere else."""
+CODE_MARKS = re.compile(r"`+|\\(?=[^\w\s])")
 LINE_END = re.compile(r"\r\n?|\n")
 SourceTexts = Callable[[SourcePlace], str]
 
@@ -51,9 +52,9 @@ class Format:
 
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
-    Format(name="html", version=7, suffixes=PAGES, module="lxml.html"),
-    Format(name="epub", version=5, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
-    Format(name="docx", version=6, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
+    Format(name="html", version=8, suffixes=PAGES, module="lxml.html"),
+    Format(name="epub", version=6, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+    Format(name="docx", version=7, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=2, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=5, suffixes=(".rst", TEXT), module="docutils.rst"),
@@ -92,9 +93,11 @@ def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """As written, for a format that is Markdown itself, code, or words without marks, which most are; then without its marks.
-    What is raised reads with brackets of ours: 10^(-3 m)."""
+    """As written, for a format that is Markdown itself, code, or words without marks, which most are; then without its marks,
+    quickly where they are only those of code. What is raised reads with brackets of ours: 10^(-3 m)."""
     yield fold(text)
+    if "`" in text or "\\" in text:
+        yield fold(CODE_MARKS.sub("", text))
     yield fold(readable(text))
     if "<sup>" in text:
         yield fold(readable(text.replace("<sup>", "").replace("</sup>", "")))

@@ -59,6 +59,8 @@ def _unless_within(text: str, match: re.Match[str]) -> str:
 
 def code_span(text: str) -> str:
     text = SPACE.sub(" ", text).strip()
+    if "`" not in text:
+        return f"`{text}`" if text else ""
     longest = max((len(found[0]) for found in TICKS.finditer(text)), default=0)
     ticks = "`" * (longest + 1)
     space = " " if text[:1] == "`" or text[-1:] == "`" else ""

@@ -105,6 +105,15 @@ def test_the_number_of_a_note_goes_and_an_exponent_stays() -> None:
     assert placed(reading) == [("It ends at 2³¹. So it is.", "paragraph 1")]
 
 
+def test_a_deleted_end_of_a_paragraph_joins_it_to_the_next_and_a_deleted_row_goes() -> None:
+    ends = '<w:p><w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr>' + run("It bends ") + "</w:p>"
+    gone = row("old", "3 kg").replace("<w:tr>", '<w:tr><w:trPr><w:del w:id="2"/></w:trPr>')
+    table = f"<w:tbl>{row('Arm', 'Load')}{gone}{row('left', '2 kg')}</w:tbl>"
+    reading = read_one("a.docx", docx(ends, paragraph("once."), table))
+    assert reading.text == "It bends once.\n\n| Arm | Load |\n| --- | --- |\n| left | 2 kg |\n\n"
+    assert all(mark.exact for mark in reading.marks)
+
+
 def test_runs_that_a_program_cut_are_one_word() -> None:
     fixed = '<w:rFonts w:ascii="Courier New"/>'
     reading = read_one("a.docx", docx(paragraph("Call ", run("st", fixed), run("op", fixed), " in a_", "b_c.")))

@@ -8,6 +8,7 @@ import pytest
 
 from bythebook.books.discovery import discover
 from bythebook.books.markdown import readable
+from bythebook.errors import InvalidBook
 from tests.support.readings import placed, read, read_one
 from tests.support.small_book import write
 
@@ -139,6 +140,35 @@ def test_a_page_says_what_it_says_in_any_encoding(encoding: str) -> None:
     assert read_one("a.html", page.encode(encoding)).text.strip() == "Größe “in” Metern – fünf."
 
 
+@pytest.mark.parametrize(
+    ("raw", "guess"),
+    [
+        ("<p>Größe “in” Metern</p>".encode("utf-16-le"), ""),
+        ('<meta charset="shift_jis"><p>Größe “in” Metern</p>'.encode(), ""),
+        ("<p>Größe “in” Metern</p>".encode("cp1252"), "it does not name its encoding, and was read as windows-1252"),
+        (
+            '<meta charset="utf-8"><p>Größe “in” Metern</p>'.encode("cp1252"),
+            "it is not in the encoding that it names, utf-8, and was read as windows-1252",
+        ),
+        ("<p>Größe “in".encode() + b"\x94 Metern</p>", "some of it is not UTF-8 as the rest is, and was read as windows-1252"),
+    ],
+)
+def test_a_guess_at_the_encoding_is_a_warning_with_the_remedy(raw: bytes, guess: str) -> None:
+    reading = read_one("a.html", raw)
+    assert reading.text.strip() == "Größe “in” Metern"
+    assert reading.warnings == ((f"{guess}; save it as UTF-8.",) if guess else ())
+
+
+def test_a_page_that_is_no_text_is_named() -> None:
+    with pytest.raises(InvalidBook, match="it is no text; save it again, or take it out of the book"):
+        read("a.html", bytes(range(256)) * 9)
+
+
+def test_declarations_of_types_are_no_words_and_entities_of_them_are_not_replaced() -> None:
+    types = '<!DOCTYPE html [<!ENTITY a SYSTEM "file:///etc/passwd"><!ENTITY b "&a;&a;">]>'
+    assert read_one("a.xhtml", f"{types}<html><body><p>The arm &b;.</p></body></html>").text.strip() == r"The arm \&b;."
+
+
 @pytest.mark.parametrize("page", ["", "<html></html>", "{% extends 'base' %}<p>x</p>", "<html><body><nav>x</nav></body></html>"])
 def test_what_has_no_words_of_the_book_is_no_lesson(page: str) -> None:
     assert read("a.html", page) == ()
@@ -149,9 +179,10 @@ def test_mathml_without_tex_keeps_exponents_and_fractions() -> None:
     assert read_one("a.html", f"<body><p>So {formula}.</p></body>").text.strip() == r"So $f = 8^{2}\frac{1}{5}$."
 
 
-def test_pages_nested_beyond_reason_are_read_or_refused_but_never_hang() -> None:
+def test_pages_nested_beyond_reason_are_refused() -> None:
     deep = "<body>" + "<div>" * 5000 + "deep" + "</div>" * 5000
-    assert [reading.text.strip() for reading in read("a.html", deep)] in ([], ["deep"])
+    with pytest.raises(InvalidBook, match="its elements stand in each other deeper than in any page"):
+        read("a.html", deep)
 
 
 def test_markdown_wins_over_a_page_of_the_same_name_and_site_pages_are_left_out(folder: Path) -> None:
@@ -218,11 +249,13 @@ def test_tables_of_contents_are_not_read_and_the_numbers_of_footnotes_are_no_hea
 
 def test_a_sign_alone_in_its_element_pairs_with_none_of_another() -> None:
     ticks = "Look at the `Directory:' line. The <code>apache</code> files are in <code>pool</code>."
+    keys = "Type <kbd>ESC</kbd><kbd>b</kbd>, or <code>a</code> <code>b</code>."
     dollars = "It runs “$(MAKE)”. <em>Then</em> it runs “$(MAKE) again”."
-    reading = read_one("a.html", f"<main><p>{ticks}</p><p>{dollars}</p><p>It costs $5.</p></main>")
+    reading = read_one("a.html", f"<main><p>{ticks}</p><p>{keys}</p><p>{dollars}</p><p>It costs $5.</p></main>")
     assert all(mark.exact for mark in reading.marks)
     assert [readable(text) for text, _ in placed(reading)] == [
         "Look at the `Directory:' line. The apache files are in pool.",
+        "Type ESCb, or a b.",
         "It runs “$(MAKE)”. Then it runs “$(MAKE) again”.",
         "It costs $5.",
     ]

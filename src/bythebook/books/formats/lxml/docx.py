@@ -113,6 +113,7 @@ def _open(raw: bytes) -> WordFile:
     body = root.find("body")
     if body is None:
         raise InvalidBook("its text is damaged; open it in Word and save it again")
+    _accept_changes(body)
     return WordFile(
         body=body,
         styles=_styles(archive.read("word/styles.xml")),
@@ -124,6 +125,19 @@ def _open(raw: bytes) -> WordFile:
             if not value(one, "type")
         },
     )
+
+
+def _accept_changes(body: Element) -> None:
+    """Takes out rows that are deleted, and joins a paragraph whose end is deleted to the next. Empty, it stays."""
+    for row in [row for row in body.iter("tr") if row.find("trPr/del") is not None]:
+        row.getparent().remove(row)
+    for paragraph in body.iter("p"):
+        after = paragraph.getnext()
+        if after is None or after.tag != "p" or paragraph.find("pPr/rPr/del") is None:
+            continue
+        first = after.find("pPr")
+        at = 0 if first is None else after.index(first) + 1
+        after[at:at] = [child for child in paragraph if child.tag != "pPr"]
 
 
 def _parsed(raw: bytes | None, part: str, tag: str) -> Iterator[Element]:

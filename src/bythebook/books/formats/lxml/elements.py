@@ -7,7 +7,7 @@ of another generator is read from its `main`, `article` or `body`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -15,8 +15,10 @@ from typing import Any
 
 from lxml import etree
 
+from bythebook.books.formats.lxml.characters import without_types
 from bythebook.books.formats.lxml.mathml import to_tex
 from bythebook.books.formats.writer import SPACE, code_span, escaped, subscript, superscript
+from bythebook.errors import InvalidBook
 
 Element = Any
 HOLDERS = ("body", "main", "article", "section", "div", "td")
@@ -116,7 +118,7 @@ def _classes_of(element: Element) -> ClassNames:
 
 def is_furniture(element: Element) -> bool:
     tag = element.tag
-    if not isinstance(tag, str) or tag in DROPPED:
+    if tag in DROPPED or not isinstance(tag, str):
         return True
     if tag == "script":
         return not element.get("type", "").startswith("math/tex")
@@ -179,7 +181,10 @@ def tex_of(element: Element) -> str | None:
         return str(element.text or "")
     if element.tag == "math":
         return _annotation(element) or element.get("alttext") or to_tex(element)
-    classes = _classes_of(element)
+    value = element.get("class")
+    if not value:
+        return None
+    classes = _class_names(value)
     if classes.formula_with_tex:
         return _annotation(element)
     if classes.formula and element.tag in ("span", "div") and next(element.iter(*SET_IN_HTML), None) in (None, element):
@@ -204,13 +209,29 @@ def is_display(element: Element) -> bool:
 
 def inline(element: Element, *, whole: bool = True) -> str:
     """The content of an element as Markdown on one line. `whole`: nothing else stands in its paragraph."""
-    parts = [escaped(spaced(element.text), whole=whole and not len(element))]
+    if not len(element):
+        return escaped(spaced(element.text), whole=whole)
+    pieces = [element.text or ""]
     for child in element:
         if not is_furniture(child):
-            parts.append(inline_piece(child))
-        if child.tail:
-            parts.append(escaped(spaced(child.tail)))
-    return "".join(parts)
+            pieces.append(child)
+        pieces.append(child.tail or "")
+    return inline_pieces(pieces)
+
+
+def inline_pieces(pieces: Iterable[str | Element]) -> str:
+    """Texts and inline elements as Markdown. Elements of code that touch are one span: the marks of two would read as others."""
+    parts: list[str] = []
+    code = ""
+    for piece in pieces:
+        if not isinstance(piece, str) and piece.tag in CODE and tex_of(piece) is None:
+            code += words_of(piece)
+        elif piece != "":
+            if code:
+                parts.append(code_span(code))
+                code = ""
+            parts.append(escaped(spaced(piece)) if isinstance(piece, str) else inline_piece(piece))
+    return "".join((*parts, code_span(code)) if code else parts)
 
 
 def inline_piece(child: Element) -> str:
@@ -236,12 +257,15 @@ def spaced(text: str | None) -> str:
     return SPACE.sub(" ", text) if text else ""
 
 
-def parse_html(raw: bytes) -> Element:
+def parse_html(text: str) -> Element:
     """The tree of a page, however malformed. Raises ValueError where there is no page at all."""
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
-    root = etree.fromstring(decoded(raw).encode(), parser)
+    root = etree.fromstring(without_types(text).encode("utf-8", "replace"), parser)
     if root is None:
         raise ValueError("it is empty")
+    last = parser.error_log.last_error
+    if last is not None and last.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+        raise InvalidBook("its elements stand in each other deeper than in any page, and the rest was not read; simplify it")
     _drop_navigation(root)
     return root
 
@@ -274,24 +298,3 @@ def _is_navigation(element: Element) -> bool:
     links = [link for link in element.iter("a") if "href" in link.attrib]
     linked = sum(len(text.strip()) for link in links for text in link.itertext())
     return all(_leads_around(link) for link in links) and sum(map(len, words)) - linked <= 80
-
-
-CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-LATIN_1 = frozenset({"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"})
-"""Names that on the web mean Windows' code page, which has more characters."""
-
-
-def decoded(raw: bytes) -> str:
-    """UTF-8 where it is valid UTF-8, whatever the page declares, because many declare something else; then the declared encoding,
-    then Windows'."""
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if raw.startswith(mark):
-            return raw[len(mark) :].decode(encoding, "replace").replace("\x00", "")
-    said = CHARSET.search(raw, 0, 4096)
-    named = said[1].decode("ascii", "replace").lower() if said else ""
-    for name in ("utf-8", named if named not in LATIN_1 else "windows-1252", "windows-1252"):
-        try:
-            return raw.decode(name).replace("\x00", "")
-        except (UnicodeDecodeError, LookupError):
-            continue
-    return raw.decode("windows-1252", "replace").replace("\x00", "")

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from bythebook.books.formats.lxml.characters import decode, decoded
 from bythebook.books.formats.lxml.elements import (
     INLINE,
     NUMBER_ALONE,
     Element,
     inline,
-    inline_piece,
+    inline_pieces,
     is_display,
     is_furniture,
     main_element,
@@ -47,7 +48,8 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     if TEMPLATE.search(raw, 0, 20_000):
         return ()
     try:
-        root = parse_html(raw)
+        page = decode(raw)
+        root = parse_html(page.text)
     except ValueError:
         return ()
     walker = PageWalker(file=path)
@@ -66,6 +68,7 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
             title=page_title(root),
             anchors=tuple(writer.anchors),
             url=_saved_from(raw),
+            warnings=(f"{page.guess}; save it as UTF-8.",) if page.guess else (),
         ),
     )
 
@@ -80,7 +83,7 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
     said = _LAST_SAID.get(raw)
     if said is None:
         walker = PageWalker(file="")
-        walker.walk(main_element(parse_html(raw)))
+        walker.walk(main_element(parse_html(decoded(raw))))
         said = walker.said
     return lambda place: said[place.number - 1]
 
@@ -120,21 +123,21 @@ class PageWalker:
     def _is_inline(self, element: Element) -> bool:
         if tex_of(element) is not None:
             return not is_display(element)
-        return element.tag in INLINE and all(_inline_only(child) for child in element.iterdescendants())
+        return element.tag in INLINE and (not len(element) or all(map(_inline_only, element.iterdescendants())))
 
     def _flush(self, run: list[Piece]) -> None:
-        elements = [piece for piece in run if not isinstance(piece, str)]
-        if not elements and not any(piece.strip() for piece in run):
+        if len(run) == 1 and isinstance(run[0], str):
+            if run[0].strip():
+                self.writer.paragraph(escaped(spaced(run[0]), whole=True), self._place(run[0], None))
             return
+        elements = [piece for piece in run if not isinstance(piece, str)]
         words = "".join(piece if isinstance(piece, str) else words_of_inline(piece) for piece in run)
         if not words.strip():
             for piece in elements:
                 self._pictures(piece)
             return
         owner = elements[0] if elements else None
-        whole = len(run) == 1
-        text = "".join(escaped(spaced(piece), whole=whole) if isinstance(piece, str) else inline_piece(piece) for piece in run)
-        self.writer.paragraph(text, self._place(words, owner))
+        self.writer.paragraph(inline_pieces(run), self._place(words, owner))
 
     def _block(self, element: Element) -> None:
         tag = element.tag

@@ -9,11 +9,9 @@ from typing import Any
 
 from lxml import etree
 
-from bythebook.books.formats.lxml.elements import decoded
+from bythebook.books.formats.lxml.characters import decoded, without_types
 from bythebook.errors import InvalidBook
 
-DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
-TYPES = re.compile(r"[^\[>]*+(?:\[[^\]]*+(?:\](?!\s*>)[^\]]*+)*+\]\s*+)?>", re.DOTALL)
 PROLOG = re.compile(r"^\s*<\?xml[^>]*\?>")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
 
@@ -32,14 +30,6 @@ def parse_xml(raw: bytes, part: str) -> Any:
         if isinstance(element.tag, str) and "}" in element.tag:
             element.tag = element.tag.rpartition("}")[2]
     return root
-
-
-def without_types(text: str) -> str:
-    """The text without its first declaration of types. Only the first is looked at: a file full of their beginnings would
-    otherwise be searched to its end from each."""
-    found = DOCTYPE.search(text)
-    ended = TYPES.match(text, found.end()) if found else None
-    return text[: found.start()] + text[ended.end() :] if found and ended else text
 
 
 def value(element: Any | None, name: str = "val") -> str:
