@@ -2,7 +2,7 @@
 // Nothing that stands on the page moves while sentences come: they are added below, and the line above keeps its height.
 
 import { booksAsked } from "./books-asked.js";
-import { announce, copyButton, element, plural, sourceName, withCopyButtons } from "./dom.js";
+import { announce, copyButton, element, find, plural, sourceName, withCopyButtons } from "./dom.js";
 import { refusal } from "./refusal.js";
 import { say, word } from "./words.js";
 
@@ -17,9 +17,17 @@ const PATIENCE_SECONDS = 3;
 let lastTip = 0;
 
 export class BookAnswer extends HTMLElement {
+  /** @type {string} */ question;
+  /** @type {TurnActions} */ actions;
+  /** @type {HTMLElement} */ status;
+  /** @type {HTMLElement} */ text;
+  /** @type {number} */ began;
+  /** @type {number | undefined} */ clock;
+  /** @type {string} */ doing;
   /** What goes with the question. @type {Given | undefined} */ given;
   /** Whether a reader waits for it now. */ live = false;
   /** @type {Answer | undefined} */ answer;
+  /** The source that is to be opened once there are any, in the widget. @type {[number, Citation] | undefined} */ wanted;
   /** @type {Sentence[]} */ sentences = [];
 
   // `onsource(label, turn)` opens a source; `onask(text)` asks; `onwiden(profile, text)` widens the filters and asks again.
@@ -40,10 +48,11 @@ export class BookAnswer extends HTMLElement {
   /** @param {Given} given */
   about({ selection } = {}) {
     if (selection && !this.querySelector(".selection"))
-      this.querySelector("h2").after(element("blockquote", { class: "selection", dir: "auto" }, selection.text));
+      find(this, "h2").after(element("blockquote", { class: "selection", dir: "auto" }, selection.text));
     return Boolean(selection);
   }
 
+  /** @param {HTMLElement} cancel */
   wait(cancel) {
     this.status.replaceChildren(word("Waiting for the answer before it."), cancel);
   }
@@ -56,6 +65,7 @@ export class BookAnswer extends HTMLElement {
   }
 
   // A sign of life, with the seconds once a reader begins to wonder.
+  /** @param {string} doing */
   working(doing) {
     this.doing = doing;
     if (!this.hasAttribute("aria-busy")) return;
@@ -66,6 +76,7 @@ export class BookAnswer extends HTMLElement {
     );
   }
 
+  /** @param {Message} message */
   take({ event, data }) {
     if (event === "searching" && data.question && data.question !== this.question && !this.given?.selection)
       this.working(say`Searching for “${data.question}” …`);
@@ -74,6 +85,7 @@ export class BookAnswer extends HTMLElement {
     else if (event === "answered" || event === "refused") this.finish(data.answer, data.html);
   }
 
+  /** @param {Sentence} sentence */
   addSentence(sentence) {
     this.sentences.push(sentence);
     const block = ["code", "table", "maths"].includes(sentence.kind);
@@ -84,6 +96,7 @@ export class BookAnswer extends HTMLElement {
     this.dispatchEvent(new CustomEvent("sentence", { bubbles: true }));
   }
 
+  /** @param {Sentence} sentence @param {boolean} block */
   place(sentence, block) {
     const last = this.text.lastElementChild;
     if (block) return this.text.appendChild(element("div", { class: "block" }));
@@ -94,6 +107,7 @@ export class BookAnswer extends HTMLElement {
     return last?.tagName === "P" ? last : this.text.appendChild(element("p"));
   }
 
+  /** @param {Sentence} sentence */
   markers(sentence) {
     const labels = new Map(sentence.citations.map((citation) => [citation.label, citation]));
     return [...labels.values()].map((citation) =>
@@ -112,16 +126,18 @@ export class BookAnswer extends HTMLElement {
   }
 
   // `html` holds the rendering of each sentence, for a turn that was not streamed.
+  /** @param {Answer} answer @param {string[]} [html] */
   finish(answer, html) {
     this.answer = answer;
     this.rest();
-    const several = answer.books?.length > 1;
-    const others = several && booksAsked(answer, (bookId) => this.askBook(bookId));
+    const books = answer.books ?? [];
+    const several = books.length > 1;
+    const others = several ? booksAsked(books, (bookId) => this.askBook(bookId)) : "";
     if (answer.refused) {
       this.classList.add("refused");
       this.status.remove();
       this.text.replaceWith(refusal(this, answer, this.actions));
-      if (several) this.append(others);
+      this.append(others);
       if (this.live) announce(answer.answer);
       return;
     }
@@ -130,7 +146,7 @@ export class BookAnswer extends HTMLElement {
     this.status.replaceChildren(confidence(answer.confidence), element("span", {}, plural(sources.length, "passage")));
     if (answer.question && answer.question !== this.question && !this.about(aboutOf(answer)))
       this.status.append(element("span", { dir: "auto" }, say`read as “${answer.question}”`));
-    if (several) this.status.append(element("span", { dir: "auto" }, say`from “${answer.books[0].title}”`));
+    if (several) this.status.append(element("span", { dir: "auto" }, say`from “${books[0].title}”`));
     if (answer.disclaimer) this.append(element("p", { class: "disclaimer" }, answer.disclaimer));
     this.append(
       element(
@@ -139,17 +155,19 @@ export class BookAnswer extends HTMLElement {
         copyButton(() => plainText(answer, sources), "Copy the answer with its sources"),
       ),
     );
-    if (several) this.append(others);
+    this.append(others);
     if (this.live)
       announce(say`Answer complete. ${word(CONFIDENCE[answer.confidence.confidence_level][0])}, ${plural(sources.length, "passage")}.`);
   }
 
   // The same question to another book.
+  /** @param {string} bookId */
   askBook(bookId) {
     this.dispatchEvent(new CustomEvent("ask-book", { bubbles: true, detail: { bookId, question: this.question } }));
   }
 
   // Whether it was right, and a link to it: beside the copy button, or below a refusal.
+  /** @param {HTMLElement} made */
   react(made) {
     const after = this.querySelector(":scope > .after") ?? this.appendChild(element("div", { class: "after" }));
     after.append(made);
@@ -162,6 +180,7 @@ export class BookAnswer extends HTMLElement {
     );
   }
 
+  /** @param {Error} problem @param {HTMLElement[]} again */
   fail(problem, again) {
     this.rest();
     this.status.replaceChildren();
@@ -175,8 +194,9 @@ export class BookAnswer extends HTMLElement {
   }
 
   // Says how long until it is asked again, and then asks.
+  /** @param {number} seconds @param {() => void} again */
   countDown(seconds, again) {
-    const line = this.querySelector(".failure p");
+    const line = find(this, ".failure p");
     const tick = () => {
       if (!this.isConnected) return;
       if (seconds <= 0) return again();
@@ -221,11 +241,13 @@ export function sourcesOf(sentences) {
 }
 
 // The words that a stored question was about: they stand behind it, in quotation marks.
+/** @param {Answer} answer @returns {Given} */
 function aboutOf({ question }) {
   const [, text] = /^.*?\S “(.+)”$/s.exec(question) ?? [];
   return text ? { selection: { text } } : {};
 }
 
+/** @param {Confidence} metrics */
 function confidence(metrics) {
   const [level, why] = CONFIDENCE[metrics.confidence_level];
   const id = `tip-${++lastTip}`;
@@ -242,6 +264,7 @@ function confidence(metrics) {
   return element("span", { class: "tipped" }, shown, tip);
 }
 
+/** @param {Answer} answer @param {Source[]} cited */
 function plainText(answer, cited) {
   const sources = cited.map(
     (one) => `[${one.label}] ${one.page_title}${one.section ? ` › ${one.section}` : ""}\n    ${one.source_url}`,
@@ -250,11 +273,13 @@ function plainText(answer, cited) {
 }
 
 // The sentence is the quote, so its rendering is the quote's.
+/** @param {Sentence} sentence @param {string} quote */
 function sameWords(sentence, quote) {
-  const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "");
+  const letters = (/** @type {string} */ text) => text.replace(/[^\p{L}\p{N}]/gu, "");
   return sentence.kind !== "code" && letters(sentence.text) === letters(quote);
 }
 
+/** @param {string} text */
 function escaped(text) {
   return element("span", {}, text).innerHTML;
 }

@@ -39,7 +39,7 @@ export class Api {
     return (await this.send("GET", path, undefined, options)).json();
   }
 
-  /** @param {string} path @param {object} body @param {Sending} [options] */
+  /** @param {string} path @param {object | undefined} body @param {Sending} [options] */
   async post(path, body, options) {
     return (await this.send("POST", path, body, options)).json();
   }
@@ -61,6 +61,7 @@ export class Api {
     throw await problem(response);
   }
 
+  /** @param {string} method @param {string} path @param {object | undefined} body @param {Sending} options */
   async reach(method, path, body, { signal, headers, keepalive }) {
     const sent = { ...headers };
     if (body !== undefined) sent["Content-Type"] = "application/json";
@@ -81,7 +82,7 @@ export class Api {
       const named = response.headers.get("X-Reader");
       if (named) keep(READER, named);
       return response;
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.name === "AbortError") throw error;
       this.lose();
       throw new Problem(0, {
@@ -98,20 +99,20 @@ export class Api {
 
   /**
    * Yields messages until the server ends with `done` or `error`.
-   * @param {string} method @param {string} path @param {object} body @param {Sending} options
+   * @param {string} method @param {string} path @param {object | undefined} body @param {Sending} options
    * @returns {AsyncGenerator<Message, void>}
    */
   async *events(method, path, body, { signal } = {}) {
     const response = await this.send(method, path, body, { signal, headers: { Accept: "text/event-stream" } });
     let ended = false;
     try {
-      for await (const message of messages(response.body)) {
+      for await (const message of messages(/** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body))) {
         if (message.event === "error") throw new Problem(message.data.status ?? 500, message.data);
         ended = message.event === "done";
         yield message;
         if (ended) return;
       }
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error instanceof Problem || error.name === "AbortError") throw error;
       this.lose();
     }
@@ -123,6 +124,7 @@ export class Api {
 // With a public key the server gives each browser a name of its own, which its threads belong to.
 const READER = "bythebook-reader";
 
+/** @param {string} name */
 function kept(name) {
   try {
     return localStorage.getItem(name);
@@ -131,6 +133,7 @@ function kept(name) {
   }
 }
 
+/** @param {string} name @param {string} value */
 function keep(name, value) {
   try {
     localStorage.setItem(name, value);
@@ -139,6 +142,7 @@ function keep(name, value) {
   }
 }
 
+/** @param {Response} response */
 async function problem(response) {
   let body = {};
   try {
@@ -152,7 +156,7 @@ async function problem(response) {
   return new Problem(429, { ...body, wait, detail: say`That was a lot of questions. Try again in ${wait} seconds.` });
 }
 
-/** @returns {AsyncGenerator<Message, void>} */
+/** @param {ReadableStream<Uint8Array<ArrayBuffer>>} body @returns {AsyncGenerator<Message, void>} */
 async function* messages(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
@@ -172,7 +176,7 @@ async function* messages(body) {
   }
 }
 
-/** @returns {Message | null} */
+/** @param {string} block @returns {Message | null} */
 function parse(block) {
   /** @type {Message} */
   const message = { event: "message", id: null, data: "" };
@@ -181,7 +185,7 @@ function parse(block) {
     if (at <= 0) continue;
     const [field, value] = [line.slice(0, at), line.slice(at + 1).replace(/^ /, "")];
     if (field === "data") message.data += (message.data && "\n") + value;
-    else if (field in message) message[field] = value;
+    else if (field === "event" || field === "id") message[field] = value;
   }
   if (!message.data && message.event === "message") return null;
   message.data = message.data ? JSON.parse(message.data) : {};

@@ -13,7 +13,9 @@ import "./conversation.js";
 const KEY = "bythebook.key";
 const BOOK = "bythebook.book";
 const THEME = "bythebook.theme";
-const main = document.getElementById("main");
+// What stands in index.html.
+const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const main = byId("main");
 const api = new Api("", {
   key: sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY),
   askForKey: oneAtATime(askForKey),
@@ -24,11 +26,14 @@ const books = new Map();
 /** @type {Promise<BookEntry[]> | null} */
 let listed = null;
 
+/** @template {any[]} G, R @param {(...given: G) => Promise<R>} act @returns {(...given: G) => Promise<R>} */
 function oneAtATime(act) {
+  /** @type {Promise<R> | null} */
   let running = null;
   return (...given) => (running ??= act(...given).finally(() => (running = null)));
 }
 
+/** @param {Problem} problem @returns {Promise<string | null>} */
 function askForKey(problem) {
   return new Promise((resolve) => {
     const wrong = api.key && problem.status === 401;
@@ -58,11 +63,12 @@ function askForKey(problem) {
       element(
         "div",
         { class: "actions" },
-        element("button", { type: "button", onclick: () => dialog.close() }, "Not now"),
+        element("button", { type: "button", onclick: () => void dialog.close() }, "Not now"),
         element("button", { class: "primary" }, "Open the book"),
       ),
     );
     const dialog = element("dialog", { class: "sheet", "aria-label": "A key is needed" }, form);
+    /** @type {string | null} */
     let given = null;
     form.addEventListener("submit", () => {
       given = input.value.trim();
@@ -76,8 +82,9 @@ function askForKey(problem) {
   });
 }
 
+/** @param {boolean} there */
 function reached(there) {
-  const notice = document.getElementById("offline");
+  const notice = byId("offline");
   notice.hidden = there;
   notice.textContent = there
     ? ""
@@ -143,8 +150,9 @@ async function refresh(id) {
 }
 
 // The way to the shelf bears the name of the book that is open.
+/** @param {BookEntry[]} known @param {string | null} id */
 function drawChoice(known, id) {
-  const choice = document.getElementById("book-choice");
+  const choice = byId("book-choice");
   choice.hidden = known.length < 2;
   choice.replaceChildren(
     icon("books"),
@@ -153,6 +161,7 @@ function drawChoice(known, id) {
   );
 }
 
+/** @param {Book} book */
 function drawReading(book) {
   const address = readingAddress(book);
   const link = /** @type {HTMLAnchorElement} */ (document.getElementById("read"));
@@ -161,10 +170,11 @@ function drawReading(book) {
 }
 
 // Where the reader stopped, or where the book begins.
+/** @param {Book} book */
 function readingAddress(book) {
   const lessons = lessonsOf(book);
   const place = lastPlace(book.book_id);
-  if (lessons.some((lesson) => lesson.source_file === place?.file))
+  if (place && lessons.some((lesson) => lesson.source_file === place.file))
     return `${lessonAddress(book.book_id, place.file)}?continue`;
   return lessons.length ? lessonAddress(book.book_id, lessons[0].source_file) : null;
 }
@@ -186,6 +196,7 @@ function noBook() {
   );
 }
 
+/** The title of each view that has one. @type {Record<string, string>} */
 const NAMES = { ask: "Ask", threads: "Threads", author: "Author", shelf: "Books" };
 let showing = 0;
 /** A question that is asked in the view at `address`, once that is there. @type {{question: string, address: string} | null} */
@@ -198,6 +209,7 @@ function address() {
   return { parts: path.split("/").map(decoded), query: new URLSearchParams(query) };
 }
 
+/** @param {string} part */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -213,6 +225,7 @@ function mainView([view, id, kind]) {
   return view === "books" && (kind === "lessons" || kind === "quiz") ? "read" : "ask";
 }
 
+/** @param {string} current */
 function markView(current) {
   for (const link of document.querySelectorAll(".top [data-view]")) {
     if (link.dataset.view === current) link.setAttribute("aria-current", "page");
@@ -239,12 +252,13 @@ async function show() {
     if (pending && made.element.ask) made.element.ask(pending.question);
     pending = null;
     if (turn > 1 && current !== "read" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
-  } catch (problem) {
+  } catch (/** @type {any} */ problem) {
     if (problem.name === "AbortError" || turn !== showing) return;
     failed(problem);
   }
 }
 
+/** @param {Problem} problem */
 function failed(problem) {
   listed = null; // what is not there may have been renamed, and the next view must not be drawn from what was
   books.clear();
@@ -278,7 +292,7 @@ async function views([view = "", id, kind, ...path], query, turn) {
   if (view === "threads" && !id) {
     const [{ ThreadList }] = await Promise.all([import("./threads.js"), speakAsBefore()]);
     const made = new ThreadList();
-    return { element: made, open: async () => made.open(api, await list()) };
+    return { element: /** @type {View} */ (made), open: async () => made.open(api, await list()) };
   }
   if (view === "shared" && id) {
     const [{ SharedAnswer }] = await Promise.all([import("./shared.js"), speakAsBefore()]);
@@ -330,8 +344,10 @@ async function shelf(turn) {
 }
 
 // A turn that one of several books has begun to answer goes on in that book, unless the reader has gone elsewhere.
+/** @param {string} bookId @param {string} question @param {Given} given */
 async function goOn(bookId, question, given) {
   const book = await openBook(bookId, showing);
+  if (!book) return;
   showing += 1;
   history.pushState(null, "", `#/books/${encodeURIComponent(bookId)}`);
   markView("ask");
@@ -342,6 +358,7 @@ async function goOn(bookId, question, given) {
 }
 
 // Other programs link to a lesson by the address that its site gives it, where the book has no site to link to.
+/** @param {string} id @param {string} site @param {string | undefined} heading @param {number} turn */
 async function elsewhere(id, site, heading, turn) {
   const book = await openBook(id, turn);
   const lesson = book && lessonAt(book, site);
@@ -351,7 +368,7 @@ async function elsewhere(id, site, heading, turn) {
   return leadOn(lessonAddress(id, lesson.source_file) + section);
 }
 
-/** @returns {never} */
+/** @param {string} address @returns {never} */
 function leadOn(address) {
   location.replace(address);
   throw leaving();
@@ -362,17 +379,19 @@ function leaving() {
   return new DOMException("The reader has gone on.", "AbortError");
 }
 
+/** @param {string} [wanted] */
 function theme(wanted) {
   if (wanted) keepText(THEME, wanted);
   const kept = localStorage.getItem(THEME);
   if (kept) document.documentElement.dataset.theme = kept;
   const dark = kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const switcher = document.getElementById("theme");
+  const switcher = byId("theme");
   switcher.replaceChildren(icon(dark ? "sun" : "moon"));
   switcher.onclick = () => theme(dark ? "light" : "dark");
 }
 
 // A new thread with the question that was typed elsewhere.
+/** @param {string} question */
 function askAnew(question) {
   pending = { question, address: "#/" };
   if (location.hash === "#/") show();
@@ -416,8 +435,8 @@ addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   toast(event.reason.message);
 });
-document.querySelector(".wordmark").addEventListener("click", () => (location.hash === "#/" || !location.hash) && show());
-document.querySelector(".skip").addEventListener("click", (event) => (event.preventDefault(), main.focus()));
+document.querySelector(".wordmark")?.addEventListener("click", () => (location.hash === "#/" || !location.hash) && show());
+document.querySelector(".skip")?.addEventListener("click", (event) => (event.preventDefault(), main.focus()));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
 theme();
 show();

@@ -43,6 +43,7 @@ export class AskLoop {
     return turn;
   }
 
+  /** @param {BookAnswer} turn */
   wait(turn) {
     turn.wait(
       button("Do not ask", () => {
@@ -53,8 +54,9 @@ export class AskLoop {
     this.waiting.push(turn);
   }
 
+  /** @param {BookAnswer} turn */
   async run(turn) {
-    const { events: begun, controller = new AbortController(), ...given } = turn.given;
+    const { events: begun, controller = new AbortController(), ...given } = turn.given ?? {};
     turn.given = given;
     this.running = controller;
     this.composer.setBusy(true);
@@ -69,15 +71,17 @@ export class AskLoop {
         turn.take(message);
         if (ended) this.onend(turn, message.data);
       }
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       this.failed(turn, problem);
     } finally {
       this.running = null;
       this.composer.setBusy(false);
-      if (this.waiting.length) this.run(this.waiting.shift());
+      const next = this.waiting.shift();
+      if (next) this.run(next);
     }
   }
 
+  /** @param {BookAnswer} turn @param {any} problem */
   failed(turn, problem) {
     if (!turn.isConnected && this.composer.element.isConnected) return; // a new thread was begun: the question went with the old
     if (problem.name === "AbortError") problem = { message: "Stopped. This question was not stored." };

@@ -1,6 +1,6 @@
 // The author's side: what is in the index, what is being brought in, what needs a look, and what readers ask that the book does not say.
 
-import { ago, button, element, plural, toast } from "./dom.js";
+import { ago, button, element, find, plural, toast } from "./dom.js";
 import { lessonsOf } from "./chapters.js";
 import { download } from "./contents.js";
 import { curve } from "./curve.js";
@@ -10,6 +10,10 @@ import { bookWarnings, jobRow, MODES } from "./jobs.js";
 import { say, word } from "./words.js";
 
 export class AuthorDesk extends HTMLElement {
+  /** @type {Api} */ api;
+  /** @type {AbortController | undefined} */ watching;
+  /** @type {symbol} */ drawing;
+  /** @param {Api} api @param {BookEntry[]} books @param {string | null} wanted */
   async open(api, books, wanted) {
     this.api = api;
     const book = books.find((one) => one.book_id === wanted) ?? books[0];
@@ -57,7 +61,7 @@ export class AuthorDesk extends HTMLElement {
         this.gaps(whole),
         this.wrong(book),
         this.calibration(book),
-      ].filter(Boolean),
+      ].filter((one) => one !== false),
     );
   }
 
@@ -66,6 +70,7 @@ export class AuthorDesk extends HTMLElement {
   }
 
   // A section that fills itself, and says in a sentence why when it cannot.
+  /** @param {string} title @param {string} hint @param {(room: HTMLElement, head: HTMLElement) => unknown} fill */
   section(title, hint, fill) {
     const room = element("div", { class: "room" }, element("p", { class: "hint" }, "Looking …"));
     const made = element(
@@ -80,9 +85,10 @@ export class AuthorDesk extends HTMLElement {
     return made;
   }
 
+  /** @param {BookEntry} book */
   jobs(book) {
     return this.section("Ingesting the book", "Each run is a job. Readers keep asking meanwhile.", async (room, made) => {
-      made.querySelector(".desk-head").append(
+      find(made, ".desk-head").append(
         element(
           "div",
           { class: "row-buttons" },
@@ -93,59 +99,64 @@ export class AuthorDesk extends HTMLElement {
     });
   }
 
+  /** @param {BookEntry} book @param {HTMLElement} room */
   async drawJobs(book, room) {
     const drawing = (this.drawing = Symbol("jobs"));
     const { jobs } = await this.api.get(`/jobs?book_id=${book.book_id}&limit=5`);
     if (this.drawing !== drawing || !this.isConnected) return; // asked again meanwhile, or nobody looks
-    const rows = jobs.map((job) => [job, jobRow(job, (one) => this.cancel(one))]);
+    const rows = jobs.map((/** @type {Job} */ job) => ({ job, row: jobRow(job, (one) => this.cancel(one)) }));
     room.replaceChildren(
       rows.length
         ? element(
             "ul",
             { class: "jobs" },
-            rows.map(([, row]) => row),
+            rows.map((/** @type {{row: HTMLElement}} */ { row }) => row),
           )
         : element("p", { class: "hint" }, "No job yet. Edit a lesson, then ingest the changes."),
     );
     this.watching?.abort();
     this.watching = new AbortController();
-    for (const [job, row] of rows) if (job.status === "queued" || job.status === "running") this.watch(job, row, book, room);
+    for (const { job, row } of rows) if (job.status === "queued" || job.status === "running") this.watch(job, row, book, room);
   }
 
+  /** @param {BookEntry} book @param {string} mode @param {HTMLElement} room */
   async start(book, mode, room) {
     try {
       await this.api.post(`/books/${book.book_id}/jobs`, { mode });
       await this.drawJobs(book, room);
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       room.querySelector(".refused-job")?.remove();
       room.prepend(element("p", { class: "failure refused-job", role: "alert" }, problem.message));
     }
   }
 
+  /** @param {Job} job */
   async cancel(job) {
     try {
       await this.api.send("DELETE", `/jobs/${job.job_id}`);
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       toast(problem.message);
     }
   }
 
+  /** @param {Job} job @param {HTMLElement} row @param {BookEntry} book @param {HTMLElement} room */
   async watch(job, row, book, room) {
     let shown = row;
     try {
       for await (const { data } of this.api.events("GET", `/jobs/${job.job_id}/events`, undefined, {
-        signal: this.watching.signal,
+        signal: this.watching?.signal,
       })) {
         const next = jobRow(data, (one) => this.cancel(one));
         shown.replaceWith(next);
         shown = next;
       }
       await this.drawJobs(book, room);
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       if (problem.name !== "AbortError") shown.append(element("p", { class: "failure" }, problem.message));
     }
   }
 
+  /** @param {BookEntry} book @param {Lesson[]} lessons */
   warnings(book, lessons) {
     const troubled = lessons.filter((lesson) => lesson.warnings.length);
     const count = troubled.reduce((sum, lesson) => sum + lesson.warnings.length, 0);
@@ -159,6 +170,7 @@ export class AuthorDesk extends HTMLElement {
     });
   }
 
+  /** @param {Book} book */
   gaps(book) {
     return this.section(
       "What readers ask and the book does not say",
@@ -169,36 +181,27 @@ export class AuthorDesk extends HTMLElement {
           return room.replaceChildren(
             element("p", { class: "hint" }, "Every question so far was answered, or was outside a reader’s filters."),
           );
-        made
-          .querySelector(".desk-head")
-          .append(
-            button(
-              "Save as CSV",
-              async () =>
-                download(
-                  await (await this.api.send("GET", `/books/${book.book_id}/gaps.csv`)).blob(),
-                  `${book.book_id}-gaps.csv`,
-                ),
-              { picture: "save" },
-            ),
-          );
+        const save = async () =>
+          download(await (await this.api.send("GET", `/books/${book.book_id}/gaps.csv`)).blob(), `${book.book_id}-gaps.csv`);
+        find(made, ".desk-head").append(button("Save as CSV", save, { picture: "save" }));
         room.replaceChildren(...byChapter(gaps, book).map(([title, questions]) => gapGroup(title, questions)));
       },
     );
   }
 
+  /** @param {BookEntry} book */
   wrong(book) {
     return this.section("What readers rated wrong", "Thumbs down, with what they said.", async (room, made) => {
       const { answers } = await this.api.get(`/books/${book.book_id}/wrong`);
       if (!answers.length) return room.replaceChildren(element("p", { class: "hint" }, "Nothing so far."));
       const save = async () =>
         download(await (await this.api.send("GET", `/books/${book.book_id}/wrong.jsonl`)).blob(), `${book.book_id}-wrong.jsonl`);
-      made.querySelector(".desk-head").append(button("Save as questions", save, { picture: "save" }));
+      find(made, ".desk-head").append(button("Save as questions", save, { picture: "save" }));
       room.replaceChildren(
         element(
           "ul",
           { class: "gap" },
-          answers.map((one) =>
+          answers.map((/** @type {WrongAnswer} */ one) =>
             element(
               "li",
               { dir: "auto" },
@@ -212,6 +215,7 @@ export class AuthorDesk extends HTMLElement {
     });
   }
 
+  /** @param {BookEntry} book */
   calibration(book) {
     return this.section(
       "How relevance was fitted",
@@ -235,7 +239,7 @@ export class AuthorDesk extends HTMLElement {
               element(
                 "tbody",
                 {},
-                fit.names.map((name, at) =>
+                fit.names.map((/** @type {string} */ name, /** @type {number} */ at) =>
                   element(
                     "tr",
                     {},
@@ -252,11 +256,13 @@ export class AuthorDesk extends HTMLElement {
   }
 }
 
+/** @param {BookWarning} warning */
 function warnedFile(warning) {
   const place = [warning.source_file, warning.line && say`Line ${warning.line}: `].filter(Boolean).join(" · ");
   return element("li", { dir: "auto" }, place && element("span", { class: "where" }, `${place} `), warning.message);
 }
 
+/** @param {Lesson} lesson */
 function warnedLesson(lesson) {
   const where = ` ${lesson.source_file} · ${plural(lesson.warnings.length, "warning")}`;
   const summary = [element("span", { class: "name", dir: "auto" }, lesson.title), element("span", { class: "where" }, where)];

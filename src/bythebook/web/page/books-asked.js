@@ -4,7 +4,8 @@ import { button, element } from "./dom.js";
 import { language, say } from "./words.js";
 
 // `ask(bookId)` puts the same question to another book.
-export function booksAsked({ books }, ask) {
+/** @param {AskedBook[]} books @param {(bookId: string) => void} ask */
+export function booksAsked(books, ask) {
   const [, ...others] = books;
   const willing = others.filter((book) => book.answers);
   const silent = others.filter((book) => !book.answers).map((book) => book.title);
@@ -23,6 +24,7 @@ export function booksAsked({ books }, ask) {
   );
 }
 
+/** @param {string[]} titles */
 function listed(titles) {
   return new Intl.ListFormat(language(), { type: "disjunction" }).format(titles.map((title) => `“${title}”`));
 }

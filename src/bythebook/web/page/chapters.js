@@ -4,11 +4,13 @@ import { say } from "./words.js";
 
 const INDEX = /(?:^|\/)(?:_?index|readme)\.\w+$/i;
 
+/** @param {Book} book */
 export function lessonsOf(book) {
   return book.modules.flatMap((module) => module.chapters.flatMap((chapter) => chapter.lessons));
 }
 
 // Each is {label, title, lessons, query}: `label` is a chapter's number, `query` is what names it in an address.
+/** @param {BookModule} module @returns {ShownChapter[]} */
 export function chaptersOf({ module, chapters }) {
   return chapters.flatMap((chapter) =>
     chapter.chapter
@@ -25,17 +27,20 @@ export function chaptersOf({ module, chapters }) {
 }
 
 // The chapters of a module and its lessons that are in none, in the order in which they are read.
+/** @param {BookModule} module @returns {(ShownChapter | Lesson)[]} */
 export function entriesOf(module) {
   const inside = new Map(chaptersOf(module).flatMap((chapter) => chapter.lessons.map((lesson) => [lesson, chapter])));
   const lessons = module.chapters.flatMap((chapter) => chapter.lessons);
   return [...new Set(lessons.map((lesson) => inside.get(lesson) ?? lesson))];
 }
 
+/** @param {Book} book @param {string} file */
 export function chapterAround(book, file) {
   return book.modules.flatMap(chaptersOf).find((chapter) => chapter.lessons.some((lesson) => lesson.source_file === file));
 }
 
 // `query` is that of an address.
+/** @param {Book} book @param {URLSearchParams} query */
 export function chapterNamed(book, query) {
   return book.modules
     .flatMap(chaptersOf)
@@ -48,6 +53,7 @@ export function quizAddress(book, query) {
 }
 
 // A folder with one lesson is no chapter, and one that holds them all tells nothing.
+/** @param {string} module @param {Lesson[]} lessons @returns {ShownChapter[]} */
 function foldersOf(module, lessons) {
   const paths = lessons.map((lesson) => lesson.source_file.split("/").slice(0, -1));
   const shared = paths.reduce((common, path) => common.filter((part, at) => path[at] === part), paths[0] ?? []).length;
@@ -62,9 +68,10 @@ function foldersOf(module, lessons) {
 }
 
 // The title of the folder's own page, or else its name in words.
+/** @param {string} folder @param {Lesson[]} lessons */
 function titleOf(folder, lessons) {
   const own = lessons.find((lesson) => INDEX.test(lesson.source_file) && lesson.source_file.startsWith(`${folder}/`));
   const depth = own && own.source_file.split("/").length === folder.split("/").length + 1;
-  const words = folder.split("/").at(-1).replace(/^[\d._-]+|[_-]+/g, (mark, at) => (at ? " " : ""));
+  const words = (folder.split("/").at(-1) ?? "").replace(/^[\d._-]+|[_-]+/g, (mark, at) => (at ? " " : ""));
   return depth ? own.title : words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -64,17 +64,19 @@ export class Composer {
   }
 
   // What the next question is about stands above the box, and can be taken away. `ready` are questions to choose from.
+  /** @param {SelectedWords} selection @param {[string, string][]} ready */
   askAbout(selection, ready = []) {
     this.selection = selection;
     const forget = iconButton("Do not ask about these words", "close", () => this.taken());
     const quote = element("blockquote", { class: "selection", dir: "auto" }, plain(selection.text, 160));
-    const choose = ([label, question]) => button(label, () => this.onask(word(question), this.taken()));
+    const choose = (/** @type {[string, string]} */ [label, question]) => button(label, () => this.onask(word(question), this.taken()));
     this.about.replaceChildren(quote, forget, ...(ready.length ? [element("p", { class: "ready" }, ready.map(choose))] : []));
     this.about.hidden = false;
     this.focus();
   }
 
   // Why these words cannot be asked about.
+  /** @param {string} why */
   refuse(why) {
     this.about.replaceChildren(element("p", { class: "failure", role: "alert" }, why));
     this.about.hidden = false;
@@ -89,6 +91,7 @@ export class Composer {
     return selection ? { selection } : {};
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -101,18 +104,21 @@ export class Composer {
   }
 
   // A question that was not answered comes back, unless another is typed already.
+  /** @param {string} text */
   giveBack(text) {
     if (this.box.value.trim()) return;
     this.box.value = text;
     this.keep();
   }
 
+  /** @param {string} text */
   takeBack(text) {
     if (this.box.value.trim() !== text) return;
     this.box.value = "";
     this.keep();
   }
 
+  /** @param {boolean} busy */
   setBusy(busy) {
     this.busy = busy;
     this.draw();

@@ -10,9 +10,10 @@ const TYPING_MS = 250;
 const SHORTEST_SEARCH = 3;
 
 // `current` is the path of the lesson that is open, if one is.
+/** @param {Book} book @param {Api} api @param {{current?: string | null}} options */
 export function contents(book, api, { current = null } = {}) {
   const finished = finishedLessons(book.book_id);
-  const entry = (lesson) =>
+  const entry = (/** @type {Lesson} */ lesson) =>
     element(
       "a",
       {
@@ -45,6 +46,7 @@ export function contents(book, api, { current = null } = {}) {
 }
 
 // A module is named by its own page where it has one.
+/** @param {BookModule} module @param {(lesson: Lesson) => HTMLElement} entry @param {string | null} current */
 function moduleEntry(module, entry, current) {
   const entries = entriesOf(module);
   const chapters = entries.filter((one) => "lessons" in one);
@@ -58,6 +60,7 @@ function moduleEntry(module, entry, current) {
 }
 
 // Open where the reader is.
+/** @param {ShownChapter} chapter @param {(lesson: Lesson) => HTMLElement} entry @param {string | null} current */
 function chapterEntry(chapter, entry, current) {
   return element(
     "details",
@@ -72,9 +75,11 @@ function chapterEntry(chapter, entry, current) {
 }
 
 // Titles are there at once; passages come from the server when the reader stops typing.
+/** @param {Book} book @param {Api} api @param {HTMLElement} modules */
 function searchBox(book, api, modules) {
   const found = element("div", { class: "found", role: "status", hidden: true });
-  let timer = null;
+  /** @type {number | undefined} */
+  let timer;
   let latest = 0;
   const box = element("input", {
     type: "search",
@@ -100,16 +105,22 @@ function searchBox(book, api, modules) {
             limit: 8,
           });
           if (turn === latest) drawFound(found, book, titles, results, words);
-        } catch (problem) {
+        } catch (/** @type {any} */ problem) {
           if (turn === latest) found.append(element("p", { class: "failure" }, problem.message));
         }
       }, TYPING_MS);
     },
-    onkeydown: (event) => event.key === "Escape" && box.value && (event.stopPropagation(), (box.value = ""), box.dispatchEvent(new Event("input"))),
+    onkeydown: (event) => {
+      if (event.key !== "Escape" || !box.value) return;
+      event.stopPropagation();
+      box.value = "";
+      box.dispatchEvent(new Event("input"));
+    },
   });
   return element("div", { class: "search" }, box, found);
 }
 
+/** @param {Book} book @param {string} words */
 export function titlesWith(book, words, most = 6) {
   const wanted = words.toLowerCase();
   return lessonsOf(book)
@@ -117,6 +128,13 @@ export function titlesWith(book, words, most = 6) {
     .slice(0, most);
 }
 
+/**
+ * @param {HTMLElement} room
+ * @param {Book} book
+ * @param {Lesson[]} titles
+ * @param {SearchResult[] | null} results
+ * @param {string} words
+ */
 function drawFound(room, book, titles, results, words) {
   const lessons = titles.map((lesson) =>
     element("li", {}, element("a", { href: lessonAddress(book.book_id, lesson.source_file), dir: "auto" }, lesson.title)),
@@ -139,17 +157,19 @@ function drawFound(room, book, titles, results, words) {
       lessons.length && element("ul", { class: "titles" }, lessons),
       passages.length && element("ul", { class: "hits" }, passages),
       nothing && element("p", { class: "hint" }, "Nothing found. Fewer or other words may help."),
-    ].filter(Boolean),
+    ].filter((one) => one instanceof Node),
   );
 }
 
 // A section of a lesson, by its heading.
+/** @param {string} bookId @param {Pick<SearchResult, "source_file" | "heading_path">} place */
 export function placeAddress(bookId, { source_file: file, heading_path: path }) {
   const heading = path?.at(-1);
   return lessonAddress(bookId, file) + (heading ? `?section=${encodeURIComponent(heading)}` : "");
 }
 
 // The stretch of a passage that has the words, or its beginning.
+/** @param {string} text @param {string} words */
 function snippet(text, words) {
   const whole = plain(text, 100_000);
   const at = whole.toLowerCase().indexOf(words.toLowerCase());
@@ -157,11 +177,13 @@ function snippet(text, words) {
 }
 
 // The lesson whose address this is, whatever place in it is meant.
+/** @param {Book} book @param {string} address */
 export function lessonAt(book, address) {
-  const page = (url) => url.split("#")[0];
+  const page = (/** @type {string} */ url) => url.split("#")[0];
   return lessonsOf(book).find((lesson) => page(lesson.source_url) === page(address));
 }
 
+/** @param {Blob} blob @param {string} name */
 export function download(blob, name) {
   const address = URL.createObjectURL(blob);
   const link = element("a", { href: address, download: name });

@@ -3,7 +3,7 @@
 import { AskLoop } from "./ask-loop.js";
 import { Composer } from "./composer.js";
 import { contents, download, lessonAt } from "./contents.js";
-import { ago, button, element, icon, iconButton, plural } from "./dom.js";
+import { ago, button, element, find, icon, iconButton, plural } from "./dom.js";
 import { earlier } from "./earlier.js";
 import { lessonAddress } from "./lesson-text.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
@@ -21,13 +21,27 @@ const DRAFT = "bythebook.draft";
 const BESIDE = "bythebook.beside.";
 
 export class BookConversation extends HTMLElement {
+  /** @type {HTMLElement} */ turns;
+  /** @type {Composer} */ composer;
+  /** @type {AskLoop} */ loop;
+  /** @type {HTMLElement} */ column;
+  /** @type {import("./panel.js").SourcePanel | undefined} */ panel;
+  /** @type {string | null} */ threadId;
+  /** @type {string} */ address;
+  /** @type {(() => void) | undefined} */ endSelection;
+  /** @type {() => void} */ scrolled;
+  /** @type {number | null} */ looking;
   /** @type {import("./api.js").Api} */ api;
   /** @type {Book} */ book;
-  /** @type {TurnActions["onsource"] | null} */ onsource = null;
+  /** @type {OpenSource | null} */ onsource = null;
 
   // `room` is {api, book}; `thread` is null for a new one. With `onsource` it stands beside a lesson and has no panel of its own.
   // `begun`: it begins with a question, not with a welcome.
-  /** @param {Room} room @param {any} thread */
+  /**
+   * @param {Room} room
+   * @param {StoredThread | null} thread
+   * @param {{onsource?: OpenSource | null, placeholder?: string | null, begun?: boolean}} options
+   */
   open(room, thread, { onsource = null, placeholder = null, begun = false } = {}) {
     Object.assign(this, room, { onsource });
     this.threadId = thread?.thread_id ?? null;
@@ -52,6 +66,7 @@ export class BookConversation extends HTMLElement {
     if (!("ontouchstart" in window)) this.composer.focus();
   }
 
+  /** @param {string | null} placeholder */
   makeComposer(placeholder) {
     const profile = element("reader-profile");
     profile.book = this.book;
@@ -74,21 +89,22 @@ export class BookConversation extends HTMLElement {
     });
     this.append(this.panel);
     this.endSelection = followSelection(this, (question, selection) => {
-      this.panel.sheet.close();
+      this.panel?.sheet.close();
       if (question) this.ask(question, { selection });
       else this.askAbout(selection);
     });
-    this.onscroll = () => (this.looking ??= requestAnimationFrame(() => ((this.looking = null), this.followTurn())));
-    addEventListener("scroll", this.onscroll, { passive: true });
+    this.scrolled = () => (this.looking ??= requestAnimationFrame(() => ((this.looking = null), this.followTurn())));
+    addEventListener("scroll", this.scrolled, { passive: true });
   }
 
   // The sources shown belong to the turn being read: the last whose question is above the middle of the screen.
   followTurn() {
     const shown = [...this.turns.querySelectorAll("book-answer")];
     const read = shown.findLast((turn) => turn.getBoundingClientRect().top < innerHeight * 0.5);
-    if (read?.sources().length && read !== this.panel.turn) this.panel.follow(read);
+    if (read?.sources().length && read !== this.panel?.turn) this.panel?.follow(read);
   }
 
+  /** @param {Span[]} spans */
   query(spans) {
     const query = new URLSearchParams({ book_id: this.book.book_id });
     for (const span of spans) query.append("quote", `${span.start}-${span.end}`);
@@ -131,18 +147,20 @@ export class BookConversation extends HTMLElement {
         icon("arrow"),
       );
     const worth = worthAsking(this.api, this.book, { title: "Worth asking", ask: (question) => this.ask(question) });
-    this.column.append(...[goOn, review, worth].filter(Boolean));
+    this.column.append(...[goOn, review, worth].filter((one) => one instanceof Node));
     this.append(contents(this.book, this.api));
   }
 
+  /** @param {StoredThread} thread */
   resume(thread) {
     this.head(thread.title || thread.topic_summary || this.book.title, ago(thread.updated_at));
     this.turns.append(...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((turn) => this.past(turn)));
     const last = this.turns.lastElementChild;
-    if (last instanceof BookAnswer) this.panel.show(last);
+    if (last instanceof BookAnswer) this.panel?.show(last);
     last?.querySelector("h2")?.scrollIntoView({ block: "start" });
   }
 
+  /** @param {StoredTurn} turn */
   past(turn) {
     const shown = element("book-answer").begin(turn.answer.query, this.actions());
     shown.finish(turn.answer, turn.html);
@@ -152,6 +170,7 @@ export class BookConversation extends HTMLElement {
   }
 
   // The line above the turns.
+  /** @param {string} title @param {string} [note] */
   head(title, note) {
     document.title = `${title} · By the Book`;
     this.classList.remove("fresh");
@@ -171,11 +190,12 @@ export class BookConversation extends HTMLElement {
     download(await response.blob(), `thread-${this.threadId.slice(0, 8)}.md`);
   }
 
+  /** @returns {TurnActions} */
   actions() {
     return {
       book: this.book,
       onsource: (turn, label, citation) =>
-        this.onsource ? this.onsource(turn, label, citation) : this.panel.open(turn, label, citation),
+        this.onsource ? this.onsource(turn, label, citation) : this.panel?.open(turn, label, citation),
       onwiden: (profile, text) => (writeProfile(this.book.book_id, profile), this.ask(text)),
       onsearch: async (text, filters) =>
         (
@@ -187,44 +207,49 @@ export class BookConversation extends HTMLElement {
             ...filters,
           })
         ).results,
-      oncontents: this.onsource ? null : () => this.panel.showContents(contents(this.book, this.api)),
+      oncontents: this.onsource ? null : () => this.panel?.showContents(contents(this.book, this.api)),
       onlesson: (section) => {
         const lesson = lessonAt(this.book, section.source_url);
         return lesson && (() => this.openLesson(lesson, section.heading_path.at(-1)));
       },
       onpassage: (result) =>
-        this.onsource ? (location.hash = lessonAddress(this.book.book_id, result.source_file)) : this.panel.showPassage(result),
+        this.onsource ? (location.hash = lessonAddress(this.book.book_id, result.source_file)) : this.panel?.showPassage(result),
     };
   }
 
+  /** @param {Lesson} lesson @param {string} [heading] */
   openLesson(lesson, heading) {
-    if (!this.onsource) return this.panel.showLesson(lesson.parent_doc_id, [], heading);
+    if (!this.onsource) return this.panel?.showLesson(lesson.parent_doc_id, [], heading);
     const section = heading ? `?section=${encodeURIComponent(heading)}` : "";
     location.hash = lessonAddress(this.book.book_id, lesson.source_file) + section;
   }
 
+  /** @param {SelectedWords} selection */
   askAbout(selection) {
     this.composer.askAbout(selection);
   }
 
+  /** @param {string} text @param {Given} given */
   ask(text, given = {}) {
     return this.loop.ask(text, given);
   }
 
+  /** @param {BookAnswer} turn */
   place(turn) {
     this.leaveWelcome();
     this.turns.querySelector(".latest")?.classList.remove("latest");
     turn.classList.add("latest");
     this.turns.append(turn);
     if (this.panel) {
-      turn.addEventListener("sentence", () => this.panel.follow(turn));
+      turn.addEventListener("sentence", () => this.panel?.follow(turn));
       if (!this.loop.running) {
         this.panel.show(turn);
         this.panel.sheet.close();
       }
     }
-    if (this.onsource) scrollWithin(this.parentElement, turn.querySelector("h2"));
-    else turn.querySelector("h2").scrollIntoView({ block: "start" });
+    const question = find(turn, "h2");
+    if (this.onsource && this.parentElement) scrollWithin(this.parentElement, question);
+    else question.scrollIntoView({ block: "start" });
   }
 
   /** @param {string} question @param {Given} given */
@@ -241,6 +266,7 @@ export class BookConversation extends HTMLElement {
   }
 
   // A thread is there from its first answer on, and so is its address.
+  /** @param {string} threadId */
   kept(threadId) {
     if (this.threadId) return;
     this.threadId = threadId;
@@ -275,11 +301,11 @@ export class BookConversation extends HTMLElement {
       const thread = await this.api.get(`/threads/${encodeURIComponent(id)}?render=true`);
       if (this.threadId || this.turns.childElementCount) return; // the reader has asked meanwhile
       this.threadId = id;
-      this.turns.append(this.besideHead(), ...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((turn) => this.past(turn)));
+      this.turns.append(this.besideHead(), ...earlier(thread, this.api, (turn) => this.past(turn)), ...thread.turns.map((/** @type {StoredTurn} */ turn) => this.past(turn)));
       const last = this.turns.lastElementChild;
       last?.classList.add("latest");
-      scrollWithin(this.parentElement, last?.querySelector("h2") ?? this.turns);
-    } catch (problem) {
+      if (this.parentElement) scrollWithin(this.parentElement, last?.querySelector("h2") ?? this.turns);
+    } catch (/** @type {any} */ problem) {
       if (problem.status === 404) sessionStorage.removeItem(BESIDE + this.book.book_id);
     }
   }
@@ -292,11 +318,12 @@ export class BookConversation extends HTMLElement {
   disconnectedCallback() {
     this.loop?.end();
     this.endSelection?.();
-    removeEventListener("scroll", this.onscroll);
+    removeEventListener("scroll", this.scrolled);
     this.panel?.sheet.drop();
   }
 }
 
+/** @param {BookModule} module @param {string} file */
 function hasLesson(module, file) {
   return module.chapters.some((chapter) => chapter.lessons.some((lesson) => lesson.source_file === file));
 }

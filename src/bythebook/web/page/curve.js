@@ -4,11 +4,13 @@ import { shape } from "./dom.js";
 import { say, word } from "./words.js";
 
 // Score of the signals against relevance, with the levels that answers are called by.
+/** @param {Calibration} calibration */
 export function curve({ anchors }) {
   const [width, height, left, bottom] = [640, 260, 44, 34];
-  const [low, high] = [anchors[0][0], anchors.at(-1)[0]];
-  const x = (score) => left + ((score - low) / (high - low)) * (width - left - 90);
-  const y = (level) => 12 + (1 - level) * (height - bottom - 12);
+  const [low, high] = [anchors[0][0], anchors[anchors.length - 1][0]];
+  const x = (/** @type {number} */ score) => left + ((score - low) / (high - low)) * (width - left - 90);
+  const y = (/** @type {number} */ level) => 12 + (1 - level) * (height - bottom - 12);
+  /** @type {[number, string][]} */
   const levels = [
     [0.6, word("low")],
     [0.75, word("medium")],

@@ -3,6 +3,7 @@
 import { language, say, word } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+/** The outline of each, in a square of 24. */
 const ICONS = {
   arrow: "M5 12h14m-6-6 6 6-6 6",
   stop: "M7 7h10v10H7z",
@@ -24,13 +25,20 @@ const ICONS = {
   share: "M12 15V4m-4 4 4-4 4 4M5 12v8h14v-8",
 };
 
+// What is shown of what `element` is given.
+/** @param {Exclude<Child, Child[]>} child @returns {child is string | number | Node} */
+function there(child) {
+  return child !== undefined && child !== null && child !== false;
+}
+
 const SAID = new Set(["aria-label", "title", "placeholder"]);
 
 // Words of the page are said in the book's language. What has `dir` is a book's or a reader's, and stays as it is.
 /**
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
- * @param {Record<string, any>} properties
+ * @param {Properties} properties
+ * @param {Child[]} children
  * @returns {HTMLElementTagNameMap[T]}
  */
 export function element(tag, properties = {}, ...children) {
@@ -40,14 +48,22 @@ export function element(tag, properties = {}, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "html") made.innerHTML = value;
     else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "selected") made[name] = value;
+    else if (name === "value" || name === "checked" || name === "selected") Reflect.set(made, name, value);
     else made.setAttribute(name, value === true ? "" : SAID.has(name) ? word(value) : value);
   }
-  const shown = children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false);
-  made.append(...shown.map((child) => (own ? word(child) : child)));
+  const flat = /** @type {Exclude<Child, Child[]>[]} */ (children.flat(/** @type {1} */ (Infinity))); // to any depth
+  const shown = flat.filter(there);
+  made.append(...shown.map((child) => (typeof child === "number" ? String(child) : own ? word(child) : child)));
   return made;
 }
 
+// An element that is surely there.
+/** @param {ParentNode} root @param {string} selector */
+export function find(root, selector) {
+  return /** @type {HTMLElement} */ (root.querySelector(selector));
+}
+
+/** @param {keyof typeof ICONS} name */
 export function icon(name) {
   const picture = document.createElementNS(SVG, "svg");
   picture.setAttribute("viewBox", "0 0 24 24");
@@ -56,18 +72,25 @@ export function icon(name) {
   return picture;
 }
 
+/** @param {string} tag @param {Record<string, string | number>} attributes @param {(string | Node)[]} children */
 export function shape(tag, attributes, ...children) {
   const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
   made.append(...children);
   return made;
 }
 
-/** @param {string} label @param {(event: MouseEvent) => void} onclick @param {Record<string, any>} options */
+/** @param {string} label @param {(event: MouseEvent) => unknown} onclick @param {Properties} options */
 export function button(label, onclick, { picture, ...properties } = {}) {
   return element("button", { type: "button", onclick, ...properties }, picture && icon(picture), label);
 }
 
+/**
+ * @param {string} label
+ * @param {keyof typeof ICONS} picture
+ * @param {(event: MouseEvent) => unknown} onclick
+ * @param {Properties} properties
+ */
 export function iconButton(label, picture, onclick, properties = {}) {
   return element(
     "button",
@@ -77,6 +100,7 @@ export function iconButton(label, picture, onclick, properties = {}) {
 }
 
 // A page that is not served over https has no clipboard of its own; the older way works there.
+/** @param {string} text */
 export async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const box = element("textarea", { class: "unseen", value: text });
@@ -87,6 +111,7 @@ export async function copyText(text) {
 }
 
 // A button beside each block of code, and one where the caller puts it.
+/** @param {string | (() => string)} text */
 export function copyButton(text, label = "Copy") {
   const made = iconButton(label, "copy", async () => {
     await copyText(typeof text === "function" ? text() : text);
@@ -98,40 +123,45 @@ export function copyButton(text, label = "Copy") {
   return made;
 }
 
+/** @template {HTMLElement} T @param {T} root */
 export function withCopyButtons(root) {
   for (const figure of root.querySelectorAll("figure.code")) {
     if (!figure.querySelector(".copy"))
-      figure.append(copyButton(() => figure.querySelector("code").textContent, "Copy this code"));
+      figure.append(copyButton(() => figure.querySelector("code")?.textContent ?? "", "Copy this code"));
   }
   return root;
 }
 
+/** @param {string} text */
 export function announce(text) {
   const log = document.getElementById("announcer");
   if (!log) return;
   log.append(element("p", {}, text));
-  while (log.childElementCount > 12) log.firstElementChild.remove();
+  while (log.childElementCount > 12) log.firstElementChild?.remove();
 }
 
 // A line at the bottom that goes away after some seconds, or stays where `seconds` is null; `act` is what its button does.
 /** @param {string} text @param {{act?: () => void, label?: string, seconds?: number | null}} options */
 export function toast(text, { act, label = "Undo", seconds = 6 } = {}) {
   const shown = element("div", { class: "toast" }, element("span", {}, text));
-  const timer = seconds && setTimeout(() => shown.remove(), seconds * 1000);
+  const timer = seconds ? setTimeout(() => shown.remove(), seconds * 1000) : undefined;
   if (act) shown.append(button(label, () => (clearTimeout(timer), shown.remove(), act())));
-  document.getElementById("toasts").append(shown);
+  document.getElementById("toasts")?.append(shown);
   return shown;
 }
 
+/** @param {number} count @param {string} one */
 export function plural(count, one, many = one + "s") {
   return word(`{} ${count === 1 ? one : many}`).replace("{}", count.toLocaleString(language()));
 }
 
 // What a screen reader says of a marker and of the source it leads to.
+/** @param {Pick<Citation, "label" | "page_title" | "section">} source */
 export function sourceName({ label, page_title, section }) {
   return say`Source ${label}: ${[page_title, section].filter(Boolean).join(", ")}`;
 }
 
+/** @param {string} moment */
 export function ago(moment) {
   const seconds = (new Date(moment).getTime() - Date.now()) / 1000;
   for (const [unit, length] of /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([

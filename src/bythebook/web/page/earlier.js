@@ -4,6 +4,7 @@ import { announce, button, element, plural, toast } from "./dom.js";
 import { say } from "./words.js";
 
 // The button for what comes before `thread.turns`, if anything does. `past` makes a turn's element.
+/** @param {StoredThread} thread @param {Api} api @param {(turn: StoredTurn) => HTMLElement} past @returns {HTMLElement[]} */
 export function earlier(thread, api, past) {
   const count = (thread.turns[0]?.number ?? 1) - 1;
   if (count < 1) return [];
@@ -14,7 +15,7 @@ export function earlier(thread, api, past) {
       try {
         const older = await api.get(`/threads/${thread.thread_id}?render=true&before=${count + 1}`);
         put(shown, earlier(older, api, past)[0] ?? beginning(), older.turns.map(past));
-      } catch (problem) {
+      } catch (/** @type {any} */ problem) {
         shown.disabled = false;
         toast(problem.message);
       }
@@ -28,8 +29,9 @@ function beginning() {
   return element("p", { class: "hint beginning", tabindex: "-1" }, "The thread begins here.");
 }
 
+/** @param {HTMLElement} shown @param {HTMLElement} next @param {HTMLElement[]} turns */
 function put(shown, next, turns) {
-  const first = shown.nextElementSibling;
+  const first = /** @type {Element} */ (shown.nextElementSibling);
   const height = first.getBoundingClientRect().top;
   shown.replaceWith(next, ...turns);
   scrollBy({ top: first.getBoundingClientRect().top - height, behavior: "instant" });

@@ -3,11 +3,15 @@
 import { element, plural } from "./dom.js";
 import { say, word } from "./words.js";
 
+/** @typedef {AskedQuestion & {near: string}} NearQuestion */
+
 // Sections with their questions, gathered by the chapter they stand in; what is near to none comes last.
+/** @param {Gap[]} gaps @param {Book} book */
 export function byChapter(gaps, book) {
   const titles = new Map(
     book.modules.flatMap((module) => module.chapters.map((chapter) => [`${module.module} ${chapter.chapter}`, chapter.title])),
   );
+  /** @type {Map<string, NearQuestion[]>} */
   const chapters = new Map();
   for (const gap of gaps) {
     const named = titles.get(`${gap.module} ${gap.chapter}`);
@@ -25,6 +29,7 @@ export function byChapter(gaps, book) {
 }
 
 const MOST_QUESTIONS = 12;
+/** @type {Record<string, string>} */
 const REASONS = {
   nothing_found: "nothing found",
   off_topic: "another subject",
@@ -34,8 +39,9 @@ const REASONS = {
   low_confidence: "answered with low confidence",
 };
 
+/** @param {string} title @param {NearQuestion[]} questions */
 export function gapGroup(title, questions) {
-  const asked = (question) =>
+  const asked = (/** @type {NearQuestion} */ question) =>
     [
       word(REASONS[question.ended] ?? question.ended),
       question.near && say`near ${question.near}`,

@@ -3,6 +3,7 @@
 import { ago, button, element, plural } from "./dom.js";
 import { say, word } from "./words.js";
 
+/** @type {Record<string, [string, string]>} */
 export const MODES = {
   incremental: ["Ingest changes", "Only lessons that are new, changed or gone."],
   full: ["Read everything again", "Every lesson; unchanged text is not embedded again."],
@@ -20,6 +21,7 @@ export function bookWarnings(job, lessons) {
   return (job?.report?.warnings ?? []).filter((warning) => !told.has(name(warning)));
 }
 
+/** @param {Job} job @param {(job: Job) => void} cancel */
 export function jobRow(job, cancel) {
   const running = job.status === "queued" || job.status === "running";
   const share = job.files_total ? job.files_processed / job.files_total : job.status === "completed" ? 1 : 0;
@@ -53,7 +55,8 @@ export function jobRow(job, cancel) {
       running && button("Cancel", () => cancel(job), { class: "quiet" }),
     ),
     running && element("progress", { max: 1, value: share, "aria-label": say`Progress of job ${job.job_id}` }),
-    job.failed_files?.length > 0 &&
+    job.failed_files &&
+      job.failed_files.length > 0 &&
       element(
         "ul",
         { class: "failures" },

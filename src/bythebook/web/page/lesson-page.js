@@ -3,7 +3,7 @@
 import { followChanges } from "./book-changes.js";
 import { chapterAround, lessonsOf, quizAddress } from "./chapters.js";
 import { contents } from "./contents.js";
-import { announce, button, element, icon, toast } from "./dom.js";
+import { announce, button, element, find, icon, toast } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
 import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
 import { lastPlace, rememberPlace } from "./reading.js";
@@ -17,14 +17,35 @@ import { say, word } from "./words.js";
 const SAVED_EVERY_MS = 400; // where a browser does not tell that scrolling has ended
 
 export class LessonPage extends HTMLElement {
+  /** @type {HTMLElement} */ column;
+  /** @type {import("./conversation.js").BookConversation} */ tutor;
+  /** @type {HTMLElement} */ aside;
+  /** @type {Sheet} */ sheet;
+  /** @type {HTMLElement} */ tabs;
+  /** @type {HTMLElement} */ side;
+  /** @type {(() => void) | undefined} */ ending;
+  /** @type {(() => void) | undefined} */ endChanges;
+  /** @type {() => void} */ scrolled;
+  /** @type {() => void} */ scrollEnded;
+  /** @type {number | null} */ saving;
+  /** @type {symbol | null} */ going;
+  /** @type {HTMLElement | undefined} */ failure;
+  /** @type {HTMLElement | undefined} */ change;
+  /** @type {Note[]} */ gone;
+  /** @type {string | undefined} */ chosen;
   /** @type {import("./api.js").Api} */ api;
   /** @type {Book} */ book;
-  /** @type {(bookId: string) => Promise<Book>} */ refresh;
-  /** The lesson that is shown, and its path. */ lesson = null;
-  /** @type {string | null} */ path = null;
-  /** The one that the address names: it may be on its way. @type {string | null} */ wanted = null;
+  /** @type {(bookId: string) => Promise<Book | null>} */ refresh;
+  /** The lesson that is shown, and its path. @type {LessonText | null} */ lesson = null;
+  /** Until the first has come there is none. @type {string} */ path = "";
+  /** The one that the address names: it may be on its way. @type {string} */ wanted = "";
 
   // `room` is {api, book, refresh}: `refresh()` reads the book anew.
+  /**
+   * @param {Room & {refresh: (bookId: string) => Promise<Book | null>}} room
+   * @param {string} path
+   * @param {URLSearchParams} query
+   */
   open(room, path, query) {
     Object.assign(this, room);
     this.column = element("div", { class: "column reading" });
@@ -51,10 +72,10 @@ export class LessonPage extends HTMLElement {
       (question, selection) => this.askAbout(question, selection),
       (selection, range) => this.highlight(selection, range),
     );
-    this.onscroll = () => (this.saving ??= setTimeout(() => ((this.saving = null), this.save()), SAVED_EVERY_MS));
-    this.onscrollend = () => this.save();
-    addEventListener("scroll", this.onscroll, { passive: true });
-    addEventListener("scrollend", this.onscrollend);
+    this.scrolled = () => (this.saving ??= setTimeout(() => ((this.saving = null), this.save()), SAVED_EVERY_MS));
+    this.scrollEnded = () => this.save();
+    addEventListener("scroll", this.scrolled, { passive: true });
+    addEventListener("scrollend", this.scrollEnded);
     this.endChanges = followChanges(
       this.api,
       () => this.book,
@@ -65,9 +86,9 @@ export class LessonPage extends HTMLElement {
 
   disconnectedCallback() {
     this.going = null; // a lesson that comes now comes too late
-    removeEventListener("scroll", this.onscroll);
-    removeEventListener("scrollend", this.onscrollend);
-    clearTimeout(this.saving);
+    removeEventListener("scroll", this.scrolled);
+    removeEventListener("scrollend", this.scrollEnded);
+    clearTimeout(this.saving ?? undefined);
     this.ending?.();
     this.endChanges?.();
     this.change?.remove();
@@ -77,11 +98,12 @@ export class LessonPage extends HTMLElement {
 
   // The lesson at `path` of the same book. `query` may name stretches to mark (`at`), a `section`, or `continue`.
   // Where it cannot be had, what was read stays, and the reader may try again.
+  /** @param {string} path @param {URLSearchParams} query */
   async go(path, query) {
     this.failure?.remove();
     try {
       await this.read(path, query);
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       if (!this.lesson || problem.status === 404) throw problem;
       if (this.wanted !== path || !this.isConnected) return;
       const title = lessonsOf(this.book).find((lesson) => lesson.source_file === path)?.title ?? path;
@@ -93,6 +115,7 @@ export class LessonPage extends HTMLElement {
     }
   }
 
+  /** @param {string} path @param {URLSearchParams} query */
   async read(path, query) {
     const lessons = lessonsOf(this.book);
     const at = lessons.findIndex((lesson) => lesson.source_file === path);
@@ -110,7 +133,7 @@ export class LessonPage extends HTMLElement {
     article.append(this.practice(path), this.ways(lessons, at));
     this.column.replaceChildren(article);
     document.title = `${lesson.page_title} · ${this.book.title}`;
-    this.gone = drawNotes(article.querySelector(".passage"), this.book.book_id, path);
+    this.gone = drawNotes(find(article, ".passage"), this.book.book_id, path);
     if (!same) this.choose("contents", { keep: (this.chosen ?? "contents") !== "contents" });
     this.show(article, query, { same });
     announce(say`Lesson: ${lesson.page_title}.`);
@@ -129,19 +152,20 @@ export class LessonPage extends HTMLElement {
   async showChange() {
     try {
       const book = await this.refresh(this.book.book_id);
-      if (!this.isConnected) return;
+      if (!this.isConnected || !book) return;
       this.book = this.tutor.book = book;
       const there = lessonsOf(book).some((lesson) => lesson.source_file === this.wanted);
       if (there) await this.read(this.wanted, new URLSearchParams("continue"));
       else toast("This lesson is no longer in the book. The contents show what is.");
-      if (this.isConnected) this.choose(there ? this.chosen : "contents");
-    } catch (problem) {
+      if (this.isConnected) this.choose((there && this.chosen) || "contents");
+    } catch (/** @type {any} */ problem) {
       if (!this.isConnected) return;
       toast(problem.message);
       this.tellChange();
     }
   }
 
+  /** @param {HTMLElement} article @param {URLSearchParams} query @param {{same: boolean}} options */
   show(article, query, { same }) {
     const kept = lastPlace(this.book.book_id);
     const headings = [...article.querySelectorAll(HEADINGS)];
@@ -149,21 +173,22 @@ export class LessonPage extends HTMLElement {
     const wanted =
       (query.has("at") && article.querySelector("mark, .quoted")) ||
       (section && headings.find((one) => one.textContent.trim() === section)) ||
-      (query.has("continue") && kept?.file === this.path && article.querySelector(".passage").children[kept.block]);
+      (query.has("continue") && kept?.file === this.path && find(article, ".passage").children[kept.block]);
     if (wanted) wanted.scrollIntoView({ block: wanted.matches("mark, .quoted") ? "center" : "start" });
     else if (!same) scrollTo(0, 0);
     // Who types a question while the lesson comes goes on typing.
-    if (!document.activeElement?.matches("textarea, input")) article.querySelector("h1").focus({ preventScroll: true });
+    if (!document.activeElement?.matches("textarea, input")) find(article, "h1").focus({ preventScroll: true });
     this.save();
   }
 
+  /** @param {string} path */
   practice(path) {
     const worth = worthAsking(this.api, this.book, {
       file: path,
       title: "This lesson answers",
       ask: (question) => (this.choose("tutor"), this.sheet.open(), this.tutor.ask(question)),
     });
-    const quiz = (query, words) =>
+    const quiz = (/** @type {Record<string, string>} */ query, /** @type {string} */ words) =>
       element("a", { class: "button", href: quizAddress(this.book, query) }, words);
     const chapter = chapterAround(this.book, path);
     return element(
@@ -174,13 +199,15 @@ export class LessonPage extends HTMLElement {
         "p",
         { class: "actions start" },
         quiz({ lesson: path }, "Quiz me on this lesson"),
-        chapter?.lessons.length > 1 && quiz(chapter.query, "Quiz me on this chapter"),
+        chapter && chapter.lessons.length > 1 && quiz(chapter.query, "Quiz me on this chapter"),
       ),
     );
   }
 
   // Before and after, in the order of the book.
+  /** @param {Lesson[]} lessons @param {number} at */
   ways(lessons, at) {
+    /** @param {Lesson | undefined} lesson @param {string} label @param {string} picture */
     const way = (lesson, label, picture) =>
       lesson &&
       element(
@@ -194,10 +221,11 @@ export class LessonPage extends HTMLElement {
       { class: "ways", "aria-label": "Lessons before and after" },
       way(lessons[at - 1], "Before", "prev"),
       way(lessons[at + 1], "Next", "next"),
-      element("p", { class: "out-link" }, outLink(this.lesson.source_url)),
+      element("p", { class: "out-link" }, outLink(lessons[at].source_url)),
     );
   }
 
+  /** @param {string} name @param {string} label */
   tab(name, label) {
     return element(
       "button",
@@ -214,16 +242,18 @@ export class LessonPage extends HTMLElement {
     );
   }
 
+  /** @param {KeyboardEvent} event @param {string} name */
   turn(event, name) {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
     if (!step) return;
-    const names = [...this.tabs.querySelectorAll("button")].map((tab) => tab.dataset.tab);
+    const names = [...this.tabs.querySelectorAll("button")].map((tab) => tab.dataset.tab ?? "");
     this.choose(names[(names.indexOf(name) + step + names.length) % names.length]);
   }
 
   // `keep`: whichever is open stays open, and only the contents are drawn again.
+  /** @param {string} name @param {{keep?: boolean}} options */
   choose(name, { keep = false } = {}) {
-    const wanted = keep ? this.chosen : name;
+    const wanted = (keep && this.chosen) || name;
     this.chosen = wanted;
     for (const tab of this.tabs.querySelectorAll("button")) {
       const chosen = tab.dataset.tab === wanted;
@@ -253,8 +283,9 @@ export class LessonPage extends HTMLElement {
     if (this.chosen === "notes") this.choose("notes");
   }
 
+  /** @param {SelectedWords} selection @param {Range} range */
   highlight(selection, range) {
-    const nth = placeOf(this.column.querySelector(".passage"), range, selection.text);
+    const nth = placeOf(find(this.column, ".passage"), range, selection.text);
     if (!addNote(this.book.book_id, { ...selection, nth })) return;
     this.choose("notes");
     this.redrawNotes();
@@ -269,6 +300,7 @@ export class LessonPage extends HTMLElement {
 
   // On a narrow screen both are a tap away.
   bar() {
+    /** @param {string} name @param {string} label @param {Parameters<typeof icon>[0]} picture */
     const open = (name, label, picture) =>
       element(
         "button",
@@ -288,6 +320,7 @@ export class LessonPage extends HTMLElement {
     );
   }
 
+  /** @param {string | null} question @param {SelectedWords} selection */
   askAbout(question, selection) {
     this.choose("tutor");
     this.sheet.open();
@@ -296,6 +329,7 @@ export class LessonPage extends HTMLElement {
   }
 
   // The place of a citation is in the book: this lesson or another.
+  /** @param {Citation} citation */
   async goTo(citation) {
     const address = lessonAddress(this.book.book_id, citation.source_file, [citation.span]);
     await this.sheet.close();
@@ -305,7 +339,7 @@ export class LessonPage extends HTMLElement {
 
   save() {
     const text = this.column.querySelector(".passage");
-    if (!text || !this.isConnected) return;
+    if (!text || !this.lesson || !this.isConnected) return;
     const blocks = [...text.children];
     const block = Math.max(
       0,

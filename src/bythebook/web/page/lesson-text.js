@@ -5,6 +5,7 @@ import { showPictures } from "./pictures.js";
 import { chapterWords } from "./words.js";
 
 // `spans` are the stretches of the lesson's file to be marked.
+/** @param {string} bookId @param {string} file @param {Span[]} spans */
 export function lessonAddress(bookId, file, spans = []) {
   const path = file.split("/").map(encodeURIComponent).join("/");
   const at = spans.map((span) => `at=${span.start}-${span.end}`).join("&");
@@ -14,6 +15,7 @@ export function lessonAddress(bookId, file, spans = []) {
 export const HEADINGS = ".passage :is(h2, h3, h4, h5, h6)";
 
 // `level` is that of the lesson's title; its own headings stand below it.
+/** @param {LessonText} lesson @param {Api} api @param {string} bookId */
 export function lessonArticle(lesson, api, bookId, { level = 3 } = {}) {
   const text = element("div", { class: "prose passage", dir: "auto", "data-file": lesson.source_file, html: lesson.html });
   withoutTitle(text, lesson.page_title);
@@ -28,12 +30,14 @@ export function lessonArticle(lesson, api, bookId, { level = 3 } = {}) {
 }
 
 // Most lessons begin with their title as a heading, which stands above already; some set up their code before it.
+/** @param {HTMLElement} text @param {string} title */
 function withoutTitle(text, title) {
   const first = [...text.children].find((one) => /^H[4-6]$/.test(one.tagName));
   if (first?.textContent.trim() === title && !first.querySelector("mark")) first.remove();
 }
 
 // The server begins with the fourth level, because it does not know what stands around the text.
+/** @param {HTMLElement} text @param {number} top */
 function relevel(text, top) {
   const headings = [...text.querySelectorAll("h4, h5, h6")];
   const highest = Math.min(...headings.map((one) => Number(one.tagName[1])));
@@ -44,7 +48,7 @@ function relevel(text, top) {
   }
 }
 
-/** @returns {"h1"} */
+/** @param {number} level @returns {"h1"} */
 function heading(level) {
   return /** @type {"h1"} */ (`h${level}`); // all six are made alike
 }

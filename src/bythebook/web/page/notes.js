@@ -11,11 +11,13 @@ import { say } from "./words.js";
 const NAME = "bythebook.notes.";
 const HIGHLIGHT = "bythebook-notes";
 
+/** @param {string} bookId @returns {Note[]} */
 export function readNotes(bookId) {
   return readKept(NAME + bookId, []);
 }
 
 // `selection` is {text, source_file}; `nth` tells which of several equal places is meant. Says whether it could be kept.
+/** @param {string} bookId @param {SelectedWords & {nth?: number}} selection */
 export function addNote(bookId, { text, source_file: file, nth = 0 }, words = "") {
   const note = { id: crypto.randomUUID?.() ?? String(Math.random()), file, text, nth, words, at: new Date().toISOString() };
   const kept = keep(NAME + bookId, [...readNotes(bookId), note]);
@@ -23,6 +25,7 @@ export function addNote(bookId, { text, source_file: file, nth = 0 }, words = ""
   return kept ? note : null;
 }
 
+/** @param {string} bookId @param {string} id @param {string} words */
 function change(bookId, id, words) {
   return keep(
     NAME + bookId,
@@ -30,6 +33,7 @@ function change(bookId, id, words) {
   );
 }
 
+/** @param {string} bookId @param {string} id */
 function remove(bookId, id) {
   keep(
     NAME + bookId,
@@ -38,9 +42,10 @@ function remove(bookId, id) {
 }
 
 // The letters of an element's text, and where each stands. What the page adds is left out.
+/** @param {HTMLElement} root */
 function lettersOf(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) =>
-    node.parentElement.closest("button, figcaption, math, .footnote, .label")
+    node.parentElement?.closest("button, figcaption, math, .footnote, .label")
       ? NodeFilter.FILTER_REJECT
       : NodeFilter.FILTER_ACCEPT,
   );
@@ -56,22 +61,25 @@ function lettersOf(root) {
   return { places, letters: letters.join("") };
 }
 
-/** @returns {Text | null} */
+/** @param {TreeWalker} walker @returns {Text | null} */
 function nextText(walker) {
-  return walker.nextNode();
+  return /** @type {Text | null} */ (walker.nextNode());
 }
 
+/** @param {string} text */
 function bare(text) {
   return text.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 }
 
 // Which of the places with these words begins at the selection.
+/** @param {HTMLElement} root @param {Range} range @param {string} text */
 export function placeOf(root, range, text) {
   const { places, letters } = lettersOf(root);
   const before = places.findIndex(([node, at]) => range.comparePoint(node, at) >= 0);
   return starts(letters, bare(text)).filter((start) => start < before).length;
 }
 
+/** @param {string} letters @param {string} wanted */
 function starts(letters, wanted) {
   const found = [];
   for (let at = wanted ? letters.indexOf(wanted) : -1; at >= 0; at = letters.indexOf(wanted, at + 1)) found.push(at);
@@ -79,6 +87,7 @@ function starts(letters, wanted) {
 }
 
 // Where a note's words stand in a lesson; null where they are gone.
+/** @param {HTMLElement} root @param {Note} note */
 export function rangeOf(root, note, read = lettersOf(root)) {
   const wanted = bare(note.text);
   const all = starts(read.letters, wanted);
@@ -92,14 +101,16 @@ export function rangeOf(root, note, read = lettersOf(root)) {
 }
 
 // Marks a lesson's notes in its text, without touching the text. Returns those whose words are gone.
+/** @param {HTMLElement} root @param {string} bookId @param {string} file */
 export function drawNotes(root, bookId, file) {
   const notes = readNotes(bookId).filter((note) => note.file === file);
   const read = lettersOf(root);
   const found = notes.map((note) => rangeOf(root, note, read));
-  if (CSS.highlights) CSS.highlights.set(HIGHLIGHT, new Highlight(...found.filter(Boolean)));
+  if (CSS.highlights) CSS.highlights.set(HIGHLIGHT, new Highlight(...found.filter((one) => one instanceof Range)));
   return notes.filter((note, at) => !found[at]);
 }
 
+/** @param {Book} book @param {Note[]} notes */
 export function toMarkdown(book, notes) {
   const titles = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson.title]));
   const parts = [`# ${say`Notes on ${book.title}`}`];
@@ -113,11 +124,12 @@ export function toMarkdown(book, notes) {
 
 // The list beside the lesson: those of this lesson first. `changed()` is called when one is gone; `gone` are those of this lesson
 // whose words the book no longer has.
+/** @param {Book} book @param {string | null} file @param {{changed: () => void, gone?: Note[]}} options */
 export function notesList(book, file, { changed, gone = [] }) {
   const notes = readNotes(book.book_id);
   const lost = new Set(gone.map((note) => note.id));
   const titles = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson.title]));
-  const row = (note) =>
+  const row = (/** @type {Note} */ note) =>
     element(
       "li",
       { class: "note-row" },
@@ -155,6 +167,7 @@ export function notesList(book, file, { changed, gone = [] }) {
   );
 }
 
+/** @param {Book} book @param {Note} note */
 function editor(book, note) {
   const box = element("textarea", {
     rows: 1,
@@ -162,8 +175,9 @@ function editor(book, note) {
     placeholder: "Write a note …",
     value: note.words,
     dir: "auto",
-    onchange: () =>
-      change(book.book_id, note.id, box.value.trim()) || toast("This browser’s storage is full: the note was not saved."),
+    onchange: () => {
+      if (!change(book.book_id, note.id, box.value.trim())) toast("This browser’s storage is full: the note was not saved.");
+    },
   });
   return box;
 }

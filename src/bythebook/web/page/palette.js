@@ -7,7 +7,10 @@ import { word } from "./words.js";
 
 const MOST_SHOWN = 12;
 
+/** Where one can go; `go` does something else there. @typedef {{kind: string, title: string, address?: string, go?: () => void}} Destination */
+
 // `state` is {api, books, book}: all books, and the one that is open.
+/** @param {{api: Api, books: BookEntry[], book: Book | null, ask: (question: string) => void}} state */
 export async function openPalette({ api, books, book, ask }) {
   if (document.querySelector("dialog.palette")) return;
   const list = element("ul", { id: "palette-list", role: "listbox", "aria-label": "Where to go" });
@@ -32,10 +35,12 @@ export async function openPalette({ api, books, book, ask }) {
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   let places = placesOf(books, book, []);
+  /** @type {Destination[]} */
   let shown = [];
   let at = 0;
 
   // `chosen` is the place that the reader has gone to with the arrow keys.
+  /** @param {Destination | null} chosen */
   const draw = (chosen = null) => {
     const words = input.value.trim();
     shown = found(places, words);
@@ -44,6 +49,7 @@ export async function openPalette({ api, books, book, ask }) {
     list.replaceChildren(...shown.map((place, number) => row(place, number)));
     point();
   };
+  /** @param {Destination} place @param {number} number */
   const row = (place, number) =>
     element(
       "li",
@@ -56,12 +62,12 @@ export async function openPalette({ api, books, book, ask }) {
     input.setAttribute("aria-activedescendant", shown.length ? `palette-${at}` : "");
     list.children[at]?.scrollIntoView({ block: "nearest" });
   };
-  const choose = (place) => {
+  const choose = (/** @type {Destination} */ place) => {
     dialog.close();
     if (place.go) place.go();
-    else location.hash = place.address;
+    else location.hash = place.address ?? "";
   };
-  const key = (event) => {
+  const key = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       at = (at + (event.key === "ArrowDown" ? 1 : -1) + shown.length) % Math.max(1, shown.length);
@@ -84,13 +90,14 @@ export async function openPalette({ api, books, book, ask }) {
   }
 }
 
+/** @param {BookEntry[]} books @param {Book | null} book @param {Thread[]} threads @returns {Destination[]} */
 function placesOf(books, book, threads) {
-  const lessons = book ? lessonsOf(book) : [];
+  const lessons = book ? lessonsOf(book).map((lesson) => ({ lesson, bookId: book.book_id })) : [];
   return [
-    ...lessons.map((lesson) => ({
+    ...lessons.map(({ lesson, bookId }) => ({
       kind: "Lesson",
       title: lesson.title,
-      address: lessonAddress(book.book_id, lesson.source_file),
+      address: lessonAddress(bookId, lesson.source_file),
     })),
     ...threads.map((thread) => ({
       kind: "Thread",
@@ -102,11 +109,12 @@ function placesOf(books, book, threads) {
 }
 
 // Those that have all the words, the beginning of a title before the middle of one.
+/** @param {Destination[]} places @param {string} words */
 export function found(places, words, most = MOST_SHOWN) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = (title) => (title.startsWith(wanted.join(" ")) ? 0 : 1);
+  const rank = (/** @type {string} */ title) => (title.startsWith(wanted.join(" ")) ? 0 : 1);
   return places
-    .map((place) => [place, place.title.toLowerCase()])
+    .map((place) => /** @type {[Destination, string]} */ ([place, place.title.toLowerCase()]))
     .filter(([, title]) => wanted.every((part) => title.includes(part)))
     .sort(([, one], [, other]) => rank(one) - rank(other))
     .slice(0, most)

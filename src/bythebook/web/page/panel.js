@@ -1,19 +1,28 @@
 // What stands beside the conversation: the sources of the turn being read, a lesson, or the contents. On a narrow screen it is a
 // sheet.
 
-import { button, element } from "./dom.js";
+import { button, element, find } from "./dom.js";
 import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
 import { Sheet } from "./sheet.js";
 import { closer, outLink, scrollWithin } from "./source-list.js";
 import { word } from "./words.js";
 
 export class SourcePanel extends HTMLElement {
+  /** @type {Sheet} */ sheet;
+  /** @type {HTMLElement} */ heading;
+  /** @type {HTMLElement} */ body;
+  /** @type {import("./source-list.js").SourceList} */ list;
+  /** @type {BookAnswer | null} */ turn;
+  /** @type {HTMLElement | null} */ returnTo;
   /** @type {import("./api.js").Api} */ api;
   /** @type {string} */ bookId;
-  /** @type {(parentId: string, spans: Span[]) => Promise<any>} */ fetchLesson;
+  /** @type {(parentId: string, spans: Span[]) => Promise<LessonText>} */ fetchLesson;
   /** How often something was shown or closed: a lesson that comes after that comes too late. */ moves = 0;
 
   // `fetchPassage` and `fetchLesson` read from the book `bookId`.
+  /**
+   * @param {{api: Api, bookId: string, fetchPassage: FetchPassage, fetchLesson: (parentId: string, spans: Span[]) => Promise<LessonText>}} given
+   */
   with({ api, bookId, fetchPassage, fetchLesson }) {
     Object.assign(this, { api, bookId, fetchLesson });
     this.sheet = new Sheet(this, () => this.closed());
@@ -44,6 +53,7 @@ export class SourcePanel extends HTMLElement {
     return this;
   }
 
+  /** @param {Passage} read @param {Source} source */
   links(read, source) {
     const spans = source.quotes.map((quote) => quote.span);
     return [
@@ -53,6 +63,7 @@ export class SourcePanel extends HTMLElement {
   }
 
   // The sources of one turn.
+  /** @param {BookAnswer} turn */
   show(turn) {
     this.moves += 1;
     this.heading.textContent = word("Sources");
@@ -63,12 +74,14 @@ export class SourcePanel extends HTMLElement {
   }
 
   // Another turn came into view, or more of one: its sources, unless the reader looks at something else here.
+  /** @param {BookAnswer} turn */
   follow(turn) {
     const busy = this.sheet.isOpen || this.contains(document.activeElement);
     const open = this.list.isConnected ? busy && turn !== this.turn : this.body.childElementCount > 0;
     if (!open) this.show(turn);
   }
 
+  /** @param {BookAnswer} turn @param {number} label @param {Citation} citation */
   async open(turn, label, citation) {
     this.returnTo = focused();
     this.show(turn);
@@ -77,27 +90,30 @@ export class SourcePanel extends HTMLElement {
   }
 
   // At what is quoted of it, or at a heading.
+  /** @param {string} parentId @param {Span[]} spans @param {string | null} heading */
   async showLesson(parentId, spans = [], heading = null) {
     this.returnTo ??= focused();
     const move = ++this.moves;
     const lesson = await this.fetchLesson(parentId, spans);
     if (move !== this.moves) return; // the reader looks at something else
-    const back = this.turn?.sources().length > 0 && button("Back to the sources", () => this.backToSources(), { class: "quiet" });
+    const back = this.turn?.sources().length && button("Back to the sources", () => this.backToSources(), { class: "quiet" });
     const whole = element("a", { class: "quiet", href: lessonAddress(this.bookId, lesson.source_file, spans) }, "Read it here");
     const article = lessonArticle(lesson, this.api, this.bookId);
     article.prepend(element("div", { class: "lesson-ways" }, back || "", whole, outLink(lesson.source_url)));
     this.view("Lesson", article);
-    article.querySelector("h3").focus({ preventScroll: true });
+    find(article, "h3").focus({ preventScroll: true });
     const headed = [...article.querySelectorAll(HEADINGS)].find((one) => one.textContent.trim() === heading);
     const quoted = headed ? null : article.querySelector("mark, .quoted");
-    if (headed ?? quoted) scrollWithin(this.body, headed ?? quoted, headed ? "start" : "middle");
+    const target = headed ?? quoted;
+    if (target) scrollWithin(this.body, target, headed ? "start" : "middle");
   }
 
   backToSources() {
-    this.show(this.turn);
+    if (this.turn) this.show(this.turn);
     this.list.querySelector(".source-head")?.focus({ preventScroll: true });
   }
 
+  /** @param {HTMLElement} contents */
   showContents(contents) {
     this.returnTo = focused();
     this.turn = null;
@@ -105,6 +121,7 @@ export class SourcePanel extends HTMLElement {
     contents.querySelector("summary, a, button, input")?.focus({ preventScroll: true });
   }
 
+  /** @param {SearchResult} result */
   async showPassage(result) {
     this.returnTo = focused();
     this.turn = null;
@@ -122,6 +139,7 @@ export class SourcePanel extends HTMLElement {
     await this.list.toggle(card);
   }
 
+  /** @param {string} title @param {HTMLElement} shown */
   view(title, shown) {
     this.moves += 1;
     this.heading.textContent = word(title);

@@ -4,13 +4,14 @@
 import { button, element } from "./dom.js";
 import { placeWords, say } from "./words.js";
 
+/** @template {HTMLElement} T @param {T} root @param {Api} api @param {string} bookId */
 export function showPictures(root, api, bookId) {
   const near = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries)
         if (isIntersecting) {
           near.unobserve(target);
-          fetchPicture(target, api, bookId);
+          fetchPicture(/** @type {HTMLElement} */ (target), api, bookId);
         }
     },
     { rootMargin: "600px" },
@@ -19,9 +20,10 @@ export function showPictures(root, api, bookId) {
   return root;
 }
 
+/** @param {HTMLElement} room @param {Api} api @param {string} bookId */
 async function fetchPicture(room, api, bookId) {
   try {
-    const path = encodeURIComponent(room.dataset.picture);
+    const path = encodeURIComponent(room.dataset.picture ?? "");
     const response = await api.send("GET", `/page/pictures/${bookId}?path=${path}`);
     const address = URL.createObjectURL(await response.blob());
     const picture = element("img", { src: address, alt: room.dataset.words ?? "", onload: () => URL.revokeObjectURL(address) });
@@ -32,6 +34,7 @@ async function fetchPicture(room, api, bookId) {
 }
 
 // The page of a PDF that these quotes stand on, with them marked, under a button: it shows what a reading cannot, such as formulas.
+/** @param {Api} api @param {string} bookId @param {Quote[]} quotes */
 export function scanButton(api, bookId, quotes) {
   const { chunk_id, where } = quotes[0];
   const spans = quotes.filter((one) => one.chunk_id === chunk_id).map(({ span }) => `quote=${span.start}-${span.end}`);
@@ -43,7 +46,7 @@ export function scanButton(api, bookId, quotes) {
       room.replaceChildren(
         element("img", { src: address, alt: say`${placeWords(where)}, with the quotes marked`, onload: () => URL.revokeObjectURL(address) }),
       );
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       room.replaceChildren(element("p", { class: "failure" }, problem.message));
     }
   });

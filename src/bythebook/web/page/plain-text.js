@@ -1,6 +1,6 @@
 // A few words of Markdown as plain text, where there is no room for its rendering: marks go, formulas are spelled in letters.
 
-// prettier-ignore
+/** @type {Record<string, string>} */ // prettier-ignore
 const SIGNS = {
   alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", varepsilon: "ε", zeta: "ζ", eta: "η", theta: "θ", lambda: "λ",
   mu: "μ", nu: "ν", xi: "ξ", pi: "π", rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", varphi: "φ", chi: "χ", psi: "ψ", omega: "ω",
@@ -11,6 +11,7 @@ const SIGNS = {
 };
 const FORMULA = /\$\$([^$]+)(?:\$\$|$)|\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)/g;
 
+/** @param {string} markdown */
 export function plain(markdown, longest = 240) {
   const text = markdown
     .replace(FORMULA, (_, block, inline) => spelled(block ?? inline))
@@ -24,6 +25,7 @@ export function plain(markdown, longest = 240) {
   return text.length > longest ? text.slice(0, text.lastIndexOf(" ", longest)) + " …" : text;
 }
 
+/** @param {string} formula */
 function spelled(formula) {
   return formula
     .replace(/\\d?frac\{([^{}]*)\}\{([^{}]*)\}/g, "$1/$2")

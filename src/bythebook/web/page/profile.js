@@ -9,22 +9,26 @@ const LAYERS = ["L1", "L2", "L3", "L4"];
 const TIERS = [1, 2, 3, 4];
 const NAME = "bythebook.profile.";
 
+/** @param {string} bookId @returns {Profile} */
 export function readProfile(bookId) {
   try {
-    return JSON.parse(localStorage.getItem(NAME + bookId)) ?? {};
+    return JSON.parse(localStorage.getItem(NAME + bookId) ?? "{}") ?? {};
   } catch {
     return {};
   }
 }
 
+/** @param {string} bookId @param {Profile} profile */
 export function writeProfile(bookId, profile) {
   keep(NAME + bookId, profile);
   document.dispatchEvent(new CustomEvent("profile", { detail: profile }));
 }
 
 // What the lessons of a book differ in: only that is worth telling or choosing.
+/** @param {Book | undefined} book */
 export function differing(book) {
-  const several = (values) => (values?.length ?? 0) > 1;
+  const several = (/** @type {unknown[] | undefined} */ values) => (values?.length ?? 0) > 1;
+  /** @type {Partial<Book["filters"]>} */
   const filters = book?.filters ?? {};
   return {
     modules: several(filters.modules),
@@ -35,7 +39,9 @@ export function differing(book) {
   };
 }
 
+/** @param {Profile} profile */
 export function filtersOf(profile) {
+  /** @type {Record<string, unknown>} */
   const filters = {};
   if (profile.module) filters.module = profile.module;
   if (profile.chapterMin != null) filters.chapter_min = profile.chapterMin;
@@ -47,6 +53,7 @@ export function filtersOf(profile) {
 }
 
 // The least change that lets a section through, and what it is in words; null where no filter stands in the way.
+/** @param {Profile} profile @param {Section} section */
 export function widened(profile, section) {
   const wider = { ...profile };
   const words = [];
@@ -55,7 +62,7 @@ export function widened(profile, section) {
     words.push(say`hardware tier ${section.hardware_tier}`);
   }
   if (profile.levels?.length && !profile.levels.includes(section.proficiency_level)) {
-    wider.levels = LEVELS.filter((level) => profile.levels.includes(level) || level === section.proficiency_level);
+    wider.levels = LEVELS.filter((level) => profile.levels?.includes(level) || level === section.proficiency_level);
     words.push(say`level ${section.proficiency_level}`);
   }
   if (profile.layer && profile.layer !== section.layer) {
@@ -76,33 +83,39 @@ export function widened(profile, section) {
   return words.length ? { profile: wider, words: words.join(", ") } : null;
 }
 
+/** @param {Profile} profile */
 function chapters({ chapterMin: from, chapterMax: to }) {
   if (from != null && to != null) return from === to ? say`Chapter ${from}` : say`Chapters ${from}–${to}`;
   return from != null ? say`From chapter ${from}` : to != null ? say`Up to chapter ${to}` : null;
 }
 
+/** @param {Profile} profile */
 function shown(profile) {
-  return [
+  const told = chapters(profile);
+  /** @type {([string, string, Profile] | false | 0 | "" | null | undefined)[]} */
+  const all = [
     profile.module && [word("module"), profile.module, { module: null }],
-    chapters(profile) && [word("chapters"), chapters(profile), { chapterMin: null, chapterMax: null }],
+    told && [word("chapters"), told, { chapterMin: null, chapterMax: null }],
     profile.tier && [word("hardware tier"), say`Tier ${profile.tier} and below`, { tier: null }],
     profile.levels?.length && [word("proficiency"), profile.levels.join(" "), { levels: [] }],
     profile.layer && [word("layer"), say`Layer ${profile.layer}`, { layer: null }],
-  ].filter(Boolean);
+  ];
+  return all.filter((one) => one instanceof Array);
 }
 
 // The chips below the question box. Clicking one away widens what is searched.
 export class ReaderProfile extends HTMLElement {
+  /** @type {() => void} */ changed;
   /** @type {Book | undefined} */ book;
 
   connectedCallback() {
-    this.onchange_ = () => this.draw();
-    document.addEventListener("profile", this.onchange_);
+    this.changed = () => this.draw();
+    document.addEventListener("profile", this.changed);
     this.draw();
   }
 
   disconnectedCallback() {
-    document.removeEventListener("profile", this.onchange_);
+    document.removeEventListener("profile", this.changed);
   }
 
   draw() {
@@ -116,7 +129,7 @@ export class ReaderProfile extends HTMLElement {
         element("span", {}, words),
         iconButton(say`Remove the filter on ${name}`, "close", () => {
           writeProfile(book.book_id, { ...profile, ...without });
-          this.querySelector(".edit").focus();
+          this.querySelector(".edit")?.focus();
         }),
       ),
     );
@@ -129,6 +142,13 @@ export class ReaderProfile extends HTMLElement {
   }
 }
 
+/**
+ * @param {string} label
+ * @param {string} name
+ * @param {unknown} value
+ * @param {(string | number)[][]} options
+ * @param {string} empty
+ */
 function choice(label, name, value, options, empty) {
   const made = element(
     "select",
@@ -139,6 +159,7 @@ function choice(label, name, value, options, empty) {
   return element("div", { class: "field" }, element("label", { for: `profile-${name}` }, label), made);
 }
 
+/** @param {Book} book */
 function openProfile(book) {
   const profile = readProfile(book.book_id);
   const possible = book.filters ?? {};
@@ -207,25 +228,26 @@ function openProfile(book) {
     element(
       "div",
       { class: "actions" },
-      button("Search everything", () => finish({})),
+      button("Search everything", () => void finish({})),
       element("button", { class: "primary", value: "keep" }, "Keep"),
     ),
   );
   const dialog = element("dialog", { class: "sheet", "aria-label": "Reader's profile" }, form);
-  const finish = (wanted) => (writeProfile(book.book_id, wanted), dialog.close());
+  const finish = (/** @type {Profile} */ wanted) => (writeProfile(book.book_id, wanted), dialog.close());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = new FormData(form);
-    const number = (name) => (given.get(name) ? Number(given.get(name)) : null);
+    const number = (/** @type {string} */ name) => (given.get(name) ? Number(given.get(name)) : null);
     let [chapterMin, chapterMax] = [number("chapterMin"), number("chapterMax")];
     if (chapterMin != null && chapterMax != null && chapterMin > chapterMax) [chapterMin, chapterMax] = [chapterMax, chapterMin];
+    const text = (/** @type {string} */ name) => String(given.get(name) ?? "") || null;
     finish({
-      module: given.get("module") || null,
+      module: text("module"),
       chapterMin,
       chapterMax,
       tier: number("tier"),
-      levels: given.getAll("levels"),
-      layer: given.get("layer") || null,
+      levels: given.getAll("levels").map(String),
+      layer: text("layer"),
     });
   });
   dialog.addEventListener("close", () => dialog.remove());
@@ -233,7 +255,7 @@ function openProfile(book) {
   form.prepend(
     element(
       "button",
-      { type: "button", class: "icon corner", "aria-label": "Close", onclick: () => dialog.close() },
+      { type: "button", class: "icon corner", "aria-label": "Close", onclick: () => void dialog.close() },
       icon("close"),
     ),
   );

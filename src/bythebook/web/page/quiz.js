@@ -2,7 +2,7 @@
 
 import { chapterAround, chapterNamed, lessonsOf, quizAddress } from "./chapters.js";
 import { download } from "./contents.js";
-import { announce, button, element, plural, toast } from "./dom.js";
+import { announce, button, element, find, plural, toast } from "./dom.js";
 import { lessonAddress } from "./lesson-text.js";
 import { lastPlace } from "./reading.js";
 import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
@@ -12,11 +12,19 @@ const MOST_CARDS = 20;
 const MOST_LESSONS = 30;
 
 export class BookQuiz extends HTMLElement {
+  /** @type {ShownChapter | null} */ chapter;
+  /** @type {string[]} */ files;
+  /** @type {HTMLElement} */ room;
+  /** @type {HTMLElement} */ saver;
+  /** @type {Card[]} */ cards;
+  /** @type {Card[]} */ all;
+  /** @type {{known: number, again: number}} */ count;
   /** @type {import("./api.js").Api} */ api;
   /** @type {Book} */ book;
   /** Whether the reader knows that nothing is kept. */ told = false;
 
   // `query` names lessons (`lesson`) or a chapter (by what `chaptersOf` has as its query), or asks for what is `due`.
+  /** @param {Room} room @param {URLSearchParams} query */
   async open({ api, book }, query) {
     Object.assign(this, { api, book });
     this.chapter = query.has("lesson") || query.has("due") ? null : chapterOf(book, query);
@@ -32,7 +40,7 @@ export class BookQuiz extends HTMLElement {
       element("p", { class: "where", dir: "auto" }, this.about(query)),
       this.room,
     );
-    this.querySelector("h1").focus({ preventScroll: true });
+    find(this, "h1").focus({ preventScroll: true });
     const pulse = element("span", { class: "pulse", "aria-hidden": "true" });
     this.room.append(element("p", { class: "where", role: "status" }, pulse, "Looking for questions …"));
     this.cards = query.has("due") ? dueCards(readCards(book.book_id), Date.now()) : await this.fetch();
@@ -42,6 +50,7 @@ export class BookQuiz extends HTMLElement {
     this.next();
   }
 
+  /** @param {URLSearchParams} query */
   about(query) {
     if (query.has("due")) return say`${this.book.title}: what you wanted to see again.`;
     if (this.chapter) return [this.chapter.label && say`Chapter ${this.chapter.label}`, this.chapter.title].filter(Boolean).join(": ");
@@ -49,15 +58,16 @@ export class BookQuiz extends HTMLElement {
     return titles.length ? titles.map((lesson) => lesson.title).join(" · ") : this.book.title;
   }
 
+  /** @returns {Promise<Card[]>} */
   async fetch() {
     const query = new URLSearchParams([
       ...this.files.slice(0, MOST_LESSONS).map((file) => ["lesson", file]),
       ["purpose", "learn"],
-      ["limit", MOST_CARDS],
+      ["limit", String(MOST_CARDS)],
     ]);
     const known = readCards(this.book.book_id);
     const { questions } = await this.api.get(`/books/${this.book.book_id}/questions?${query}`);
-    return questions.map((one) => ({ ...one, box: known[one.id]?.box ?? 0 }));
+    return questions.map((/** @type {Card} */ one) => ({ ...one, box: known[one.id]?.box ?? 0 }));
   }
 
   next() {
@@ -84,7 +94,7 @@ export class BookQuiz extends HTMLElement {
       "Show the answer",
       () => {
         show.replaceWith(answer, marks);
-        marks.querySelector(".primary").focus({ preventScroll: true });
+        find(marks, ".primary").focus({ preventScroll: true });
         announce(answer.textContent);
       },
       { class: "primary" },
@@ -97,6 +107,7 @@ export class BookQuiz extends HTMLElement {
     show.focus({ preventScroll: true });
   }
 
+  /** @param {Card} card @param {boolean} known */
   mark(card, known) {
     const kept = keepCard(this.book.book_id, rated(card, known, Date.now()));
     if (!kept && !this.told) toast("This browser’s storage is full: your results are lost when you leave this page.");
@@ -123,7 +134,7 @@ export class BookQuiz extends HTMLElement {
         element("a", { class: "button", href: back }, "Back to the book"),
       ),
     );
-    this.room.querySelector(".quiz-end").focus({ preventScroll: true });
+    find(this.room, ".quiz-end").focus({ preventScroll: true });
   }
 
   save() {
@@ -132,6 +143,7 @@ export class BookQuiz extends HTMLElement {
   }
 }
 
+/** @param {Book} book @param {URLSearchParams} query */
 function chapterOf(book, query) {
   if (!query.has("chapter") && !query.has("folder")) return null;
   const found = chapterNamed(book, query);

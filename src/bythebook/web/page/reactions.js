@@ -3,6 +3,11 @@
 import { announce, button, copyText, element, iconButton, toast } from "./dom.js";
 
 // `turn` is {threadId, number}; `state` is what the server knows: {rating, shared}.
+/**
+ * @param {Api} api
+ * @param {{threadId: string | null, number: number}} turn
+ * @param {{rating?: Rating | null, shared?: boolean}} state
+ */
 export function reactions(api, turn, { rating = null, shared = false } = {}) {
   const path = `/threads/${turn.threadId}/turns/${turn.number}`;
   const room = element("span", { class: "reactions" });
@@ -10,7 +15,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
 
   // What was said last is what is kept: each waits for the one before it.
   let sent = Promise.resolve();
-  const rate = (right, reason = "") => {
+  const rate = (/** @type {boolean} */ right, reason = "") => {
     const said = (rating = rating?.right === right && !reason ? null : { right, reason });
     draw();
     sent = sent.then(() => send(said));
@@ -18,7 +23,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
   };
 
   let kept = rating;
-  const send = async (said) => {
+  const send = async (/** @type {Rating | null} */ said) => {
     try {
       if (said) await api.send("PUT", `${path}/rating`, said);
       else await api.send("DELETE", `${path}/rating`);
@@ -26,7 +31,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       if (rating !== said) return; // the reader has said something else since
       announce(said ? "Thank you." : "Taken back.");
       if (said && !said.right && !said.reason) askWhy();
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       if (rating === said) rating = kept;
       draw();
       toast(problem.message);
@@ -34,10 +39,10 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
   };
 
   const thumbs = () =>
-    [
+    /** @type {[boolean, string, "up" | "down"][]} */ ([
       [true, "This was right", "up"],
       [false, "This was wrong", "down"],
-    ].map(([right, label, picture]) =>
+    ]).map(([right, label, picture]) =>
       iconButton(label, picture, () => rate(right), { "aria-pressed": String(rating?.right === right), class: "icon thumb" }),
     );
 
@@ -60,7 +65,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       input,
       element("button", {}, "Send"),
     );
-    room.parentElement.after(form);
+    room.parentElement?.after(form);
     input.focus();
   };
 
@@ -72,7 +77,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       const address = new URL(link, location.href).href;
       await copyText(address);
       toast("Link copied. Anyone who may read this book can open it; it shows only this answer.");
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       toast(problem.message);
     }
   };
@@ -83,7 +88,7 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       shared = false;
       draw();
       toast("The link no longer works.");
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       toast(problem.message);
     }
   };

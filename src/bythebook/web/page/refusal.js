@@ -4,6 +4,7 @@ import { button, element, icon } from "./dom.js";
 import { differing, readProfile, widened } from "./profile.js";
 import { say } from "./words.js";
 
+/** @type {Record<string, string>} */
 const HEADLINES = {
   nothing_found: "Nothing found in the book",
   off_topic: "This is not what the book is about",
@@ -12,6 +13,7 @@ const HEADLINES = {
   unsupported: "The book does not say enough to answer this",
 };
 
+/** @type {Record<string, string>} */
 const SENTENCES = {
   nothing_found: "The whole book was searched, and nothing in it comes near your question.",
   off_topic: "The whole book was searched. Your question is about something else.",
@@ -21,17 +23,19 @@ const SENTENCES = {
 };
 
 // A question in another language than the book's is told which that is.
+/** @param {Answer} answer */
 function language({ answer }) {
   const [, name] = /; it is written in ([^;.]+)/.exec(answer) ?? [];
   return name ? say` The book is written in ${name}.` : "";
 }
 
+/** @param {BookAnswer} turn @param {Answer} answer @param {TurnActions} actions */
 export function refusal(turn, answer, actions) {
   const made = element(
     "div",
     { class: "refusal" },
-    element("h3", {}, HEADLINES[answer.reason] ?? HEADLINES.unsupported),
-    element("p", {}, SENTENCES[answer.reason] ?? SENTENCES.unsupported, language(answer)),
+    element("h3", {}, HEADLINES[answer.reason ?? ""] ?? HEADLINES.unsupported),
+    element("p", {}, SENTENCES[answer.reason ?? ""] ?? SENTENCES.unsupported, language(answer)),
   );
   if (actions.onwiden && answer.reason === "outside_filters" && answer.nearest.length)
     made.append(widening(turn, answer, actions));
@@ -56,6 +60,7 @@ export function refusal(turn, answer, actions) {
 }
 
 // A section opens beside where the lesson is at hand, else on the book's own site.
+/** @param {Section} section @param {TurnActions} actions */
 function place(section, { onlesson, book }) {
   const path = [section.page_title, ...section.heading_path];
   const told = differing(book);
@@ -80,6 +85,7 @@ function place(section, { onlesson, book }) {
   );
 }
 
+/** @param {BookAnswer} turn @param {Answer} answer @param {TurnActions} actions */
 function widening(turn, answer, actions) {
   const wider = !actions.widenLabel && widened(readProfile(answer.book_id), answer.nearest[0]);
   const [change, label] = wider
@@ -88,10 +94,11 @@ function widening(turn, answer, actions) {
   return element(
     "p",
     { class: "actions start" },
-    button(label, () => actions.onwiden(change, turn.question), { class: "primary" }),
+    button(label, () => actions.onwiden?.(change, turn.question), { class: "primary" }),
   );
 }
 
+/** @param {Section} section */
 function chapterOf(section) {
   if (!section.chapter) return null;
   return {
@@ -100,13 +107,18 @@ function chapterOf(section) {
   };
 }
 
+/**
+ * @param {BookAnswer} turn
+ * @param {Answer} answer
+ * @param {{label: string, filters: object}} within
+ * @param {TurnActions} actions
+ */
 function searching(turn, answer, within, actions) {
   const shown = element("div", {});
   const run = button(say`Search within ${within.label}`, async () => {
     run.disabled = true;
-    const results = await actions
-      .onsearch(answer.question || turn.question, within.filters)
-      .finally(() => (run.disabled = false));
+    const found = actions.onsearch?.(answer.question || turn.question, within.filters).finally(() => (run.disabled = false));
+    const results = (await found) ?? [];
     shown.replaceChildren(
       results.length
         ? element(
@@ -118,7 +130,7 @@ function searching(turn, answer, within, actions) {
                 {},
                 element(
                   "button",
-                  { type: "button", class: "path link", dir: "auto", onclick: () => actions.onpassage(result) },
+                  { type: "button", class: "path link", dir: "auto", onclick: () => actions.onpassage?.(result) },
                   [result.page_title, ...result.heading_path].join(" › "),
                 ),
                 element("span", { class: "snippet", dir: "auto" }, snippet(result.text)),
@@ -131,6 +143,7 @@ function searching(turn, answer, within, actions) {
   return element("div", { class: "within" }, run, shown);
 }
 
+/** @param {string} text */
 function snippet(text) {
   const plain = text
     .replace(/^#+ .*$/gm, "")

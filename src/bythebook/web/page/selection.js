@@ -5,33 +5,36 @@ import { button, element, toast } from "./dom.js";
 import { language, say, word } from "./words.js";
 
 export const LONGEST_SELECTION = 2000;
+/** @typedef {{text: string, source_file: string}} Selected */
+
+/** @type {[string, string][]} */
 export const READY = [
   ["Explain this", "Explain this."],
   ["Why?", "Why is that so?"],
 ];
 
 // `mark(selection)` keeps the words as a highlight, where that can be done.
+/**
+ * @param {HTMLElement} root
+ * @param {(question: string | null, selection: SelectedWords) => void} ask
+ * @param {((selection: SelectedWords, range: Range) => void) | null} mark
+ */
 export function followSelection(root, ask, mark = null) {
   const bar = element("div", { class: "selection-bar", role: "toolbar", "aria-label": "About the selected words", hidden: true });
   document.body.append(bar);
-  const use = (question) => {
+  const take = (/** @type {(chosen: Selected, range: Range) => void} */ act) => {
     const chosen = selected(root);
+    const selection = document.getSelection();
     bar.hidden = true;
-    if (chosen?.problem) return toast(chosen.problem);
-    if (chosen) ask(question, chosen);
-    document.getSelection().removeAllRanges(); // or the bar comes back with the next key
+    if (chosen && "problem" in chosen) return toast(chosen.problem);
+    if (chosen && selection) act(chosen, selection.getRangeAt(0));
+    selection?.removeAllRanges(); // or the bar comes back with the next key
   };
-  const keepWords = () => {
-    const chosen = selected(root);
-    bar.hidden = true;
-    if (chosen?.problem) return toast(chosen.problem);
-    if (chosen) mark(chosen, document.getSelection().getRangeAt(0));
-    document.getSelection().removeAllRanges();
-  };
+  const use = (/** @type {string | null} */ question) => take((chosen) => ask(question, chosen));
   bar.append(
     ...READY.map(([label, question]) => button(label, () => use(word(question)))),
     button("Ask …", () => use(null)),
-    ...(mark ? [button("Highlight", () => keepWords())] : []),
+    ...(mark ? [button("Highlight", () => take(mark))] : []),
   );
   bar.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
   const draw = () => {
@@ -51,6 +54,7 @@ export function followSelection(root, ask, mark = null) {
 }
 
 // What is selected of a lesson: {text, source_file}, or {problem}; null where nothing of a lesson is.
+/** @param {HTMLElement} root @returns {Selected | {problem: string} | null} */
 export function selected(root) {
   const selection = document.getSelection();
   if (!selection?.rangeCount || selection.isCollapsed) return null;
@@ -62,24 +66,27 @@ export function selected(root) {
   if (last && last.dataset.file !== first.dataset.file) return { problem: "Select words of one lesson at a time." };
   if (text.length > LONGEST_SELECTION)
     return { problem: tooLong(text) };
-  return { text, source_file: first.dataset.file };
+  return { text, source_file: first.dataset.file ?? "" };
 }
 
+/** @param {string} text */
 export function tooLong(text) {
   return say`Select at most ${LONGEST_SELECTION.toLocaleString(language())} characters; these are ${text.length.toLocaleString(language())}.`;
 }
 
+/** @param {Node} node @returns {HTMLElement | null | undefined} */
 function lessonAround(node) {
-  return (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement)?.closest(".passage[data-file]");
+  return (node instanceof Element ? node : node.parentElement)?.closest(".passage[data-file]");
 }
 
 // Without what the page adds. "…" stands for a formula, which the book has in other letters; a line of the author's file ends
 // where it happens to, and is none of the reader's.
+/** @param {Range} range */
 function wordsOf(range) {
   const copy = range.cloneContents();
   const walker = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode())
-    if (!node.parentElement?.closest("pre")) node.nodeValue = node.nodeValue.replace(/\s+/g, " ");
+    if (!node.parentElement?.closest("pre")) node.nodeValue = (node.nodeValue ?? "").replace(/\s+/g, " ");
   for (const formula of copy.querySelectorAll("math")) formula.replaceWith("…");
   for (const added of copy.querySelectorAll("button, figcaption, .footnote, .label")) added.replaceWith("\n");
   for (const block of copy.querySelectorAll("p, li, h4, h5, h6, pre, td, th, tr, blockquote")) block.append("\n");
@@ -89,8 +96,10 @@ function wordsOf(range) {
     .trim();
 }
 
+/** @param {HTMLElement} bar */
 function place(bar) {
-  const box = document.getSelection().getRangeAt(0).getBoundingClientRect();
+  const box = document.getSelection()?.getRangeAt(0).getBoundingClientRect();
+  if (!box) return;
   const top = box.top > 60 ? box.top - bar.offsetHeight - 8 : Math.min(box.bottom + 8, innerHeight - 60);
   bar.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - bar.offsetWidth - 8, box.left))}px`);
   bar.style.setProperty("top", `${top}px`);

@@ -7,7 +7,9 @@ import "./source-list.js";
 import { say } from "./words.js";
 
 export class SharedAnswer extends HTMLElement {
+  /** @type {import("./source-list.js").SourceList} */ list;
   // `books`: those that this reader may open.
+  /** @param {Api} api @param {string} token @param {BookEntry[]} books */
   async open(api, token, books) {
     const shared = await api.get(`/shared/${encodeURIComponent(token)}`);
     const turn = element("book-answer").begin(shared.answer.query, {
@@ -49,6 +51,7 @@ export class SharedAnswer extends HTMLElement {
   }
 }
 
+/** @param {string} bookId @param {Span[]} spans */
 function query(bookId, spans) {
   const made = new URLSearchParams({ book_id: bookId });
   for (const span of spans) made.append("quote", `${span.start}-${span.end}`);

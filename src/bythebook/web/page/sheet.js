@@ -4,11 +4,13 @@
 import { element } from "./dom.js";
 
 export const NARROW = matchMedia("(max-width: 63.99rem)");
+/** @type {Sheet | null} */
 let opened = null;
 /** Until the browser has gone back from a sheet that was closed. @type {Promise<Event> | null} */
 let closing = null;
 
 export class Sheet {
+  /** @param {HTMLElement} panel */
   constructor(panel, onclose = () => {}) {
     this.panel = panel;
     this.onclose = onclose;
@@ -23,7 +25,7 @@ export class Sheet {
     if (!link || !this.isOpen || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     event.preventDefault();
     await this.close();
-    location.hash = link.getAttribute("href");
+    location.hash = link.getAttribute("href") ?? "";
   }
 
   get isOpen() {

@@ -10,10 +10,14 @@ import { say, word } from "./words.js";
 const COVERS = 6;
 
 export class BookShelf extends HTMLElement {
+  /** @type {Composer} */ composer;
+  /** @type {HTMLElement} */ status;
+  /** @type {AbortController | null} */ controller;
   /** @type {import("./api.js").Api} */ api;
   /** @type {(bookId: string, question: string, given: Given) => Promise<void>} */ onanswer;
 
   // `onanswer(bookId, question, given)` goes on with a turn that one of the books has begun to answer.
+  /** @param {{api: Api, books: BookEntry[], onanswer: BookShelf["onanswer"]}} given */
   open({ api, books, onanswer }) {
     Object.assign(this, { api, books, onanswer });
     this.composer = new Composer({ onask: (text) => this.ask(text), onstop: () => this.controller?.abort() });
@@ -31,6 +35,7 @@ export class BookShelf extends HTMLElement {
   }
 
   // Each book is looked at first. The turn belongs to the one that answers.
+  /** @param {string} question */
   async ask(question) {
     this.controller?.abort();
     const controller = (this.controller = new AbortController());
@@ -42,7 +47,7 @@ export class BookShelf extends HTMLElement {
       const opened = /** @type {Message} */ ((await events.next()).value);
       this.controller = null;
       await this.onanswer(opened.data.book_id, question, { events, controller });
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       controller.abort(); // nobody reads on
       if (!this.isConnected) return;
       this.composer.giveBack(question);
@@ -56,6 +61,7 @@ export class BookShelf extends HTMLElement {
   }
 
   // The title on a cover, and below it how far the reader is.
+  /** @param {BookEntry} book */
   cover(book) {
     const place = lastPlace(book.book_id);
     const read = finishedLessons(book.book_id).size;
@@ -88,8 +94,9 @@ export class BookShelf extends HTMLElement {
 }
 
 // The same cover for the same book, whatever stands beside it.
+/** @param {string} bookId */
 function coverOf(bookId) {
-  return [...bookId].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 9973, 7) % COVERS;
+  return [...bookId].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 7) % COVERS;
 }
 
 customElements.define("book-shelf", BookShelf);

@@ -1,12 +1,21 @@
 // Threads kept on the server: find one again, name it, save it, delete it. A delete waits a few seconds, so that it can be undone.
 
-import { ago, button, element, iconButton, plural, toast } from "./dom.js";
+import { ago, button, element, find, iconButton, plural, toast } from "./dom.js";
 import { download } from "./contents.js";
 import { say, word } from "./words.js";
 
 const UNDO_SECONDS = 6;
 
 export class ThreadList extends HTMLElement {
+  /** @type {Api} */ api;
+  /** @type {Map<string, string>} */ books;
+  /** @type {Map<string, () => Promise<void>>} */ waiting;
+  /** @type {HTMLElement} */ rows;
+  /** @type {HTMLElement} */ more;
+  /** @type {(() => void) | undefined} */ leaving;
+  /** @type {string | null | undefined} */ next;
+  /** @type {Promise<void> | null} */ loading;
+  /** @param {Api} api @param {BookEntry[]} books */
   async open(api, books) {
     this.api = api;
     this.books = new Map(books.map((book) => [book.book_id, book.title]));
@@ -46,8 +55,9 @@ export class ThreadList extends HTMLElement {
 
   // A delete that still waits happens when the reader leaves.
   disconnectedCallback() {
+    if (!this.leaving) return;
     removeEventListener("pagehide", this.leaving);
-    this.leaving?.();
+    this.leaving();
   }
 
   // The next ones. Who asks for them while they come waits for the same.
@@ -60,7 +70,7 @@ export class ThreadList extends HTMLElement {
     const before = this.next ? `&before=${encodeURIComponent(this.next)}` : "";
     const page = await this.api.get(`/threads?limit=30${before}`);
     this.next = page.next;
-    this.rows.append(...page.threads.map((thread) => this.row(thread)));
+    this.rows.append(...page.threads.map((/** @type {Thread} */ thread) => this.row(thread)));
     this.more.replaceChildren(...(page.next ? [button("Show older threads", () => this.load(), { class: "quiet" })] : []));
     this.empty();
   }
@@ -81,6 +91,7 @@ export class ThreadList extends HTMLElement {
     );
   }
 
+  /** @param {Thread} thread */
   row(thread) {
     const title = thread.title || thread.topic_summary || word("A thread");
     const link = element("a", { href: `#/threads/${thread.thread_id}`, class: "thread-title", dir: "auto" }, title);
@@ -88,6 +99,7 @@ export class ThreadList extends HTMLElement {
       thread.topic_summary &&
       thread.topic_summary !== title &&
       element("p", { class: "summary", dir: "auto" }, thread.topic_summary);
+    /** @type {HTMLElement} */
     const row = element(
       "li",
       {},
@@ -109,28 +121,29 @@ export class ThreadList extends HTMLElement {
         { class: "row-actions" },
         iconButton(say`Rename “${title}”`, "pencil", () => this.rename(row, thread, link)),
         iconButton(say`Save “${title}” as Markdown`, "save", () => this.save(thread)),
-        iconButton(say`Delete “${title}”`, "bin", () => this.remove(row, thread)),
+        iconButton(say`Delete “${title}”`, "bin", () => this.erase(row, thread)),
       ),
     );
     return row;
   }
 
+  /** @param {HTMLElement} row @param {Thread} thread @param {HTMLElement} link */
   rename(row, thread, link) {
     const input = element("input", { value: link.textContent, maxlength: 200, "aria-label": "Title of the thread" });
     let finished = false; // taking the field away blurs it
-    const finish = async (keep) => {
+    const finish = async (/** @type {boolean} */ keep) => {
       if (finished) return;
       finished = true;
       const title = input.value.trim();
       input.replaceWith(link);
-      row.querySelector(".row-actions button").focus();
+      find(row, ".row-actions button").focus();
       if (!keep || !title || title === link.textContent) return;
       const before = link.textContent;
       link.textContent = title;
       try {
         thread.renaming = this.api.send("PATCH", `/threads/${thread.thread_id}`, { title });
         await thread.renaming;
-      } catch (problem) {
+      } catch (/** @type {any} */ problem) {
         link.textContent = before;
         toast(problem.message);
       }
@@ -146,13 +159,15 @@ export class ThreadList extends HTMLElement {
   }
 
   // Under the title that the row shows, which the server may not have yet.
+  /** @param {Thread} thread */
   async save(thread) {
     await Promise.allSettled([thread.renaming]);
     const response = await this.api.send("GET", `/threads/${thread.thread_id}/export`);
     download(await response.blob(), `thread-${thread.thread_id.slice(0, 8)}.md`);
   }
 
-  remove(row, thread) {
+  /** @param {HTMLElement} row @param {Thread} thread */
+  erase(row, thread) {
     row.hidden = true;
     const act = async () => {
       clearTimeout(timer);
@@ -161,7 +176,7 @@ export class ThreadList extends HTMLElement {
         await this.api.send("DELETE", `/threads/${thread.thread_id}`, undefined, { keepalive: true });
         row.remove();
         if (this.isConnected) this.empty();
-      } catch (problem) {
+      } catch (/** @type {any} */ problem) {
         row.hidden = false;
         toast(problem.message);
       }

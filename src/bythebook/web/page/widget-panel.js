@@ -18,11 +18,18 @@ export async function makePanel(server, settings, state, onclose) {
 }
 
 export class WidgetPanel extends HTMLElement {
+  /** @type {string | null} */ threadId;
   /** @type {Record<string, string | null>} */ settings;
   /** @type {{read(): any, write(values: object): void}} */ state;
   /** @type {() => void} */ onclose;
 
   // `state` is where the thread's id is kept from page to page: {read(), write(values)}.
+  /**
+   * @param {string} server
+   * @param {WidgetPanel["settings"]} settings
+   * @param {WidgetPanel["state"]} state
+   * @param {() => void} onclose
+   */
   constructor(server, settings, state, onclose) {
     super();
     Object.assign(this, { settings, state, onclose, threadId: state.read().threadId ?? null });
@@ -35,6 +42,7 @@ export class WidgetPanel extends HTMLElement {
       onstop: () => this.loop.stop(),
       below: element("label", { class: "here" }, this.here, "Only this page"),
     });
+    /** @type {AskLoop} */
     this.loop = new AskLoop({
       api: this.api,
       composer: this.composer,
@@ -87,6 +95,7 @@ export class WidgetPanel extends HTMLElement {
     this.onclose();
   }
 
+  /** @param {boolean} there */
   reached(there) {
     this.away.hidden = there;
   }
@@ -106,7 +115,7 @@ export class WidgetPanel extends HTMLElement {
         this.put(shown);
         this.addSources(shown);
       }
-    } catch (problem) {
+    } catch (/** @type {any} */ problem) {
       if (problem.status === 404 && !overtaken()) this.forget();
     }
   }
@@ -117,18 +126,21 @@ export class WidgetPanel extends HTMLElement {
     this.state.write({ threadId: (this.threadId = null) });
   }
 
+  /** @param {BookAnswer} turn */
   place(turn) {
     this.put(turn);
     this.turns.scrollTop = turn.offsetTop - this.turns.offsetTop;
   }
 
+  /** @param {BookAnswer} turn */
   put(turn) {
     this.turns.querySelector(":scope > .hint")?.remove();
     this.turns.append(turn);
   }
 
+  /** @param {BookAnswer} turn */
   addSources(turn) {
-    if (turn.answer.refused) return;
+    if (turn.answer?.refused) return;
     const list = element("source-list", { class: "sources" }).with({
       api: this.api,
       scroller: this.turns,
@@ -141,12 +153,14 @@ export class WidgetPanel extends HTMLElement {
   }
 
   // A mark may be pressed while the answer still comes, and its sources with it.
+  /** @param {BookAnswer} turn @param {[number, Citation]} wanted */
   openSource(turn, ...wanted) {
     const list = turn.querySelector("source-list");
     if (list) list.open(...wanted);
     else turn.wanted = wanted;
   }
 
+  /** @param {Span[]} spans */
   query(spans) {
     const query = new URLSearchParams(this.settings.book ? { book_id: this.settings.book } : {});
     for (const span of spans) query.append("quote", `${span.start}-${span.end}`);
@@ -154,6 +168,7 @@ export class WidgetPanel extends HTMLElement {
   }
 
   // Words that the reader has selected on the site.
+  /** @param {string} text */
   askAbout(text) {
     if (text.length > LONGEST_SELECTION) return this.composer.refuse(tooLong(text));
     this.composer.askAbout({ text, page_url: siteAddress() }, READY);
@@ -173,6 +188,7 @@ export class WidgetPanel extends HTMLElement {
     };
   }
 
+  /** @returns {TurnActions} */
   actions() {
     return {
       onsource: (turn, label, citation) => this.openSource(turn, label, citation),
@@ -198,12 +214,13 @@ function siteAddress() {
 }
 
 // The browser itself marks the quoted words on arrival, by a text fragment.
+/** @param {Passage} read @param {Source} source */
 function placeLink(read, source) {
   const words = (source.quotes[0]?.quote ?? "")
     .replace(/[*_`[\]]|\(.*?\)/g, "")
     .trim()
     .split(/\s+/);
-  const part = (some) => encodeURIComponent(some.join(" ")).replaceAll("-", "%2D");
+  const part = (/** @type {string[]} */ some) => encodeURIComponent(some.join(" ")).replaceAll("-", "%2D");
   const quoted = words.length > 8 ? `${part(words.slice(0, 4))},${part(words.slice(-4))}` : part(words);
   const address = read.source_url + (read.source_url.includes("#") ? "" : "#");
   return element("a", { href: quoted ? `${address}:~:text=${quoted}` : read.source_url }, "Go to the place");

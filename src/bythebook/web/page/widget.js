@@ -23,11 +23,12 @@ const NAME = `bythebook.widget.${settings.book ?? ""}`;
 const state = {
   read() {
     try {
-      return JSON.parse(sessionStorage.getItem(NAME)) ?? {};
+      return JSON.parse(sessionStorage.getItem(NAME) ?? "{}") ?? {};
     } catch {
       return {};
     }
   },
+  /** @param {object} values */
   write(values) {
     try {
       sessionStorage.setItem(NAME, JSON.stringify({ ...state.read(), ...values }));
@@ -38,11 +39,14 @@ const state = {
 };
 
 class BookWidget extends HTMLElement {
+  /** @type {ShadowRoot} */ shadow;
+  /** @type {HTMLButtonElement} */ opener;
+  /** @type {Promise<import("./widget-panel.js").WidgetPanel> | null} */ building;
   /** @type {import("./widget-panel.js").WidgetPanel | undefined} */ panel;
 
   connectedCallback() {
-    if (this.shadowRoot) return;
-    this.attachShadow({ mode: "open" });
+    if (this.shadow) return;
+    this.shadow = this.attachShadow({ mode: "open" });
     this.follow();
     const observer = new MutationObserver(() => this.follow());
     for (const told of [document.documentElement, document.body])
@@ -59,8 +63,8 @@ class BookWidget extends HTMLElement {
     this.opener.addEventListener("click", () => this.open());
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(OPENER);
-    this.shadowRoot.adoptedStyleSheets = [sheet];
-    this.shadowRoot.append(this.opener);
+    this.shadow.adoptedStyleSheets = [sheet];
+    this.shadow.append(this.opener);
     this.offer();
     if (state.read().open) this.open({ focus: false });
   }
@@ -76,11 +80,12 @@ class BookWidget extends HTMLElement {
       await this.open();
       this.panel?.askAbout(text);
     });
-    this.shadowRoot.append(about);
+    this.shadow.append(about);
     const draw = () => {
       about.hidden = !selectedText();
       if (about.hidden) return;
-      const box = document.getSelection().getRangeAt(0).getBoundingClientRect();
+      const box = document.getSelection()?.getRangeAt(0).getBoundingClientRect();
+      if (!box) return;
       const top = box.top > 56 ? box.top - 44 : Math.min(box.bottom + 8, innerHeight - 52);
       about.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - 150, box.left))}px`);
       about.style.setProperty("top", `${Math.max(8, top)}px`);
@@ -97,13 +102,13 @@ class BookWidget extends HTMLElement {
       settings.theme ??
       root.dataset.theme ??
       root.dataset.bsTheme ??
-      { slate: "dark", default: "light" }[document.body.dataset.mdColorScheme] ??
+      { slate: "dark", default: "light" }[document.body.dataset.mdColorScheme ?? ""] ??
       (/\b(coal|navy|ayu)\b/.test(root.className) ? "dark" : /\b(light|rust)\b/.test(root.className) ? "light" : null);
     this.style.colorScheme = said === "dark" || said === "light" ? said : "light dark";
   }
 
   async open({ focus = true } = {}) {
-    this.shadowRoot.querySelector(".away")?.remove();
+    this.shadow.querySelector(".away")?.remove();
     try {
       this.building ??= this.build(); // once, however it is opened meanwhile
       this.panel = await this.building;
@@ -117,17 +122,18 @@ class BookWidget extends HTMLElement {
   }
 
   // With `dock` the site makes room for the panel on a wide screen, and both can be read.
+  /** @param {boolean} open */
   dock(open) {
     if (settings.dock !== null && matchMedia(DOCKED).matches)
       document.documentElement.style.setProperty("padding-inline-end", open ? "430px" : "0");
-    this.panel.classList.toggle("docked", settings.dock !== null);
+    this.panel?.classList.toggle("docked", settings.dock !== null);
   }
 
   away() {
     const told = Object.assign(document.createElement("p"), { className: "away" });
     told.setAttribute("role", "alert");
     told.textContent = AWAY;
-    this.shadowRoot.append(told);
+    this.shadow.append(told);
   }
 
   async build() {
@@ -137,14 +143,14 @@ class BookWidget extends HTMLElement {
         import(new URL("widget-panel.js", home).href),
         ...["reading.css", "widget.css"].map(styles),
       ]);
-      this.shadowRoot.adoptedStyleSheets.push(...sheets);
+      this.shadow.adoptedStyleSheets.push(...sheets);
       const panel = await makePanel(
         home.origin,
         settings,
         state,
         () => (this.opener.setAttribute("aria-expanded", "false"), this.dock(false), this.opener.focus()),
       );
-      this.shadowRoot.append(panel);
+      this.shadow.append(panel);
       panel.resume();
       return panel;
     } finally {
@@ -166,6 +172,7 @@ function selectedText() {
   return text.length < 2 ? "" : text;
 }
 
+/** @param {string} name */
 async function styles(name) {
   const sheet = new CSSStyleSheet();
   const response = await fetch(new URL(name, home));

@@ -4,6 +4,7 @@
 const STATIC = ".skip, .top nav [data-view]";
 const LABELLED = ".top [aria-label], #announcer";
 const RIGHT_TO_LEFT = new Set(["ur"]);
+/** @type {Record<string, string>} */
 let words = {};
 let spoken = "en";
 let wantedLast = "en";
@@ -12,9 +13,9 @@ export function language() {
   return spoken;
 }
 
-/** What stands for these words; whatever else it is given comes back as it is. */
+/** What stands for these words; whatever else it is given comes back as it is. @template T @param {T} text @returns {T} */
 export function word(text) {
-  return typeof text === "string" && Object.hasOwn(words, text) ? words[text] : text;
+  return typeof text === "string" && Object.hasOwn(words, text) ? /** @type {any} */ (words[text]) : text;
 }
 
 // Words around values: say`Chapter ${3}` is found as "Chapter {}".
@@ -38,6 +39,7 @@ export function chapterWords(chapter) {
 }
 
 // `page`: the document is ours; a widget stands in somebody else's.
+/** @param {string | null | undefined} wanted @param {{page?: boolean}} options */
 export async function speak(wanted, { page = true } = {}) {
   const code = (wanted ?? "en").toLowerCase().split(/[-_]/)[0];
   wantedLast = code;

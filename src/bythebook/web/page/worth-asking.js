@@ -3,16 +3,21 @@
 import { element } from "./dom.js";
 
 // Room is kept for them, so that nothing moves when they come. `ask(question)` is called with the one that is chosen.
+/**
+ * @param {Api} api
+ * @param {Book} book
+ * @param {{file?: string | null, title: string, ask: (question: string) => void, count?: number}} options
+ */
 export function worthAsking(api, book, { file = null, title, ask, count = 4 }) {
   const list = element("ul", {});
   const room = element("section", { class: "worth" }, element("h2", {}, title), list);
-  const query = new URLSearchParams([["limit", count], ...(file ? [["lesson", file]] : [])]);
+  const query = new URLSearchParams([["limit", String(count)], ...(file ? [["lesson", file]] : [])]);
   api
     .get(`/books/${book.book_id}/questions?${query}`)
     .then(({ questions }) => {
       if (!questions.length) return room.replaceChildren();
       list.append(
-        ...questions.map((one) =>
+        ...questions.map((/** @type {{question: string}} */ one) =>
           element(
             "li",
             {},
