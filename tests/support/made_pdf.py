@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-FONTS = {"text": "Times-Roman", "bold": "Times-Bold", "italic": "Times-Italic", "code": "Courier", "typed": "t1xtt"}
+FONTS = {
+    "text": "Times-Roman",
+    "bold": "Times-Bold",
+    "italic": "Times-Italic",
+    "code": "Courier",
+    "signs": "CMSY10",
+    "typed": "t1xtt",
+}
 DESCRIPTOR = (
     "<</Type/FontDescriptor/FontName/t1xtt/Flags 4/FontBBox[0 -200 600 800]/ItalicAngle 0/Ascent 800/Descent -200/StemV 80>>"
 )

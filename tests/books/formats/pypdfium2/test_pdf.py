@@ -74,6 +74,28 @@ def test_exponents_stay_and_marks_of_footnotes_go() -> None:
     text = read_one("a.pdf", MadePdf([[*line, *rest, *note]]).write()).text
     assert "The range is 2³¹ and a Fenwick tree is a structure that keeps sums" in text
     assert "\n\nThe binary indexed tree was proposed by Fenwick.\n" in text
+    short = [Word("Nobody saw it", 72, 700), Word("2", 132, 704, 6), Word("on its 3 cm", 140, 700), Word("2", 184, 704, 6)]
+    assert read_one("a.pdf", MadePdf([short]).write()).text.strip() in ("Nobody saw it on its 3 cm²", "Nobody saw it on its 3 cm ²")
+
+
+def test_a_prime_of_tex_is_no_nought() -> None:
+    words = [Word("The inverse of X", 72, 700), Word("0", 141, 704, 6, "signs"), Word("X is found at once.", 146, 700)]
+    assert read_one("a.pdf", MadePdf([words]).write()).text.startswith("The inverse of X <sup>′</sup>X is found")
+
+
+def test_a_line_set_as_numbered_headings_are_is_no_heading_without_a_number() -> None:
+    pages = [
+        [
+            Word("1.1 Arms", 72, 730, 10, "bold"),
+            *column(LONG),
+            Word("How an elbow bends", 72, 600, 10, "bold"),
+            *column(LONG, top=580),
+        ],
+        [Word("1.2 Legs", 72, 730, 10, "bold"), *column(LONG), Word("1.3 Feet", 72, 600, 10, "bold"), *column(LONG, top=580)],
+    ]
+    made = MadePdf(pages, outline=[(0, "Arms", 0), (0, "Legs", 1)]).write()
+    text = "".join(one.text for one in read("a.pdf", made))
+    assert [line for line in text.splitlines() if line.startswith("#")] == ["# 1.1 Arms", "# 1.2 Legs", "# 1.3 Feet"]
 
 
 def test_what_is_raised_and_no_number_stays_raised() -> None:
@@ -91,12 +113,14 @@ def test_an_address_that_a_line_broke_is_one_again() -> None:
         "page=2. The rest is at https://robots.example/",
         "and in the book that came with the robot on the day that",
         "it was sold; see also https://robots.example/up-",
-        "per/arm.",
+        "per/arm, the pages of https://robots.example/-",
+        "Elbows and the folder robots/-",
+        "arms/ beside them.",
     )
     assert read_one("a.pdf", MadePdf([lines]).write()).text.strip() == (
         "All about it is at https://robots.example/the/arms/and-legs/index.html?part=elbow&page=2. The rest is at "
         "https://robots.example/ and in the book that came with the robot on the day that it was sold; see also "
-        "https://robots.example/up-per/arm."
+        "https://robots.example/up-per/arm, the pages of https://robots.example/Elbows and the folder robots/arms/ beside them."
     )
 
 
@@ -114,11 +138,19 @@ def test_a_compound_is_known_by_others_like_it() -> None:
         "normal and user-",
         "controllable, obeys impor-",
         "tant rules, and its time is machine-dependent or compiler-",
-        "dependent.",
+        "dependent. A robot cannot cut-and-",
+        "paste, but robots cut",
+        "and they paste.",
     )
     text = read_one("a.pdf", MadePdf([lines]).write()).text
     assert "that is non-normal and user-controllable, obeys important rules" in text
-    assert "compiler-dependent" in text
+    assert "compiler-dependent. A robot cannot cut-and-paste" in text
+
+
+def test_a_word_divided_by_the_end_of_a_page_is_one() -> None:
+    lines = column("An elbow obeys important rules, and so do those of the many and impor-")
+    pages = [lines, column("tant people who wrote it.")]
+    assert "and important people" in read_one("a.pdf", MadePdf(pages).write()).text
 
 
 def test_a_program_that_divides_no_words_only_breaks_compounds() -> None:
@@ -245,10 +277,10 @@ def test_two_thousand_pages_are_read_within_the_limit() -> None:
 def test_pages_that_are_pictures_are_named_with_the_remedy() -> None:
     made = MadePdf([column("Words of the first page."), [], column("Words of the last.")], pictured=[1])
     (warning,) = read_one("a.pdf", made.write()).warnings
-    assert (
-        warning
-        == "page 2 of the PDF is a picture without text; run text recognition on it first, for example: ocrmypdf in.pdf out.pdf."
-    )
+    ocr = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf."
+    assert warning == f"page 2 of the PDF is without text, only a picture; {ocr}"
+    made = MadePdf([column("Words of the first page."), [], []], pictured=[1, 2])
+    assert read_one("a.pdf", made.write()).warnings == (f"pages 2, 3 of the PDF are without text, only a picture; {ocr}",)
 
 
 def test_a_damaged_page_is_named_and_the_others_are_read() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from statistics import median
 from typing import Any
 
@@ -31,6 +31,13 @@ MONOSPACED = re.compile(r"mono|courier|consol|typewriter|cmtt|cmsltt|sftt|incons
 MATHS = re.compile(r"cmmi|cmsy|cmex|msam|msbm|math|symbol|eufm|euex|rsfs", re.IGNORECASE)
 BOLD = re.compile(r"bold|black|heavy|semibold|cmbx|sfbx|demi|medi\b", re.IGNORECASE)
 FIXED_PITCH = 1
+BEFORE_HYPHEN = re.compile(r"[^\W\d_]{2}-$|\w/-$")
+TEX_SIGNS = {
+    ("CMSY", "0"): "\N{PRIME}", ("CMMI", "`"): "\N{SCRIPT SMALL L}", ("CMEX", "X"): "\N{N-ARY SUMMATION}",
+    ("CMEX", "P"): "\N{N-ARY SUMMATION}", ("CMEX", "Z"): "\N{INTEGRAL}", ("CMEX", "R"): "\N{INTEGRAL}",
+    ("CMEX", "Q"): "\N{N-ARY PRODUCT}", ("CMEX", "Y"): "\N{N-ARY PRODUCT}",
+}  # fmt: skip
+"""Signs of TeX's older fonts for formulas that PDFium takes for the letters with their numbers: X'X came out as X0X."""
 LARGEST_BULLET = 20.0
 LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 SOFT_HYPHEN = "\N{SOFT HYPHEN}"
@@ -169,7 +176,7 @@ class Document:
         """The lines of a page, and whether it is a picture without text."""
         try:
             with self._page(number) as (page, text):
-                found = _from_the_top(list(_lines(number, _composed(list(_chars(text))))))
+                found = _with_hyphens(_from_the_top(list(_lines(number, _composed(list(_chars(text)))))))
                 _mark_bulleted(found, page)
                 pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
                 return found, pictured
@@ -222,7 +229,7 @@ def _chars(text: Any) -> Iterator[PdfChar | None]:
             fonts[key] = called, fixed_fonts[called]
         font, fixed = fonts[key]
         hyphen = code in HYPHENS or pdfium.FPDFText_IsHyphen(text, index) == 1
-        shown = SOFT_HYPHEN if hyphen else LIGATURES.get(code) or chr(code)
+        shown = SOFT_HYPHEN if hyphen else LIGATURES.get(code) or TEX_SIGNS.get((font[:4], chr(code))) or chr(code)
         if code and (shown.isprintable() or shown.isspace() or hyphen):
             yield PdfChar(shown, index, box.left, box.right, box.bottom, box.top, y.value, font, fixed)
 
@@ -325,6 +332,19 @@ def _from_the_top(lines: list[PdfLine]) -> list[PdfLine]:
         above = [at for at, before in enumerate(ordered) if before.baseline > line.baseline]
         ordered.insert(above[-1] + 1 if above else 0, line)
     return ordered
+
+
+def _with_hyphens(lines: list[PdfLine]) -> list[PdfLine]:
+    """PDFium does not notice every hyphen that ends a line, such as the last of a page, nor those that DocBook's programs set
+    where a path was broken."""
+    found = list(lines)
+    for at, (line, after) in enumerate(zip_longest(lines, lines[1:])):
+        if line.hyphen or line.monospaced or not BEFORE_HYPHEN.search(line.text):
+            continue
+        below = after is None or after.baseline < line.baseline
+        if below and (after is None or after.text[:1].islower() or (line.text[-2] == "/" and after.text[:1].isalnum())):
+            found[at] = PdfLine(line.page, line.chars[:-1], hyphen=True)
+    return found
 
 
 def _stand_beside(line: PdfLine, other: PdfLine) -> bool:

@@ -62,6 +62,8 @@ class Layout:
     margins: dict[int, tuple[float, float]] = field(init=False, default_factory=dict)
     headings: dict[int, tuple[int, int | None]] = field(init=False, default_factory=dict)
     """The level and the outline's entry of each line that belongs to a heading, by the line's identity."""
+    numbered: set[Style] = field(init=False, default_factory=set)
+    """Styles of headings that are no larger than the text and all have numbers: without one, a line in them is a caption."""
     joined: set[int] = field(init=False, default_factory=set)
     """Lines that continue the heading of the line before."""
 
@@ -236,15 +238,21 @@ class Layout:
         text = line.text.strip()
         if BULLET.match(text) or _is_row(line):
             return False
+        if line.style in self.numbered and not text[0].isdigit():
+            return False
         one_font = line.share(lambda char: char.font == line.style[0]) > 0.85
         return one_font and len(text) <= LONGEST_HEADING and not text.endswith((".", ",", ";")) and any(map(str.isalpha, text))
 
     def _outline_styles(self) -> dict[Style, int]:
         seen: dict[Style, Counter[int]] = defaultdict(Counter)
+        without_number: set[Style] = set()
         for page in self.pages:
             for line in page:
                 if id(line) in self.headings:
                     seen[line.style][self.headings[id(line)][0]] += 1
+                    if id(line) not in self.joined and not line.text.strip()[0].isdigit():
+                        without_number.add(line.style)
+        self.numbered = {style for style in seen if style[1] <= 1.12 * self.body[1]} - without_number
         known = {
             style: levels.most_common(1)[0][0]
             for style, levels in seen.items()

@@ -37,11 +37,11 @@ class LineBreaks:
         if ADDRESS.search(said):
             more = (after.text.split(maxsplit=1) or [""])[0]
             if before.hyphen:
-                return "-"
+                return "" if before.text.endswith("/") else "-"
             if said.endswith(ADDRESS_BREAKS) and ADDRESS_PIECE.search(more):
                 return ""
         if before.hyphen:
-            return self._hyphen(before, after)
+            return "" if before.text.endswith("/") else self._hyphen(before, after)
         compound = before.text.endswith("-") and after.text[:1].islower()
         return "" if compound else " "
 
@@ -56,7 +56,8 @@ class LineBreaks:
             return "-"
         if head + tail in self.words:
             return ""
-        compound = len(head) > 2 and ({head, tail} <= self.words or head.rpartition("-")[2] in self.heads)
+        last = head.rpartition("-")[2]
+        compound = len(head) > 2 and ({last, tail} <= self.words or last in self.heads)
         return "-" if compound or tail.partition("-")[0] in self.tails else ""
 
 

@@ -22,9 +22,11 @@ PAGES_WITHOUT_OUTLINE = 20
 SPACED_DOTS = re.compile(r"\. \. \.(?: (?=,))?")
 """An ellipsis as TeX sets it. Each dot would end a sentence."""
 OCR = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf"
+DAMAGED_PAGE = "damaged and not read; save or download it again"
 SLUG = re.compile(r"[^\w]+")
 NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
-WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|[.,;:!?)”’\"']$")
+WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|(?<![^\W\d_])(?!(?:[cdmknµ]m|ft|in|yd|mi|ha|Hz)$)[^\W\d_]{2}$|[.,;:!?)”’\"']$")
+"""What a footnote's mark follows. Two letters may also be a unit: 3 cm²."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +82,10 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
 
 
 def _warnings(pictured: Sequence[int], document: Document) -> Iterator[str]:
-    if pictured:
-        yield f"page {_named(pictured, document.labels)} of the PDF is a picture without text; {OCR}."
-    if document.damaged:
-        yield f"page {_named(document.damaged, document.labels)} of the PDF is damaged and not read; save or download it again."
+    for pages, what in ((pictured, f"without text, only a picture; {OCR}"), (document.damaged, DAMAGED_PAGE)):
+        if pages:
+            many = len(pages) > 1
+            yield f"page{'s' * many} {_named(pages, document.labels)} of the PDF {'are' if many else 'is'} {what}."
 
 
 def _named(pages: Sequence[int], labels: Sequence[str]) -> str:
