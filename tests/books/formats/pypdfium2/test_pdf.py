@@ -75,7 +75,10 @@ def test_exponents_stay_and_marks_of_footnotes_go() -> None:
     assert "The range is 2³¹ and a Fenwick tree is a structure that keeps sums" in text
     assert "\n\nThe binary indexed tree was proposed by Fenwick.\n" in text
     short = [Word("Nobody saw it", 72, 700), Word("2", 132, 704, 6), Word("on its 3 cm", 140, 700), Word("2", 184, 704, 6)]
-    assert read_one("a.pdf", MadePdf([short]).write()).text.strip() in ("Nobody saw it on its 3 cm²", "Nobody saw it on its 3 cm ²")
+    assert read_one("a.pdf", MadePdf([short]).write()).text.strip() in (
+        "Nobody saw it on its 3 cm²",
+        "Nobody saw it on its 3 cm ²",
+    )
 
 
 def test_a_prime_of_tex_is_no_nought() -> None:
