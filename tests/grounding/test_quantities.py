@@ -202,6 +202,60 @@ def test_no_wrong_date_version_range_or_share_passes(said: str) -> None:
     assert not is_released(RELEASE, said, RELEASE.rstrip("\n"))
 
 
+@pytest.mark.parametrize(
+    ("source", "true", "wrong"),
+    [
+        ("It gives up to 20 A.", "The current never exceeds 20 A.", "The minimum current is 20 A."),
+        ("The maximum is 5 minutes.", "It cannot be longer than 300 seconds.", "It cannot be shorter than five minutes."),
+        ("Python 3.8 or later is needed; 3.12 is not supported.", "You need Python >= 3.8.", "Python 3.8 or earlier is needed."),
+        ("Drink no more than four cups.", "Do not drink more than 4 cups.", "Do not drink less than 4 cups."),
+        (
+            "You pass with 28 right answers or more.",
+            "Nobody with less than 28 passes.",
+            "You pass with 28 right answers or less.",
+        ),
+        ("Between 10 and 20 students take part.", "At most 20 students take part.", "At least 20 students take part."),
+        ("It takes 3 hours and 20 minutes.", "It takes 200 minutes.", "It takes 3 hours and 2 minutes."),
+        ("It takes 200 minutes.", "It takes 3 h 20 min.", "It takes 3 h 10 min."),
+        ("The war of 1914 to 1918 was long.", "The war of 1914\u201318 was long.", "The war of 1914\u201319 was long."),
+        ("It fell in the 19th century.", "It fell in the nineteenth century.", "It fell in the eighteenth century."),
+        ("The town had 12,000 people.", "The town had 12 000 people.", "The town had 13 000 people."),
+        ("It has 1.4T tokens.", "It has 1.4 trillion tokens.", "It has 1.4 billion tokens."),
+        ("About 9.7 million died.", "Some 9,700,000 died.", "About 9.7 thousand died."),
+        ("It samples at 200 Hz.", "It takes 200 samples per second.", "It takes 200 samples a minute."),
+        ("Change it every 6 months.", "It is changed twice a year.", "It is changed every year."),
+        ("The chance is 1/36.", "The chance is one in 36, or about 2.8 %.", "The chance is one in 63."),
+        ("It travels at 299,792 km/s.", "It covers about 300,000 kilometres per second.", "It travels at 299,792 m/s."),
+        ("Its density is 0.97 g/cm\u00b3.", "It has 0.97 grams per cubic centimetre.", "Its density is 0.97 kg/cm\u00b3."),
+        ("Add half a litre per kilogram.", "Add 500 ml per kg.", "Add half a litre per gram."),
+        ("It is 12 ft long.", "It is twelve feet long.", "It is 12 inches long."),
+        ("It opens at 9:00 and closes at 17:30.", "It closes at 5:30 p.m.", "It closes at 17:00."),
+        ("It costs 2 cents per call.", "Each call costs $0.02.", "Each call costs 20 cents."),
+        ("Each call is retried three times.", "It is retried thrice.", "The delay of a call triples."),
+        ("It fell from 800 MiB to 200 MiB.", "It fell by three quarters.", "It fell by half."),
+        ("3 out of 4 (75 %) liked it.", "Three quarters liked it.", "A third of them liked it."),
+        ("Let it rest for an hour.", "Let it rest for 60 minutes.", "Let it rest for a day."),
+        (
+            "After 10 half-lives little is left.",
+            "After ten half-lives little is left.",
+            "After eleven half-lives little is left.",
+        ),
+        ("The first 1,000 calls are free.", "The first thousand calls are free.", "The first hundred calls are free."),
+        ("It costs $3.5 million.", "It costs US$3.5M.", "It costs \u20ac3.5 million."),
+        ("The value is 1.79769e+308.", "1.79769e+308 is the value.", "1.79769e+3080 is the value."),
+    ],
+)
+def test_a_number_said_in_another_way_is_the_same_and_a_near_one_is_not(source: str, true: str, wrong: str) -> None:
+    assert is_released(f"{source}\n", true, source)
+    assert not is_released(f"{source}\n", wrong, source)
+
+
+def test_a_row_has_the_units_of_its_head() -> None:
+    table = "| year | memory | data |\n|---|---|---|\n| 1990 | 10 MB | 10 K |\n| 2020 | 100 GB | 1 T |\n"
+    assert is_released(table, "In 1990 the memory was 10 MB.", "1990 | 10 MB | 10 K")
+    assert not is_released(table, "In 1990 the memory was 10 GB.", "1990 | 10 MB | 10 K")
+
+
 def test_a_bound_is_turned_round_by_a_not() -> None:
     source = "If a single file exceeds 100MB, you will not be able to push it.\n"
     assert is_released(source, "A single file may not exceed 100 MB.", source)

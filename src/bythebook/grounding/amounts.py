@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
 
-from bythebook.grounding.facts import ReadText, is_light, stem
+from bythebook.grounding.facts import NEGATORS, WORD, ReadText, is_light, stem
 from bythebook.grounding.quantities import Quantity, says_date
 from bythebook.grounding.support import CheckedSource, CheckedStatement
-from bythebook.grounding.units import KIND_OF, UNITS, equal, reciprocal, value_of
+from bythebook.grounding.units import KIND_OF, UNITS, canonical, equal, number_of, reciprocal, value_of
 
 DERIVED = 12
 """A count of this many or fewer, written as a word, may be the drafter's own: "three things: A, B and C"."""
@@ -19,7 +21,16 @@ MEASURES = re.compile(
     r"|(?:kilo|mega|giga|tera)?bytes)\b|\bper (?:second|minute|hour|day|week|month|year)\b",
     re.IGNORECASE,
 )
+LONG_TIMES = ("min", "h", "day", "week", "month", "year")
 LONG_NUMBER = 3
+ROUNDED = Fraction(1, 20)
+"""How far a rounded number may be from the book's."""
+TURNS = frozenset(
+    {"fail", "fails", "lack", "lacks", "unable", "impossible", "prevent", "prevents", "avoid", "avoids", "refuse", "refuses"}
+)
+"""Words that turn what a number bounds, as "not" does."""
+CONDITION = re.compile(r"\W*(?:if|when|once|whenever|where|unless|as soon as|after)\b", re.IGNORECASE)
+CLAUSE_EDGE = re.compile(r"[,;:.!?](?=\s)|\bbut\b")
 JOINED = re.compile(r"[,;]|\band\b|\bor\b", re.IGNORECASE)
 
 
@@ -40,7 +51,9 @@ def has_number(reading: ReadText, one: Quantity) -> bool:
     for known in reading.quantities:
         if known.ordinal and not one.ordinal and (one.spoken or counted):  # the third is not three of them
             continue
-        if equal(one.pair, known.pair) or says_date(known.value, one.value):
+        if one.multiple and known.repeats:  # tripled is not done three times
+            continue
+        if _same(one, known) or says_date(known.value, one.value) or _same_hour(one, known):
             return True
         if not one.unit and one.value == known.value and not (counted and known.unit):
             return True
@@ -49,6 +62,42 @@ def has_number(reading: ReadText, one: Quantity) -> bool:
         if one.pair != known.pair and not one.unit and not known.unit and _is_version(one) and one.digits == known.digits:
             return True
     return False
+
+
+def _same(one: Quantity, known: Quantity) -> bool:
+    """The same quantity, or the same with the number beside it, the same rate, or what it is when rounded."""
+    theirs = [pair for pair in (known.pair, known.whole) if pair]
+    ours = [pair for pair in (one.pair, one.whole) if pair]
+    same = any(equal(said, written) for said in ours for written in theirs) or any(_rounds(one, written) for written in theirs)
+    return same or _same_rate(one, known) or _same_rate(known, one)
+
+
+def _rate(one: Quantity) -> tuple[str, str] | None:
+    """Metres "per second" as m/s; times per second as a frequency."""
+    if not one.per:
+        return None
+    number, (seconds, base) = number_of(one.value), canonical("1", one.per)
+    if one.unit:
+        return one.value, f"{one.unit}/{one.per}"
+    return (str(number / seconds), "Hz") if number is not None and isinstance(seconds, Fraction) and base == "s" else None
+
+
+def _rounds(one: Quantity, known: tuple[str, str]) -> bool:
+    """ "About 9 hours", where the book has 8.76: fewer figures, and the nearest number with so many."""
+    (said, unit), (written, theirs) = canonical(*one.pair), canonical(*known)
+    value, exact = number_of(one.value), number_of(known[0])
+    if not one.hedged or unit != theirs or isinstance(said, str) or isinstance(written, str) or value is None or exact is None:
+        return False
+    fewer = len(one.value.replace(".", "").strip("0-")) < len(known[0].replace(".", "").strip("0-")) or "/" in known[0]
+    return fewer and 0 < abs(said - written) <= ROUNDED * abs(written)
+
+
+def _same_hour(one: Quantity, known: Quantity) -> bool:
+    """9:00 where the book opens "at 9", or the other way round."""
+    hours = [number for number, clock in ((one, known), (known, one)) if ":" in clock.value and clock.value.endswith(":00")
+             for number in [number] if not number.unit and number.value.isdigit()
+             and int(clock.value[:2]) % 12 == int(number.value) % 12]  # fmt: skip
+    return bool(hours)
 
 
 def _is_version(one: Quantity) -> bool:
@@ -70,17 +119,40 @@ def _unknown(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText)
     for one in claim.quantities:
         if has_number(asked, one):
             continue
-        if one.asked and not _known(one, sources) and not _derived(one, claim, sources):
+        if one.asked and not _known(one, claim, sources) and not _derived(one, claim, sources):
             return f"says {one.written}, which its sources do not say"
     return None
 
 
-def _known(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
+def _known(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
     if any(has_number(statement.reading, one) for statement in stated(sources)):
         return True
     if any(has_number(source.around, one) for source in sources):
         return True
-    return _in_paragraph(one, sources) or _related(one, sources) or _in_a_name(one, sources)
+    found = _in_paragraph(one, sources) or _related(one, sources) or _in_a_name(one, sources)
+    return found or _computed(one, claim, sources) or _in_code(one, sources)
+
+
+def _in_code(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
+    """A number in a line of code, which may read as markup."""
+    lines = (source.chunk.text[line.start : line.end] for source in sources for line in source.statements if line.code)
+    return bool(one.digits) and not one.unit and any(re.search(rf"(?<![\w.]){one.digits}(?![\w.])", line) for line in lines)
+
+
+def _computed(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
+    """A share, or a multiple, of two numbers of one sentence: three quarters less, where it fell from 800 to 200."""
+    share = number_of(one.value)
+    if share is None or not (one.multiple or one.unit == "%" or "/" in one.value or (one.spoken and share < 1)):
+        return False
+    share = share / 100 if one.unit == "%" else share
+    for statement in stated(sources):
+        counted = [canonical(*known.pair) for known in statement.reading.quantities if known.asked and known.unit != "%"]
+        pairs = [(a, b) for (a, unit), (b, other) in pairwise(counted) if unit == other and isinstance(a, Fraction)
+                 and isinstance(b, Fraction) and a > 0 and b > 0]  # fmt: skip
+        by = claim.text[: one.start].rstrip(" a").casefold().endswith(" by")
+        if any(share in ((1 - b / a, b / a - 1) if by else (a / b, b / a)) for a, b in pairs):
+            return True
+    return False
 
 
 def _in_a_name(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
@@ -96,10 +168,13 @@ def _in_paragraph(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
         return False
     for source in sources:
         values, units = set[int](), set[int]()
-        for statement in source.statements:
-            if any(one.value == known.value and not known.unit for known in statement.reading.quantities):
+        for place, statement in enumerate(source.statements):
+            row = " | " in statement.reading.text
+            below = row and place and source.statements[place - 1].paragraph == statement.paragraph
+            bare = any(one.value == known.value and not known.unit for known in statement.reading.quantities)
+            if bare and not (row and statement.reading.units):
                 values.add(statement.paragraph)
-            if one.unit in statement.reading.units:
+            if one.unit in statement.reading.units and not below:  # of a table, the head alone
                 units.add(statement.paragraph)
         if values & units:
             return True
@@ -108,23 +183,32 @@ def _in_paragraph(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
 
 def _related(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
     """A period where the text has the rate, or the other way round, and says that one is the other."""
-    return KIND_OF.get(one.unit) in ("time", "frequency") and any(
-        reciprocal(one.pair, known.pair) and RELATION.search(statement.reading.text)
+    return any(
+        (reciprocal(one.pair, known.pair) or _is_rate_of(one, known) or _is_rate_of(known, one))
+        and RELATION.search(statement.reading.text)
         for statement in stated(sources)
         for known in statement.reading.quantities
     )
 
 
+def _is_rate_of(one: Quantity, known: Quantity) -> bool:
+    """Twice a year is every six months."""
+    number, (interval, base), (period, other) = number_of(one.value), canonical(*known.pair), canonical("1", one.per)
+    if not one.per or one.unit or base != other or number is None or isinstance(interval, str):
+        return False
+    return number * interval == period
+
+
 def _derived(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
     """A small count in words that the sentence makes itself, and that no source contradicts with another count of the same."""
-    if not one.spoken or one.unit or one.bound or not one.value.isdigit() or int(one.value) > DERIVED:
+    if not one.spoken or one.unit or one.bound or one.multiple or not one.value.isdigit() or int(one.value) > DERIVED:
         return False
     counted = {stem(word, source.language) for source in sources[:1] for word in one.counts}
     rivals = (known for statement in stated(sources) for known in statement.reading.quantities)
     if any(counted & {stem(word, sources[0].language) for word in known.counts} for known in rivals):
         return False
-    pointing = claim.text[max(0, one.start - 6) : one.start].casefold().rstrip()
-    return pointing.endswith((" the", "these", "those", "both", "all")) or len(JOINED.findall(claim.text)) + 1 >= int(one.value)
+    pointing = claim.text[: one.start].casefold().split()[-1:]
+    return pointing in (["the"], ["these"], ["those"], ["both"], ["all"]) or len(JOINED.findall(claim.text)) + 1 >= int(one.value)
 
 
 def _bounded(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
@@ -135,18 +219,47 @@ def _bounded(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
             (known, _denies(claim, one) != _denies(statement.reading, known))
             for statement in stated(sources)
             for known in statement.reading.quantities
-            if equal(one.pair, known.pair) or (one.value == known.value and not (one.unit and known.unit))
+            if _same(one, known) or (one.value == known.value and not (one.unit and known.unit))
         ]
         if one.bound and same and all(known.bound and known.bound != one.bound and not turned for known, turned in same):
             return f"says at {one.bound} {one.written} where its sources say the contrary"
-        if one.per and same and all(known.per and known.per != one.per for known, _ in same):
+        if one.per and same and all(_per(known) not in ("", one.per) and not _same_rate(one, known) for known, _ in same):
             return f"says {one.written} per {one.per}, which its sources do not say"
     return None
 
 
 def _denies(reading: ReadText, one: Quantity) -> bool:
-    """Whether a text has a "not" besides the one that belongs to the bound of this number."""
-    return sum(denial.plain for denial in reading.denials) > one.turned
+    """Whether the clause of this number has a "not", or a word like it, besides the one that belongs to its bound."""
+    edges = [0, *(edge.end() for edge in CLAUSE_EDGE.finditer(reading.text)), len(reading.text)]
+    start, end = max(edge for edge in edges if edge <= one.start), min(edge for edge in edges if edge >= one.end)
+    if CONDITION.match(reading.text, start):  # "if it exceeds 3, you cannot": the other clause belongs to it
+        start, end = 0, len(reading.text)
+    for match in WORD.finditer(reading.text, start, end):
+        word = match[0].casefold().replace("\u2019", "'")
+        turned = match.start() <= one.turned < match.end()
+        if not turned and (word in NEGATORS or word in TURNS or word.endswith("n't")):
+            return True
+    return False
+
+
+def _per(one: Quantity) -> str:
+    """What a number is counted per: hertz are per second."""
+    return one.per or ("s" if KIND_OF.get(one.unit) == "frequency" else "")
+
+
+def _same_rate(one: Quantity, known: Quantity) -> bool:
+    ours, theirs = _rate(one), _rate(known) or known.pair
+    return ours is not None and canonical(*ours) == canonical(*theirs)
+
+
+def is_contrary(claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
+    """Whether the sentence bounds a number from the other side: who has less than 28 does not pass, where 28 or more do."""
+    return any(
+        one.bound and known.bound and one.bound != known.bound and _same(one, known)
+        for one in claim.quantities
+        for statement in stated(sources)
+        for known in statement.reading.quantities
+    )
 
 
 def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
@@ -154,6 +267,15 @@ def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
     known = frozenset[str]().union(
         *(source.around.units for source in sources), *(statement.reading.units for statement in stated(sources))
     )
+    known |= {"s" for unit in known if KIND_OF.get(unit) == "frequency"} | {unit.partition("/")[2] for unit in known}
+    kinds = {KIND_OF.get(unit) for unit in known}
+    for one in claim.quantities:  # in a row of a table, whose cells have no units
+        rate = any(other.per == one.unit for other in claim.quantities)
+        held = one.asked or (one.unit in LONG_TIMES and not rate)  # "a second" may be another one
+        if held and one.unit and one.unit not in known and KIND_OF.get(one.unit, "") in kinds:
+            every = [other for statement in stated(sources) for other in statement.reading.quantities if other.unit]
+            if not any(_same(one, other) for other in every) and not _related(one, sources):
+                return f"says {one.written}, which its sources do not say"
     counted = {place for one in claim.quantities if one.asked for place in range(one.start, one.end)}
     for match in MEASURES.finditer(claim.text):
         if match.start() in counted:
@@ -184,6 +306,11 @@ def _another_count(claim: ReadText, sources: Sequence[CheckedSource], rests: Seq
 
 def _counts(reading: ReadText, one: Quantity, counted: set[str], language: str) -> bool:
     """Whether a text has this number, and not of other things alone."""
+    ends = [known for known in reading.quantities if known.value == one.value]
+    if ends and all(known.bound and not known.counts for known in ends):  # "16 levels (0 to 15)" are not 15 levels
+        return not any(
+            counted <= {stem(word, language) for word in known.counts} for known in reading.quantities if known not in ends
+        )
     same = [known for known in reading.quantities if known.value == one.value and known.counts]
     others = [known for known in same if not counted & {stem(word, language) for word in known.counts}]
     return has_number(reading, one) and not (others and len(others) == len(same))

@@ -19,7 +19,7 @@ from bythebook.index.lexical import STOP_WORDS, words
 
 LATEX = re.compile(r"\\(?:text|mathrm|operatorname|unit|si)\s*\{([^{}]*)\}")
 LATEX_COMMAND = re.compile(r"\\(?:[A-Za-z]+(?:_\w+)?|[ ,;:!\\])")
-NAME = re.compile(r"(?<![\w/.])[^\W\d_][\w'’-]*\w|(?<![\w/.])[A-Z](?!\w)")
+NAME = re.compile(r"(?<![\w/.])(?!US\$)[^\W\d_][\w'’-]*\w|(?<![\w/.])[A-Z](?!\w)")
 IDENTIFIER = re.compile(
     r"(?<![\w/~.-])(?:~?/[\w~./-]*\w|--?[A-Za-z][\w-]*(?==|\b)|\w+(?:::\w+)+|\w*[^\W\d_]\w*(?:\.\w+)+(?:\(\))?"
     r"|\w+_\w*|_\w{2,}|[A-Za-z]+\(\)|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*|[^\W\d_]+\d\w*)"
@@ -129,9 +129,11 @@ def read(markdown: str, language: str) -> ReadText:
         units=frozenset(units),
         names=_names(text, language, taken),
         identifiers=frozenset(
-            found for found in IDENTIFIER.findall(text) if found.casefold() not in NO_IDENTIFIERS and not VERSION.fullmatch(found)
+            found
+            for found in IDENTIFIER.findall(text)
+            if found.casefold() not in NO_IDENTIFIERS and found not in UNITS and not VERSION.fullmatch(found)
         ),
-        denials=_denials(text, content) if english else (),
+        denials=_denials(text, content, [one.turned for one in counted]) if english else (),
         clauses=_clauses(text, content),
         opening=content[0][1] if content and not text[: content[0][0]].strip("\"'“‘(«*_ ") else "",
     )
@@ -196,10 +198,15 @@ def _is_german(text: str) -> bool:
     return sum(word in GERMAN for word in said) >= max(2, IN_GERMAN * len(said))
 
 
-def _denials(text: str, content: list[tuple[int, str]]) -> tuple[Denial, ...]:
+def _denials(text: str, content: list[tuple[int, str]], bounds: Sequence[int]) -> tuple[Denial, ...]:
+    """The negations of a text. Those at `bounds` belong to a number ("not more than"), and nobody is asked to repeat them."""
     masked = NO_NEGATION.sub(lambda match: "_" * len(match[0]), REPLY.sub(lambda match: " " * len(match[0]), text))
     words_of_it = [(match.start(), match.end(), match[0].casefold().replace("\u2019", "'")) for match in WORD.finditer(masked)]
-    denying = [(start, end, _is_plain(word)) for start, end, word in words_of_it if _is_plain(word) or word in ALSO_DENIES]
+    denying = [
+        (start, end, _is_plain(word) and not any(start <= place < end for place in bounds))
+        for start, end, word in words_of_it
+        if _is_plain(word) or word in ALSO_DENIES
+    ]
     said = [(start, stem) for start, stem in content if stem not in _denying()]
     found = []
     for place, (start, end, is_plain) in enumerate(denying):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bythebook.grounding.alignment import DENIES, denied
-from bythebook.grounding.amounts import has_number, number_objection, stated
+from bythebook.grounding.amounts import has_number, is_contrary, number_objection, stated
 from bythebook.grounding.facts import REPLY, Denial, ReadText, folded, stem
 from bythebook.grounding.form import asks, chatter, misquotes, unsafe
 from bythebook.grounding.support import CheckedSource, CheckedStatement
@@ -21,6 +21,11 @@ SWAPPED = 0.6
 """A number or name is another statement's when its own covers no more than this share of what the best one covers."""
 ALIKE = 0.3
 """The share of a sentence's words from which a statement with a negation may be what its own negation repeats."""
+ENDED = re.compile(
+    r"\b(?:drop(?:s|ped)?|removed?|deprecated|obsolete|stop(?:s|ped)?|ceased?|prohibit(?:s|ed)?|forbidden|banned|reject(?:s|ed)?)\b",
+    re.I,
+)
+"""Words that a "not" or "no longer" may stand for."""
 SEEN_EVERYWHERE = ("0", "1")
 """Numbers that stand in formulas and ranges of every kind: whose they are says nothing."""
 FEW_WORDS = 5
@@ -125,9 +130,12 @@ def _denial(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     denying = [one for one in stated(sources) if one.reading.denials]
     theirs = [denial for one in denying for denial in one.reading.denials]
     theirs += [denial for source in sources for denial in source.around.denials]
-    alike = any(len(words & one.reading.stems) >= max(3, ALIKE * len(words)) for one in denying)
+    alike = any(len(words & one.reading.stems) >= max(3, ALIKE * len(words)) for one in denying) or any(
+        len(words & one.reading.stems) >= max(2, ALIKE * len(words)) for one in stated(sources) if ENDED.search(one.reading.text)
+    )
     plain = [one for one in claim.denials if one.plain]
-    if not alike and not all(any(_same_denial(one, other) for other in theirs) for one in plain):
+    repeats = all(any(_same_denial(one, other) or _left_out(other, words) for other in theirs) for one in plain)
+    if not alike and not repeats and not is_contrary(claim, sources):
         return "denies what its sources do not deny"
     said = REPLY.sub("", claim.text)
     reason = denied(said, [statement.reading.text for statement in stated(sources)], sources[0].language)
@@ -146,6 +154,11 @@ def _far(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
     if known >= FAR * len(claim.content):
         return None
     return f"says next to nothing of what its sources say ({known} of {len(claim.content)} words found)"
+
+
+def _left_out(denial: Denial, words: frozenset[str]) -> bool:
+    """ "Unions are not.": the book denies of them what it has just said."""
+    return not denial.after and bool({*denial.before} & words)
 
 
 def _same_denial(one: Denial, other: Denial) -> bool:

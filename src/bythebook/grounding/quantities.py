@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
-from bythebook.grounding.units import KIND_OF, LARGEST_EXPONENT, UNITS, in_figures, number_of, value_of
+from bythebook.grounding.units import KIND_OF, LARGEST_EXPONENT, UNITS, canonical_unit, in_figures, number_of, unit_of, value_of
 
 MONTHS = [
     "january",
@@ -72,7 +73,23 @@ NUMBER_WORDS = {word: str(number) for word, number in SMALL.items() if word != "
 """Words that are a number by themselves. "One" seldom is."""
 PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10, "hundredth": 100}
 PARTS |= {"halves": 2} | {f"{word}s": number for word, number in PARTS.items() if word != "half"}
-ORDINALS = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+CLOCK = re.compile(
+    r"(?<![\w:.])(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d)(?::[0-5]\d)?)?(?! ?[%°])(?: ?(?P<half>[ap])\.? ?m\b\.?)?(?![\w:])", re.I
+)
+
+
+def clock_times(text: str) -> Iterator[FoundDate]:
+    """Each time of day, as 17:30: what has minutes, or "a.m." or "p.m." behind it."""
+    for match in CLOCK.finditer(text):
+        hour, half = int(match["hour"]), (match["half"] or "").casefold()
+        if not (match["minute"] or half) or hour > (12 if half else 24):
+            continue
+        hour = hour % 12 + (12 if half == "p" else 0) if half else hour
+        yield FoundDate(start=match.start(), end=match.end(), value=f"{hour:02}:{match['minute'] or '00'}")
+
+
+ORDINALS = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"]
+ORDINALS += ["fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 ORDINAL_OF = {word: number for number, word in enumerate(ORDINALS, start=3)}
 """From the third on: "first" and "second" order a text or are units."""
 MULTIPLES: dict[str, int | Fraction] = {
@@ -85,8 +102,17 @@ MULTIPLES: dict[str, int | Fraction] = {
     "tripled": 3,
     "tripling": 3,
 }
+MULTIPLES |= {"quadruples": 4, "quadrupled": 4, "double": 2, "triple": 3}
+TIMES_THAT, THAT = ("double", "triple"), ("that", "the", "what", "its", "their")
+"""Multiples only before such words: double the size, but double precision."""
+THE_SAME_AGAIN = ("twice", "thrice")
+"""Multiples that may also count: called twice."""
 MULTIPLES |= {"halves": Fraction(1, 2), "halved": Fraction(1, 2), "halving": Fraction(1, 2)}
-ARTICLES = ("a", "an")
+BEFORE_SCALES = frozenset({
+    "a", "an", "one", "first", "last", "next", "per", "every", "another", "about", "around", "roughly", "nearly", "almost",
+    "over", "than",
+})  # fmt: skip
+"""Words behind which "hundred" is a number: the first hundred."""
 WORD = re.compile(r"[A-Za-z]++")
 JOINT = re.compile(r"[ \u00a0-]{1,2}\Z")
 LONGEST_RUN = 12
@@ -129,10 +155,10 @@ def _number(text: str, words: Words, at: int) -> tuple[NumberWords | None, int]:
         return NumberWords(start=start, end=words[at + length - 1][1], value=value, kind="part"), length
     if length:
         single = length == 1 and word in ("one", *SCALES)
-        alone = single and not (word in SCALES and at and words[at - 1][2] in (*ARTICLES, "one"))
+        alone = single and not (word in SCALES and at and words[at - 1][2] in BEFORE_SCALES)
         kind: Kind = "alone" if alone else "count"
         return NumberWords(start=start, end=words[at + length - 1][1], value=Fraction(count), kind=kind), length
-    if word in MULTIPLES:
+    if word in MULTIPLES and (word not in TIMES_THAT or (at + 1 < len(words) and words[at + 1][2] in THAT)):
         return NumberWords(start=start, end=end, value=Fraction(MULTIPLES[word]), kind="multiple"), 1
     if word in ORDINAL_OF:
         return NumberWords(start=start, end=end, value=Fraction(ORDINAL_OF[word]), kind="ordinal"), 1
@@ -169,55 +195,99 @@ def _part(text: str, words: Words, at: int, count: int | None) -> tuple[Fraction
     following = [word for _, _, word in words[at : at + 3]]
     if count is not None and following[:2] == ["and", "a"] and following[2:] in (["half"], ["quarter"]):
         return count + Fraction(1, PARTS[following[2]]), 3
-    if following[0] not in PARTS or (count is None and following[0] not in ("half", "quarter")):
+    of_one = following[1:2] == ["of"] and at and words[at - 1][2] == "a"  # "a third of", which is not the third
+    if following[0] not in PARTS or (count is None and following[0] not in ("half", "quarter") and not of_one):
+        return None
+    if text[words[at][1] :][:1] == "-":  # ten half-lives
         return None
     return Fraction(1 if count is None else count, PARTS[following[0]]), 1
 
 
 Bound = Literal["", "least", "most"]
 
-SUFFIXES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
+SUFFIXES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 """Letters right behind a number that has no unit: 20M parameters."""
-NEAR = 40
+SHORT_SCALES = {"mn": 10**6, "bn": 10**9, "tn": 10**12}
+NEAR = 60
 """Characters before and after a number that may say what it bounds and what it is a rate of."""
 NUMBER = re.compile(
     r"(?P<sign>(?<![\w)\]}.%°])[-\u2212](?=\d)|\bminus )?(?:(?<![\w.])v?|(?<=\d[x\u00d7]))"
-    r"(?P<value>\d{1,3}(?:[,\u00a0\u202f]\d{3})++(?!\d)(?:\.\d++)?|\d++(?:\.\d++)*+(?:[eE][-+\u2212]?\d++)?)"
+    r"(?P<value>\d{1,3}(?: \d{3})* 000(?!\d)|\d{1,3}(?:[,\u00a0\u202f]\d{3})++(?!\d)(?:\.\d++)?"
+    r"|\d++(?:\.\d++)*+(?:[eE][-+\u2212]?\d++)?)"
     r"(?P<power>(?: ?[x\u00d7\u00b7*] ?10)?(?:\^\{?[-\u2212]?\d{1,3}\}?|[\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,4}))?"
     r"(?P<decade>s(?!\w))?(?:(?P<gap>[ \u00a0\u202f]?-?)"
-    r"(?P<unit>[%°][CF]?|per cent\b|[A-Za-zµμ]++(?:[/·][A-Za-z]++)?(?:²|\^2|2(?!\w))?))?"
+    r"(?P<unit>[%°£¢Ω][CF]?|per cent\b|[A-Za-zµμΩ]++(?:[/·][A-Za-zµμ]++)?(?:[²³]|\^[23]|[23](?!\w))?))?"
 )
 RAISED = str.maketrans("\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u2212", "-0123456789-")
 POWER = re.compile(r"(?P<times> ?[x\u00d7\u00b7*] ?10)?(?P<exponent>.*)", re.DOTALL)
 RATIO = re.compile(r"(?<![\w./-])(\d{1,2})/(\d{1,3})(?![\w/])")
-RANGE = re.compile(r" ?(?:[-\u2013\u2014]|to|and|or) ?\Z")
+RANGE = re.compile(r" ?(?:[-\u2013\u2014]|to|until|through|and|or) ?\Z")
+YEARS = re.compile(r"(?<!\d)(1[5-9]|20)(\d\d)[\u2013/-]\Z")
+"""What stands before the 18 of 1914\u201318."""
+ONE_IN = re.compile(r" (?:in|out of)(?: every)? \Z", re.I)
+TOGETHER = re.compile(r",?(?: and)? \Z")
+"""What stands between the parts of one quantity: 3 hours and 20 minutes."""
 SCALE = re.compile(
     r"[ \u00a0\u202f-]?(hundred|thousand|million|billion|trillion|dozen)\b(?:[ \u00a0\u202f-]+([A-Za-zµμ]+))?", re.I
 )
 UNIT_AFTER = re.compile(r"[ \u00a0-](?:of )?(?:an? )?([A-Za-zµμ%°]{2,20})")
-PER_TIME = re.compile(r" per (second|minute|hour)\b", re.I)
+SQUARE = re.compile(r"[ \u00a0-](?:(?P<square>square|sq\.?)|(?P<cubic>cubic)) ([A-Za-z]{1,14})\b", re.I)
+PER_UNIT = re.compile(r" per (?P<power>square |cubic )?(?P<unit>[A-Za-z]{3,14})\b", re.I)
+PHYSICAL = ("length", "mass", "volume", "angle")
 DEGREES = re.compile(r" (Celsius|Fahrenheit)\b", re.I)
 ONE_OF = re.compile(r"\b(?:an?|every|each|per) ([A-Za-z]{3,12})\b", re.I)
 VERSIONED = re.compile(r"(?:\bv|\b[Vv]ersions?|\b[A-Z][\w+-]*|[=<>~^`]=?)[ \u00a0]?\Z")
 """What stands before a number that is a version: there 3.10 is not 3.1."""
+IS = r" (?:is|are|was|were|be|of|at|to|value|[:=])"
 LEAST = re.compile(
-    r"(?:\bat least|\b(?:more|greater|larger|longer|older|later|higher) than|\bno (?:less|fewer) than|\bover|\babove"
-    r"|\bminimum(?: of)?|\bexceed(?:s|ing)?)(?: \w{1,12}){0,1} ?\Z",
+    r"(?:\bat (?:the )?least|\b(?:more|greater|larger|bigger|longer|older|later|higher|faster|heavier|farther|further) than"
+    r"|\bover|\babove|\bbeyond|\bminimum(?: of)?|\bexceed(?:s|ed|ing)?|>=?|\u2265)(?: \w{1,12}){0,1} ?[(`$]{0,2}\Z"
+    rf"|\b(?:minimum|minimal|lower limit)(?: [\w/'-]{{1,20}}){{0,4}}?{IS} ?[(`$]{{0,2}}\Z",
     re.I,
 )
 MOST = re.compile(
-    r"(?:\bat most|\b(?:less|fewer|smaller|shorter|lower) than|\bno (?:more|later|longer) than|\bunder|\bbelow|\bup to"
-    r"|\bmaximum(?: of)?|\bwithin)(?: \w{1,12}){0,1} ?\Z",
+    r"(?:\bat (?:the )?most|\b(?:less|fewer|smaller|shorter|younger|earlier|sooner|lower|slower|lighter|cheaper) than|\bunder"
+    r"|\bbelow|\bup to|\bmaximum(?: of)?|\bwithin|\b(?:limited|capped) (?:to|at)|<=?|\u2264)(?: \w{1,12}){0,1} ?[(`$]{0,2}\Z"
+    rf"|\b(?:maximum|maximal|upper limit)(?: [\w/'-]{{1,20}}){{0,4}}?{IS} ?[(`$]{{0,2}}\Z",
     re.I,
 )
-OR_MORE = re.compile(r"\+| (?:\w{1,20} )?(?:or|and) (?:more|above|higher|later|newer)\b| (?:\w{1,20} )?upwards?\b", re.I)
-OR_LESS = re.compile(r" (?:\w{1,20} )?or (?:less|fewer|below|lower|earlier)\b", re.I)
-TURNED = re.compile(r"\b(?:not|never) ?\Z", re.I)
+BOTH_ENDS = re.compile(r"\bminimum\b.*\bmaximum\b|\bmaximum\b.*\bminimum\b", re.I)
+THING = r"(?: \w[\w-]{0,20}){0,4}?"
+OR_MORE = re.compile(
+    rf"\+| (?:\w{{1,20}} ){{0,3}}?(?:or|and) (?:more|above|higher|later|newer|greater|longer)\b| (?:\w{{1,20}} )?upwards?\b"
+    rf"|{THING} (?:at (?:the )?(?:least|minimum)(?=[.,;:!?)]|\Z)|(?:is|are) (?:the|a) (?:minimum|lower limit))\b",
+    re.I,
+)
+OR_LESS = re.compile(
+    rf" (?:\w{{1,20}} ){{0,3}}?or (?:less|fewer|below|lower|earlier|shorter)\b"
+    rf"|{THING} (?:at (?:the )?(?:most|maximum)(?=[.,;:!?)]|\Z)|(?:is|are) (?:the|a) (?:maximum|upper limit))\b",
+    re.I,
+)
+TURNED = re.compile(
+    r"(?:\b(?P<word>not|never|no|cannot|nothing|nobody|none)|\w(?P<short>n['\u2019]t))"
+    r"(?: (?!(?:and|but|or|if|when|because|unless|until|before)\b)[\w'\u2019-]{1,20}){0,3}? ?\Z",
+    re.I,
+)
+HEDGED = re.compile(
+    r"(?:\b(?:about|around|approximately|roughly|nearly|almost|some|circa|close to|just (?:under|over)"
+    r"|a (?:little|bit) (?:under|over|less than|more than)|slightly (?:under|over|less than|more than)|well over)|[~\u2248])"
+    r" ?(?:an? )?\Z",
+    re.I,
+)
+"""What stands before a number that is rounded."""
+_TIMES = "seconds?|minutes?|hours?|days?|weeks?|months?|years?|min|s|h"
 PER = re.compile(
-    r"(?: [\w-]{1,20}){0,3}? ?(?:/ ?|\bper |\ban? |\beach |\bevery )"
-    r"(seconds?|minutes?|hours?|days?|weeks?|months?|years?|min|s|h)\b",
+    rf"(?: [\w-]{{1,20}}){{0,3}}? ?(?:(?:/ ?|\bper |\ban? |\beach |\bevery )({_TIMES})"
+    r"|\bper ((?:kilo|milli|micro)?(?:grams?|met(?:er|re)s?|lit(?:er|re)s?)|kg|km|GB|MB|TB|gigabytes?|megabytes?|miles?))\b",
     re.I,
 )
+DAILY = re.compile(r"(?: [\w-]{1,20}){0,3}? (hourly|daily|weekly|monthly|yearly|annually)\b", re.I)
+PERIOD = {"hourly": "h", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+REPEATS = re.compile(r" times\b(?! (?:as|the|more|less|fewer|its|their|that|what|\w+er)\b)", re.I)
+CENTURY = re.compile(r"(?:st|nd|rd|th)?[ -]centur(?:y|ies)\b", re.I)
+ORDER = re.compile(r"(?:st|nd|rd|th)\b")
+NOT_A_COUNT = re.compile(r"\b(?:between|any|no|every) \Z", re.I)
+"""Words before a "two" that counts nothing: between two calls."""
 COUNTED = re.compile(r" ([A-Za-z]{3,30})(?: ([A-Za-z]{3,30}))?")
 
 
@@ -225,7 +295,9 @@ COUNTED = re.compile(r" ([A-Za-z]{3,30})(?: ([A-Za-z]{3,30}))?")
 class Quantity:
     """One number of a text. `spoken`: written as a word; `asked`: a draft that has it must find it in the book ("one" need not);
     `counts` are the words behind it, of which one may be what is counted; `digits` is how it is written, where in figures;
-    `turned`: its bound has a "not" of its own ("not more than"); `ordinal`: "third"."""
+    `turned` is where the "not" stands that belongs to its bound ("not more than"), else -1; `ordinal`: "third"; `whole` is what
+    it makes with the number beside it ("one in six", "3 hours and 20 minutes"); `hedged`: "about"; `multiple`: "doubles";
+    `repeats`: "three times" where that is how often."""
 
     value: str
     unit: str
@@ -237,8 +309,12 @@ class Quantity:
     asked: bool = True
     counts: tuple[str, ...] = ()
     digits: str = ""
-    turned: bool = False
+    turned: int = -1
     ordinal: bool = False
+    whole: tuple[str, str] | None = None
+    hedged: bool = False
+    multiple: bool = False
+    repeats: bool = False
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -251,13 +327,37 @@ class Quantity:
 
 def quantities(text: str, *, english: bool = True) -> tuple[Quantity, ...]:
     """All numbers of a text, in figures and, in English, in words."""
-    found = [Quantity(value=one.value, unit="", start=one.start, end=one.end) for one in dates(text)]
+    found = [Quantity(value=one.value, unit="", start=one.start, end=one.end) for one in (*dates(text), *clock_times(text))]
     taken = _places(found)
     found += [one for one in (*_ratios(text), *_figures(text)) if one.start not in taken]
     taken = _places(found)
     if english:
         found += [one for one in (*_spoken(text), *_single(text)) if one.start not in taken]
-    return tuple(_shared(text, _apart(found)))
+    return tuple(_together(text, list(_shared(text, _apart(found)))))
+
+
+def _together(text: str, found: list[Quantity]) -> list[Quantity]:
+    """Numbers that make one with the number beside them: 3 hours and 20 minutes, one in six."""
+    for place, (one, other) in enumerate(pairwise(found)):
+        between = text[one.end : other.start]
+        whole = _added(one, other) if TOGETHER.fullmatch(between) else _one_in(one, other) if ONE_IN.fullmatch(between) else None
+        if whole:
+            found[place : place + 2] = [replace(one, whole=whole), replace(other, whole=whole)]
+    return found
+
+
+def _added(one: Quantity, other: Quantity) -> tuple[str, str] | None:
+    (base, factor), (theirs, smaller) = canonical_unit(one.unit), canonical_unit(other.unit)
+    first, second = number_of(one.value), number_of(other.value)
+    if not one.unit or not other.unit or base != theirs or factor <= smaller or first is None or second is None:
+        return None
+    return in_figures(first * factor + second * smaller), base
+
+
+def _one_in(one: Quantity, other: Quantity) -> tuple[str, str] | None:
+    if one.unit or other.unit or not (one.value.isdigit() and other.value.isdigit()) or not 0 < int(one.value) < int(other.value):
+        return None
+    return in_figures(Fraction(int(one.value), int(other.value))), ""
 
 
 def _apart(found: list[Quantity]) -> list[Quantity]:
@@ -277,10 +377,21 @@ def _shared(text: str, found: list[Quantity]) -> Iterator[Quantity]:
     """The first number of a range has the unit of the second: 5-10 kg."""
     for place, one in enumerate(found):
         following = found[place + 1] if place + 1 < len(found) else None
-        if following and following.unit and not one.unit and RANGE.match(text[one.end : following.start]):
-            yield replace(one, unit=following.unit) if _opens_range(text, one, following) else one
+        before = found[place - 1] if place else None
+        if before and YEARS.search(text[max(0, one.start - 5) : one.start]) and len(one.digits) == 2 and len(before.digits) == 4:
+            year = before.digits[:2] + one.digits
+            yield replace(one, value=year, digits=year, bound="" if year < before.digits else one.bound)
+        elif following and RANGE.match(text[one.end : following.start]) and _opens_range(text, one, following):
+            yield replace(one, unit=one.unit or following.unit, bound=one.bound or ("least" if _rises(one, following) else ""))
+        elif before and RANGE.match(text[before.end : one.start]) and _opens_range(text, before, one) and _rises(before, one):
+            yield replace(one, bound=one.bound or "most")
         else:
             yield one
+
+
+def _rises(one: Quantity, following: Quantity) -> bool:
+    low, high = number_of(one.value), number_of(following.value)
+    return one.unit in ("", following.unit) and low is not None and high is not None and low < high
 
 
 def _opens_range(text: str, one: Quantity, following: Quantity) -> bool:
@@ -309,51 +420,61 @@ def _figures(text: str) -> Iterator[Quantity]:
         if match["decade"]:  # 5s: seconds, right behind the number
             yield _quantity(text, start, match.end("decade"), sign + value_of(match["value"]), "s", digits=match["value"])
             continue
-        billions = token == "B" and not match["gap"]  # 7B parameters are seldom bytes
+        billions = token in ("B", "T") and not match["gap"]  # 7B parameters are seldom bytes
         unit = "" if billions else _unit(token)
         last = match.end() if unit else match.end("power") if match["power"] else end
         scale = SCALE.match(text, end)
         factor = SCALES[scale[1].casefold()] if scale else SUFFIXES.get(token, 1) if not match["gap"] and not unit else 1
+        factor = SHORT_SCALES.get(token, factor)
         value = _scaled(match["value"], factor) if factor > 1 else _raised(match["value"], match["power"] or "")
-        if not unit and VERSIONED.search(before) and match["value"].count(".") == 1:
+        if not unit and factor == 1 and VERSIONED.search(before) and match["value"].count(".") == 1:
             value = match["value"]
         if scale:
             unit, last = unit or _unit(scale[2] or ""), scale.end(1)
         unit, last = _compound(text, unit or UNITS.get(before[-1:], ""), last)
-        yield _quantity(text, start, last, sign + value, unit, digits=match["value"])
+        found = _quantity(text, start, last, sign + value, unit, digits=match["value"])
+        century = CENTURY.match(text, end) if match["value"].isdigit() else None
+        ordinal = ORDER.match(text, end) is not None
+        yield replace(found, ordinal=ordinal, unit="century" if century and ordinal else found.unit)
 
 
 def _compound(text: str, unit: str, end: int) -> tuple[str, int]:
-    """Metres per second as m/s, degrees Celsius as °C."""
+    """Metres per second as m/s, degrees Celsius as °C, square metres as m2."""
     if unit == "°" and (degrees := DEGREES.match(text, end)):
         return f"°{degrees[1][0].upper()}", degrees.end()
-    per = PER_TIME.match(text, end)
-    joined = f"{unit}/{_unit_of_time(per[1])}" if per else ""
-    return (joined, per.end()) if per and joined in UNITS else (unit, end)
+    square = SQUARE.match(text, end) if not unit else None
+    if square and KIND_OF.get(base := unit_of(square[3])) == "length":
+        unit, end = f"{base}{2 if square['square'] else 3}", square.end()
+    per = PER_UNIT.match(text, end) if KIND_OF.get(unit) in PHYSICAL or unit in ("rad", "°") else None
+    base = unit_of(per["unit"]) if per else ""
+    if per and base:
+        power = {"square ": "2", "cubic ": "3"}.get((per["power"] or "").casefold(), "")
+        return f"{unit}/{base}{power}", per.end()
+    return unit, end
 
 
 def _unit(token: str) -> str:
-    if token.casefold() == "per cent":
-        return "%"
-    known = UNITS.get(token) or (UNITS.get(token.casefold()) if len(token) > 3 else None)
-    return known or (token if "/" in token else "")
+    return "%" if token.casefold() == "per cent" else unit_of(token)
 
 
 def _quantity(
     text: str, start: int, end: int, value: str, unit: str, *, spoken: bool = False, asked: bool = True, digits: str = ""
 ) -> Quantity:
     after = text[end : end + NEAR]
-    per = PER.match(after)
-    counts = COUNTED.match(after)
-    bound, turned = _bound(text[max(0, start - NEAR) : start], after)
+    per, daily, counts = PER.match(after), DAILY.match(after), COUNTED.match(after)
+    before = text[max(0, start - NEAR) : start]
+    bound, turned = _bound(before, after)
+    rate = unit_of(per[1] or per[2]) if per else PERIOD[daily[1].casefold()] if daily else ""
     return Quantity(
         value=value,
         unit=unit,
         start=start,
         end=end,
         bound=bound,
-        turned=turned,
-        per=_unit_of_time(per[1]) if per and KIND_OF.get(unit) != "time" else "",
+        turned=start - len(before) + turned if turned >= 0 else -1,
+        hedged=HEDGED.search(before) is not None,
+        repeats=REPEATS.match(after) is not None,
+        per=rate if KIND_OF.get(unit) != "time" and "/" not in unit else "",
         spoken=spoken,
         asked=asked,
         counts=tuple(word.casefold() for word in counts.groups() if word) if counts else (),
@@ -361,17 +482,16 @@ def _quantity(
     )
 
 
-def _unit_of_time(word: str) -> str:
-    return UNITS.get(word) or UNITS.get(word.casefold(), word)
-
-
-def _bound(before: str, after: str) -> tuple[Bound, bool]:
+def _bound(before: str, after: str) -> tuple[Bound, int]:
+    """Whether the number is the least or the most there may be, and where before it the "not" stands that belongs to that."""
     least, most = LEAST.search(before), MOST.search(before)
-    if least or most:
-        opening = before[: (least or most).start()]  # type: ignore[union-attr]
-        turned = TURNED.search(opening) is not None
-        return "most" if bool(most) != turned else "least", turned
-    return "least" if OR_MORE.match(after) else "most" if OR_LESS.match(after) else "", False
+    if (least or most) and not BOTH_ENDS.search(before):
+        opening = before[: min(found.start() for found in (least, most) if found)]
+        found = TURNED.search(opening)
+        at_most = bool(most) != (found is not None)
+        turned = -1 if not found else found.start("word") if found["word"] else found.start()
+        return "most" if at_most else "least", turned
+    return "least" if OR_MORE.match(after) else "most" if OR_LESS.match(after) else "", -1
 
 
 def _spoken(text: str) -> Iterator[Quantity]:
@@ -383,12 +503,21 @@ def _spoken(text: str) -> Iterator[Quantity]:
             unit, end = _compound(text, unit, after.end(1))
         asked = bool(unit) or _is_asked(text, one, after)
         found = _quantity(text, one.start, end, in_figures(one.value), unit, spoken=True, asked=asked)
-        yield replace(found, ordinal=one.kind == "ordinal")
+        if one.kind == "ordinal":
+            century = CENTURY.match(text, one.end)
+            yield replace(found, ordinal=True, unit="century" if century else "")
+        else:
+            said = text[one.start : one.end].casefold()
+            yield replace(found, multiple=one.kind == "multiple" and said not in THE_SAME_AGAIN)
 
 
 def _is_asked(text: str, one: NumberWords, after: re.Match[str] | None) -> bool:
     """Whether a number in words, without a unit, is more than a manner of speaking."""
+    if one.kind == "count" and one.value == 2 and NOT_A_COUNT.search(text[max(0, one.start - 10) : one.start]):
+        return False
     if one.kind == "part":
+        if text[max(0, one.start - 5) : one.start].casefold().rstrip(" a").endswith(" by"):
+            return True
         return one.value.numerator > 1 or one.value.denominator not in (2, 4)
     if one.kind == "ordinal":  # "Third, …" orders the answer itself
         return after is not None and bool(text[max(0, one.start - 3) : one.start].strip())
@@ -398,8 +527,8 @@ def _is_asked(text: str, one: NumberWords, after: re.Match[str] | None) -> bool:
 def _single(text: str) -> Iterator[Quantity]:
     """ "At least a second", "every hour": one of a unit, which no draft need find."""
     for match in ONE_OF.finditer(text):
-        unit = _unit(match[1])
-        if unit in KIND_OF:
+        unit = unit_of(match[1])
+        if KIND_OF.get(unit, "money") != "money":
             yield _quantity(text, match.start(), match.end(), "1", unit, spoken=True, asked=False)
 
 

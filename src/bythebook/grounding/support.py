@@ -142,8 +142,11 @@ class CheckedSource:
         """Whether a name is there as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
         if re.search(rf"(?<!\w){re.escape(spelled_out(name))}(?!\w)", self._spelled):
             return True
-        if not (SHORTEST_INITIALS <= len(name) <= LONGEST_INITIALS and name.isalpha() and name.isupper()):
+        if not (2 <= len(name) <= LONGEST_INITIALS and name.isalpha() and name.isupper()):
             return False
+        if len(name) < SHORTEST_INITIALS:  # "PR" is a pull request, and nothing with "of" or "in" in it
+            first, second = map(re.escape, name.casefold())
+            return re.search(rf"(?<!\w){first}[\w-]{{3,}}\s{second}[\w-]{{3,}}", self._spelled) is not None
         initials = r"[\w-]*\s".join(map(re.escape, name.casefold()))
         return re.search(rf"(?<!\w){initials}\w", self._spelled) is not None
 
