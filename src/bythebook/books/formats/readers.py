@@ -55,7 +55,7 @@ FORMATS = (
     Format(name="html", version=8, suffixes=PAGES, module="lxml.html"),
     Format(name="epub", version=6, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=7, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
-    Format(name="pptx", version=2, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
+    Format(name="pptx", version=3, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=5, suffixes=(".rst", TEXT), module="docutils.rst"),
     Format(name="pdf", version=10, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),

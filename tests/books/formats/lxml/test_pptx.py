@@ -38,11 +38,12 @@ def table(*rows: tuple[str, ...]) -> str:
     return f"<p:graphicFrame><a:graphic><a:graphicData><a:tbl>{made}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>"
 
 
-def deck(*slides: str, notes: dict[int, str] | None = None) -> bytes:
+def deck(*slides: str, notes: dict[int, str] | None = None, more: dict[str, bytes | str] | None = None) -> bytes:
     """Their files are numbered the other way round, as in a deck whose slides were moved."""
     files = [f"slide{len(slides) - at}.xml" for at in range(len(slides))]
     listed = "".join(f'<p:sldId id="{256 + at}" r:id="rId{at}"/>' for at in range(len(slides)))
-    members = {
+    members: dict[str, bytes | str] = {
+        **(more or {}),
         "ppt/presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst>{listed}</p:sldIdLst></p:presentation>",
         "ppt/_rels/presentation.xml.rels": relationships(
             {f"rId{at}": ("slide", f"slides/{name}") for at, name in enumerate(files)}
@@ -148,3 +149,31 @@ def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> Non
     with pytest.raises(InvalidBook) as said:
         read("a.pptx", raw)
     assert says in str(said.value)
+
+
+def test_a_chart_is_its_title_and_the_table_it_draws() -> None:
+    def values(tag: str, *held: str) -> str:
+        points = "".join(f'<c:pt idx="{at}"><c:v>{one}</c:v></c:pt>' for at, one in enumerate(held))
+        return f"<c:{tag}><c:numRef><c:numCache>{points}</c:numCache></c:numRef></c:{tag}>"
+
+    series = "".join(
+        f"<c:ser><c:tx><c:strRef><c:v>{name}</c:v></c:strRef></c:tx>"
+        f"{values('cat', 'elbow', 'wrist')}{values('val', *held)}</c:ser>"
+        for name, held in (("left", ("2", "0.5")), ("right", ("3", "1")))
+    )
+    title = f"<c:title><c:tx><c:rich>{paragraph('Load in kg')}</c:rich></c:tx></c:title>"
+    space = f'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" {NAMESPACES}'
+    chart = f"<c:chartSpace {space}><c:chart>{title}<c:plotArea>{series}</c:plotArea></c:chart></c:chartSpace>"
+    frame = '<a:graphic><a:graphicData><c:chart xmlns:c="c" r:id="rId7"/></a:graphicData></a:graphic>'
+    made = deck(
+        shape("Loads", kind="title") + f"<p:graphicFrame>{frame}</p:graphicFrame>",
+        more={
+            "ppt/slides/_rels/slide1.xml.rels": relationships({"rId7": ("chart", "../charts/chart1.xml")}),
+            "ppt/charts/chart1.xml": chart,
+        },
+    )
+    reading = read_one("a.pptx", made)
+    assert reading.text == (
+        "# Loads\n\n**Load in kg**\n\n|  | left | right |\n| --- | --- | --- |\n| elbow | 2 | 3 |\n| wrist | 0.5 | 1 |\n\n"
+    )
+    assert placed(reading)[-1] == ("| wrist | 0.5 | 1 |", "near slide 1")

@@ -16,7 +16,7 @@ from bythebook.books.formats.archive import Archive, open_archive
 from bythebook.books.formats.lxml.docx import MONOSPACED, ROW
 from bythebook.books.formats.lxml.officemath import formula
 from bythebook.books.formats.lxml.xml import parse_xml, value
-from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
+from bythebook.books.formats.writer import MarkdownWriter, Run, escaped, inline_text
 from bythebook.books.model import NOTES, Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
@@ -27,7 +27,17 @@ FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})
 """Placeholders with the same content on every slide."""
 LISTED = frozenset({"body", "obj", ""})
 """Placeholders whose paragraphs have bullets by default."""
+MOST_ROWS = 200
+"""Of a chart with more points the numbers are no text of the book: it is a measurement, and its title is read alone."""
 SHAPES, FOLDED = ("sp", "graphicFrame"), ("grpSp", "AlternateContent", "Choice")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartTable:
+    """What a chart says: the first row names the series, each other row is a category with its values."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +47,8 @@ class Slide:
     number: int
     shown: Element
     notes: Element | None
+    charts: dict[str, ChartTable]
+    """By the ids under which the slide refers to them."""
 
 
 def read(path: str, raw: bytes) -> tuple[Reading, ...]:
@@ -79,9 +91,16 @@ def _slides(raw: bytes) -> Iterator[Slide]:
         if shown is None:
             continue
         number += 1
-        notes = [file for kind, file in _related(archive, name).values() if kind == "notesSlide"]
+        related = _related(archive, name)
+        notes = [file for kind, file in related.values() if kind == "notesSlide"]
         below = archive.read(notes[0]) if notes else None
-        yield Slide(number=number, shown=parse_xml(shown, name), notes=parse_xml(below, notes[0]) if below else None)
+        charts = {id: (file, archive.read(file)) for id, (kind, file) in related.items() if kind == "chart"}
+        yield Slide(
+            number=number,
+            shown=parse_xml(shown, name),
+            notes=parse_xml(below, notes[0]) if below else None,
+            charts={id: _chart_table(parse_xml(held, file)) for id, (file, held) in charts.items() if held},
+        )
 
 
 def _related(archive: Archive, name: str) -> dict[str, tuple[str, str]]:
@@ -110,13 +129,15 @@ class _DeckWriter:
         if titles:
             paragraphs = [one for one in titles[0].iter("p") if _words(one).strip()]
             self.out.heading(level, " ".join(map(_inline, paragraphs)), places[paragraphs[0]], exact=len(paragraphs) == 1)
-        elif any(_words(one).strip() for one in shapes):
+        elif slide.charts or any(_words(one).strip() for one in shapes):
             self.out.heading(
                 2, f"Slide {slide.number}", SourcePlace(file=self.path, kind="slide", number=slide.number), exact=False
             )
         for shape in shapes:
             if shape not in titles[:1]:
                 self._shape(shape, places)
+            for one in shape.iter("chart"):
+                self._chart(slide.charts.get(value(one, "id")), slide.number)
         if slide.notes is not None:
             below = self._places(slide.notes, slide.number, NOTES)
             for shape in _shapes(slide.notes.find("cSld/spTree")):
@@ -134,6 +155,12 @@ class _DeckWriter:
             self._table(table, places)
         else:
             self._text(shape, places, listed=_placeholder(shape) in LISTED)
+
+    def _chart(self, chart: ChartTable | None, number: int) -> None:
+        if chart is not None:
+            place = SourcePlace(file=self.path, kind="slide", number=number)
+            self.out.title(escaped(chart.title), place, exact=False)
+            self.out.table([([escaped(cell) for cell in row], place) for row in chart.rows], exact=False)
 
     def _text(self, shape: Element, places: dict[Element, SourcePlace], *, listed: bool) -> None:
         counts = [0] * 9
@@ -228,3 +255,28 @@ def _kind(properties: Element | None) -> str:
     if shift.lstrip("-").isdigit() and int(shift):
         return "subscript" if shift.startswith("-") else "superscript"
     return "code" if MONOSPACED.search(value(properties.find("latin"), "typeface")) else "words"
+
+
+def _chart_table(root: Element) -> ChartTable:
+    """The values are those that the program stored with the chart, so that no workbook has to be opened."""
+    title = root.find("chart/title")
+    words = "".join(one.text or "" for one in title.iter("t")) if title is not None else ""
+    series = list(root.iter("ser"))
+    names = [next((one.text or "" for one in each.iterfind("tx//v")), "") for each in series]
+    columns = [dict(_points(each, "val", "yVal")) for each in series]
+    categories: dict[str, str] = {}
+    for each in series:
+        categories = dict(_points(each, "cat", "xVal")) | categories
+    keys = dict.fromkeys((*categories, *(key for column in columns for key in column)))
+    if not any(columns) or len(keys) > MOST_ROWS:
+        return ChartTable(title=words.strip(), rows=())
+    rows = [(categories.get(key, ""), *(column.get(key, "") for column in columns)) for key in keys]
+    return ChartTable(title=words.strip(), rows=(("", *names), *rows))
+
+
+def _points(series: Element, *tags: str) -> Iterator[tuple[str, str]]:
+    """Each point's index and its value."""
+    for tag in tags:
+        for point in series.iterfind(f"{tag}//pt"):
+            held = point.find("v")
+            yield value(point, "idx"), (held.text or "") if held is not None else ""
