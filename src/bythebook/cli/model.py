@@ -119,8 +119,14 @@ def _print_judge(model: str, trial: JudgeTrial | None) -> None:
     if trial is None:
         typer.echo("  judge       not tried, because BYTHEBOOK_CHECK is 'words'")
         return
+    typer.echo(f"\n{model} as a judge of {trial.true} true sentences and {trial.wrong} wrong ones, {trial.seconds:.1f} s")
+    if trial.undecided == trial.true + trial.wrong:
+        for note in trial.notes:
+            typer.echo(f"  - {note}")
+        typer.echo("  It gave no usable answer about any of them, so in an answer the words alone would decide.")
+        typer.echo("  If it was reached, set BYTHEBOOK_CHECK=words, or BYTHEBOOK_CHECK_MODEL.")
+        return
     typer.echo(
-        f"\n{model} as a judge of {trial.true} true sentences and {trial.wrong} wrong ones, {trial.seconds:.1f} s\n"
         f"  released    {trial.true_released} of {trial.true} true sentences; by words alone {trial.true_released_by_words}\n"
         f"  removed     {trial.wrong_removed} of {trial.wrong} wrong sentences; by words alone {trial.wrong_removed_by_words}\n"
         f"  undecided   {trial.undecided} sentences, for which the words decided"
