@@ -2,11 +2,14 @@
 
     python -m scripts.fit_ranker read --data-dir DATA --folder BOOK --questions FILE.jsonl \
         --reader FOLDS/BOOK.pack --out FILE.json.gz        # for each book, by a reader that was taught without it
+    python -m scripts.fit_ranker read --data-dir DATA --passages FILE.json --lines FILE.jsonl [--foreign FILE.jsonl] \
+        --reader FILE.pack --out FILE.json.gz
     python -m scripts.fit_ranker fit FILE.json.gz … --out ranker.json --folds FOLDER
 
 `read` writes what the product's own search finds for every question: the statements of the best chunks with their features, the
-signals, and which of the statements the quote overlaps. `fit` prints figures of each book left out, and writes the weights fitted
-by all of them, besides one file per book fitted without it, which `python -m bench unseen` scores by.
+signals, and which of the statements answer. The questions are an evaluation file's, or lines about numbered passages
+(`scripts.reader.labels`), some of them with questions about another book. `fit` prints figures of each book left out, and writes
+the weights fitted by all of them, besides one file per book fitted without it, which `python -m bench unseen` scores by.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import argparse
 import asyncio
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bythebook.answering.look import Assessor, Look
+from bythebook.books.statements import statements
 from bythebook.drafting.extractive import LONGEST_TOGETHER, MOST_GROUPS, margin
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.evaluation.cases import Case
-from bythebook.evaluation.files import read_cases
 from bythebook.followups.rewrite import make_standalone
 from bythebook.grounding.calibration import ranking_signals
 from bythebook.index.manifest import served_books
@@ -36,16 +39,17 @@ from bythebook.retrieval.ranker import features
 from bythebook.retrieval.sentence_reader import RANK_UNIT, UNREAD, ReadStatement, SentenceReader, rankable
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
+from scripts.reader.labels import LabelledQuestion, quoted_questions, written_questions
 
 POOL = 5
-OVERLAP = 0.5
-"""Share of the shorter of a quote and a statement that they must have in common."""
 PENALTY, STEPS, RATE = 3e-3, 250, 0.02
 RIDGE = 4.0
 ANSWERED = 0.935
 """Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
 HIGH, MEDIUM = (0.95, 100), (0.80, 40)
 """More than is promised (nine in ten, three in four), over so many answers: a line found on some books must hold on others."""
+NEAR_OF, FOREIGN_EVERY, MOST_FOREIGN = (9, 16), 8, 12
+"""Of the near misses among lines so many are asked; and every so manieth question about another book, at most so many."""
 SIGNALS = (
     *("top_cosine", "known_share", "sentence_cosine", "cosine_margin", "agreement", "rare_coverage", "names_found", "same_sense"),
     "kind_found",
@@ -55,17 +59,30 @@ Array = NDArray[np.float64]
 Row = dict[str, Any]
 
 
-async def read(data_dir: Path, folder: Path, questions: Path, weights: Path) -> bytes:
+async def read(data_dir: Path, questions: Iterable[LabelledQuestion], weights: Path, name: str) -> bytes:
     async with open_library(read_settings(data_dir=data_dir), embeds=True, answer_reader=AnswerReader(weights)) as library:
         (book_id,) = served_books(await library.index.collections())
-        cases = [case for case in read_cases(questions).cases if not case.filters]
-        rows = [await _row(library, book_id, folder, case) for case in cases]
-    for row in rows:
-        row["book"] = questions.stem
-    return gzip.compress(json.dumps(rows).encode())
+        rows = [await _row(library, book_id, one) for one in questions]
+    return gzip.compress(json.dumps([row | {"book": name} for row in rows]).encode())
 
 
-async def _row(library: Library, book_id: str, folder: Path, case: Case) -> Row:
+def as_asked(questions: Iterable[LabelledQuestion], foreign: Path | None) -> Iterator[LabelledQuestion]:
+    """Of lines, whose questions are as often near misses: as many of these as readers ask, and some about another subject."""
+    near = asked = 0
+    for one in questions:
+        near += not one.case.answerable
+        if one.case.answerable or near % NEAR_OF[1] < NEAR_OF[0]:
+            yield one
+    for number, line in enumerate(foreign.read_text("utf-8").splitlines() if foreign else []):
+        if number % FOREIGN_EVERY == 0 and asked < MOST_FOREIGN:
+            asked += 1
+            yield LabelledQuestion(
+                case=Case(id=f"foreign-{number}", question=json.loads(line)["q"], answerable=False, kind="foreign")
+            )
+
+
+async def _row(library: Library, book_id: str, labelled: LabelledQuestion) -> Row:
+    case = labelled.case
     state = await library.search.book(book_id)
     rewrite = await make_standalone(case.question, case.history, state.language, None)
     text = rewrite.text
@@ -77,10 +94,9 @@ async def _row(library: Library, book_id: str, folder: Path, case: Case) -> Row:
     )
     chunks = [hit.chunk for hit in look.found.hits[:POOL]]
     read = await library.sentence_reader.candidates(text, chunks, state.language, rarity=look.rarity, embedding=embedding)
-    spans = {lesson: spans_of(case.quote, source_text(folder / lesson)) for lesson in case.lessons} if case.quote else {}
     return {
         "id": case.id, "kind": case.kind, "answerable": bool(case.answerable), "keywords": list(case.keywords),
-        "signals": _signals(look), "statements": [_statement(one, spans, case.keywords) for one, _ in read],
+        "signals": _signals(look), "statements": [_statement(one, labelled) for one, _ in read],
         "features": features(text, [rankable(one, rank) for one, rank in read]).tolist() if read else [],
     }  # fmt: skip
 
@@ -89,40 +105,16 @@ def _signals(look: Look) -> dict[str, float]:
     return {name: value for name, value in asdict(look.signals).items() if name in SIGNALS}
 
 
-def _statement(one: ReadStatement, spans: dict[str, list[tuple[int, int]]], keywords: Sequence[str]) -> Row:
+def _statement(one: ReadStatement, labelled: LabelledQuestion) -> Row:
     raw = one.chunk.text[one.statement.start : one.statement.end]
-    start = one.chunk.span.start + one.statement.start
     said = (one.statement.readable.lower(), raw.lower())
+    place = statements(one.chunk.preface, one.chunk.text).index(one.statement)
     return {
-        "gold": any(overlaps(start, start + len(raw), span) for span in spans.get(one.chunk.source_file, [])),
-        "says": [any(word.lower() in text for text in said) for word in keywords],
+        "gold": labelled.gold(one.chunk, place, one.statement),
+        "says": [any(word.lower() in text for text in said) for word in labelled.case.keywords],
         "length": len(one.statement.readable),
         "read": one.answers,
     }
-
-
-def source_text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n") if path.is_file() else ""
-
-
-def overlaps(start: int, end: int, span: tuple[int, int]) -> bool:
-    return min(end, span[1]) - max(start, span[0]) >= OVERLAP * min(end - start, span[1] - span[0])
-
-
-def spans_of(quote: str, source: str) -> list[tuple[int, int]]:
-    """Where the quote stands in the source, whatever marks lie between its letters."""
-    wanted, _ = _letters(quote)
-    held, places = _letters(source)
-    found, at = [], held.find(wanted) if wanted else -1
-    while at >= 0:
-        found.append((places[at], places[at + len(wanted) - 1] + 1))
-        at = held.find(wanted, at + 1)
-    return found
-
-
-def _letters(text: str) -> tuple[str, list[int]]:
-    places = [place for place, one in enumerate(text) if one.isalnum() and len(one.lower()) == 1]
-    return "".join(text[place].lower() for place in places), places
 
 
 class Ranking:
@@ -269,15 +261,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     tasks = parser.add_subparsers(dest="task", required=True)
     reading = tasks.add_parser("read")
-    for name in ("data-dir", "folder", "questions", "reader", "out"):
-        reading.add_argument(f"--{name}", type=Path, required=True)
+    for name in ("data-dir", "folder", "questions", "passages", "lines", "foreign", "reader", "out"):
+        reading.add_argument(f"--{name}", type=Path, required=name in ("data-dir", "reader", "out"))
     fitting = tasks.add_parser("fit")
     fitting.add_argument("books", type=Path, nargs="+")
     fitting.add_argument("--out", type=Path, required=True)
     fitting.add_argument("--folds", type=Path, required=True)
     given = parser.parse_args()
     if given.task == "read":
-        given.out.write_bytes(asyncio.run(read(given.data_dir, given.folder, given.questions, given.reader)))
+        if given.lines:
+            questions = as_asked(written_questions(given.lines.stem, given.passages, given.lines), given.foreign)
+        else:
+            questions = quoted_questions(given.questions, given.folder)
+        name = (given.lines or given.questions).stem
+        given.out.write_bytes(asyncio.run(read(given.data_dir, questions, given.reader, name)))
     else:
         fit(given.books, given.out, given.folds)
 

@@ -1,9 +1,10 @@
 """Write what the reader is taught by, as token ids: questions of ingested books, pairs of questions about one passage, and
 questions of other texts to begin with.
 
-    python -m scripts.reader.rows --book NAME DATA FOLDER QUESTIONS.jsonl … --pairs FOLDER --stage1 FILE.json.gz --out rows.npz
+    python -m scripts.reader.rows --book NAME DATA FOLDER QUESTIONS.jsonl … --lines NAME DATA PASSAGES.json LINES.jsonl … \
+        --pairs FOLDER --stage1 FILE.json.gz --out rows.npz
 
-Of a book, each row has the ten best chunks of the product's own search, with the statements marked that the quote overlaps.
+Of a book, each row has the ten best chunks of the product's own search, with the statements marked that answer (`labels`).
 Every text is tokenised once, by the embedder's own tokenizer, and rows refer to texts by number. What is scored elsewhere is left
 out: of SQuAD's eight articles four, and the pairs of the curriculum.
 """
@@ -14,24 +15,20 @@ import argparse
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bythebook.books.model import Chunk
-from bythebook.books.statements import statements
 from bythebook.embedding.granite import find_pack, open_tokenizer, read_pack
-from bythebook.evaluation.files import read_cases
 from bythebook.followups.rewrite import make_standalone
 from bythebook.index.manifest import served_books
-from bythebook.index.vectors import Filters
 from bythebook.retrieval.answer_reader import LONGEST_ABOVE, LONGEST_QUESTION, LONGEST_STATEMENT
-from bythebook.retrieval.demands import asks
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
-from scripts.fit_ranker import overlaps, source_text, spans_of
+from scripts.reader.labels import LabelledQuestion, chunks_of, judged, quoted_questions, written_questions
 
 TAKEN, BEYOND = 10, 2
 """Chunks of a question: as search orders them, and with the quote where search missed it."""
@@ -75,23 +72,23 @@ class Texts:
         return {"tokens": tokens, "lengths": np.array([len(ids) for ids in self._ids], np.int32)}
 
 
-async def book_rows(texts: Texts, name: str, data_dir: Path, folder: Path, questions: Path) -> AsyncIterator[Row]:
+async def book_rows(
+    texts: Texts, name: str, data_dir: Path, questions: Iterable[LabelledQuestion], *, written: bool = False
+) -> AsyncIterator[Row]:
+    """`written`: questions on numbered passages, all of one kind in training."""
     async with open_library(read_settings(data_dir=data_dir), embeds=True) as library:
         (book_id,) = served_books(await library.index.collections())
         state = await library.search.book(book_id)
-        by_lesson: dict[str, list[Chunk]] = {}
-        async for held in library.index.scan(state.collection_name, Filters(book_id=book_id)):
-            by_lesson.setdefault(held.chunk.source_file, []).append(held.chunk)
-        for case in read_cases(questions).cases:
-            if case.filters:
-                continue
+        chunks = [chunk async for chunk in chunks_of(library)]
+        for one in questions:
+            case = one.case
             text = (await make_standalone(case.question, case.history, state.language, None)).text
-            spans = {one: spans_of(case.quote, source_text(folder / one)) for one in case.lessons} if case.quote else {}
             found = await _found(library, case.scope(book_id, TAKEN).search(text.ljust(3, "?")))
-            passages = [_passage(texts, chunk, spans, case.keywords) for chunk in found]
-            others = [chunk for lesson in spans for chunk in by_lesson.get(lesson, []) if chunk not in found]
-            beyond = [one for one in (_passage(texts, chunk, spans, case.keywords) for chunk in others) if one["gold"]]
-            row = {"id": case.id, "book": name, "kind": case.kind, "answerable": bool(case.answerable)}
+            passages = [_passage(texts, chunk, one) for chunk in found]
+            others = [chunk for chunk in chunks if one.holds(chunk) and chunk not in found]
+            beyond = [each for each in (_passage(texts, chunk, one) for chunk in others) if each["gold"]]
+            kind = "written" if written else case.kind
+            row = {"id": case.id, "book": name, "kind": kind, "answerable": bool(case.answerable)}
             yield row | {"passages": passages, "beyond": beyond[:BEYOND]} | texts.question(text)
 
 
@@ -101,16 +98,12 @@ async def _found(library: Library, query: Any) -> list[Chunk]:
     return [hit.chunk for hit in found.hits[:TAKEN]]
 
 
-def _passage(texts: Texts, chunk: Chunk, spans: dict[str, list[tuple[int, int]]], keywords: Sequence[str]) -> Row:
-    said = []
-    for one in statements(chunk.preface, chunk.text):
-        heading = one.kind == "heading" and chunk.heading_path and one.readable.strip() == chunk.heading_path[-1].strip()
-        if one.kind == "table" or heading:
-            continue
-        raw, start = chunk.text[one.start : one.end], chunk.span.start + one.start
-        gold = any(overlaps(start, start + len(raw), span) for span in spans.get(chunk.source_file, []))
+def _passage(texts: Texts, chunk: Chunk, question: LabelledQuestion) -> Row:
+    said, keywords = [], question.case.keywords
+    for place, one, unread in judged(chunk):
+        raw = chunk.text[one.start : one.end]
+        gold = question.gold(chunk, place, one)
         tells = bool(keywords) and all(word.lower() in f"{one.readable} {raw}".lower() for word in keywords)
-        unread = one.kind == "heading" or asks(one)
         said.append({"text": one.readable, "gold": gold, "maybe": tells and not gold, "unread": unread})
     return texts.passage((chunk.page_title, *chunk.heading_path), said)
 
@@ -149,17 +142,21 @@ def stage1_rows(texts: Texts, path: Path) -> Iterator[Row]:
 async def gathered(given: argparse.Namespace) -> dict[str, Any]:
     texts = Texts()
     rows: list[Row] = []
-    for name, *paths in given.book:
-        rows += [row async for row in book_rows(texts, name, *map(Path, paths))]
-    rows += [*pair_rows(texts, given.pairs), *stage1_rows(texts, given.stage1)]
+    for name, data, folder, file in given.book:
+        rows += [row async for row in book_rows(texts, name, Path(data), quoted_questions(Path(file), Path(folder)))]
+    for name, data, passages, file in given.lines:
+        questions = written_questions(name, Path(passages), Path(file))
+        rows += [row async for row in book_rows(texts, name, Path(data), questions, written=True)]
+    rows += [*(pair_rows(texts, given.pairs) if given.pairs else ()), *(stage1_rows(texts, given.stage1) if given.stage1 else ())]
     return {"rows": np.frombuffer(json.dumps(rows).encode(), np.uint8), **texts.arrays()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--book", nargs=4, action="append", required=True, metavar=("NAME", "DATA", "FOLDER", "QUESTIONS"))
+    parser.add_argument("--book", nargs=4, action="append", default=[], metavar=("NAME", "DATA", "FOLDER", "QUESTIONS"))
+    parser.add_argument("--lines", nargs=4, action="append", default=[], metavar=("NAME", "DATA", "PASSAGES", "LINES"))
     for name in ("pairs", "stage1", "out"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
+        parser.add_argument(f"--{name}", type=Path, required=name == "out")
     given = parser.parse_args()
     np.savez_compressed(given.out, **asyncio.run(gathered(given)))
     print(f"{given.out}: {given.out.stat().st_size:,} bytes")
