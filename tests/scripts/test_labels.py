@@ -23,7 +23,7 @@ def written(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_a_line_is_a_question_with_its_statements_and_a_near_miss(tmp_path: Path) -> None:
     yes, no, *_ = written_questions("book", *written(tmp_path))
-    assert (yes.case.answerable, yes.case.keywords, yes.answers) == (True, ("7",), {("c1", 0)})
+    assert (yes.case.answerable, yes.case.keywords, yes.answers) == (True, ("7",), frozenset({("c1", 0)}))
     assert (no.case.answerable, no.case.kind, no.answers) == (False, "near", frozenset())
 
 
