@@ -18,8 +18,8 @@ PEOPLE = re.compile(r"[A-Z“ ].*[a-z]|[a-z]+(?: [a-z’]+)+$", re.DOTALL)
 """How words for people look: they begin with a capital, or are several."""
 CLASSES = re.compile(r'(?:class: |class: `|className: |classList\.\w+\()"?$')
 NOT_SHOWN = frozenset({
-    "AbortError", "ArrowDown", "ArrowUp", "By the Book", "Content-Type", "DOMContentLoaded", "Enter", "Escape", "Retry-After",
-    "The reader has gone on.", "X-Reader", " finished", "bythebook demo", "light dark",
+    "AbortError", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "By the Book", "Content-Type", "DOMContentLoaded", "Enter",
+    "Escape", "Retry-After", "The reader has gone on.", "X-Reader", " finished", "bythebook demo", "light dark",
 })  # fmt: skip
 """Names of keys, headers and errors, a class, a command, a style, and the program's own name."""
 DRAWING = re.compile(r"M\d")
