@@ -72,6 +72,19 @@ def test_without_an_author_they_are_drafted_from_definitions_and_tables(folder: 
         assert nothing.json() == {"questions": []}
 
 
+def test_headings_that_are_instructions_are_worth_asking_and_no_card_to_learn(client: httpx.Client) -> None:
+    lesson = "module-1-ros2/chapter-2-a-robot-you-can-run/02-frames-tf2-and-urdf.md"
+    asked, learned = (
+        client.get(f"/books/{BOOK}/questions", params={"lesson": lesson, "limit": 20, "purpose": purpose}).json()["questions"]
+        for purpose in ("ask", "learn")
+    )
+    question = "How do I describe the body with URDF?"
+    (found,) = [one for one in asked if one["question"] == question]
+    assert (found["by"], found["source_file"]) == ("draft", lesson)
+    assert ask(client, question, similarity_threshold=0)["confidence_level"] in ("high", "medium")
+    assert question not in [one["question"] for one in learned]
+
+
 def test_questions_worth_asking_are_found_after_an_ingestion_and_stored_until_the_lesson_changes(folder: Path) -> None:
     book = folder / "pumps"
     book.mkdir()

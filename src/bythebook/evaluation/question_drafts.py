@@ -6,10 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, sha256
 from bythebook.books.statements import cells, statements
+from bythebook.evaluation.heading_questions import asked_by_heading
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import DEFINITION, PLAIN, STOP
@@ -37,8 +39,9 @@ NAMELESS = STOP | {
     "here", "there",
 }  # fmt: skip
 POINTING = frozenset({
-    "he", "her", "here", "him", "his", "i", "it", "its", "me", "my", "now", "our", "ours", "she", "since", "that", "their",
-    "them", "there", "these", "they", "this", "those", "us", "we", "you", "your",
+    "above", "added", "below", "following", "he", "her", "here", "him", "his", "i", "it", "its", "last", "me", "my", "now",
+    "our", "ours", "previous", "she", "since", "that", "their", "them", "there", "these", "they", "this", "those", "us", "we",
+    "you", "your",
 })  # fmt: skip
 """A phrase with one of these words needs its context: "What is she?"."""
 NEAR_MISSES = (
@@ -63,6 +66,7 @@ BOLD_TERM = re.compile(r"^(?:An? |The )?\*\*[^*]+\*\*,? ?")
 DEFINED = re.compile(r"What (is|are) (.+)\?")
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
+CODE_NAME = re.compile(r"`([A-Z]\w+)`")
 SHORT_QUESTION = 5
 """A title that asks with fewer words needs its lesson to be understood."""
 VAGUE = re.compile(
@@ -82,6 +86,9 @@ COUNTED = re.compile(
     re.IGNORECASE,
 )
 PLAIN_VERBS = {"has": "have", "takes": "take", "needs": "need", "holds": "hold", "contains": "contain"}
+
+
+Purpose = Literal["correct", "learn", "ask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,13 +146,17 @@ def _near_misses(chunks: Sequence[Chunk], count: int) -> list[str]:
     return found
 
 
-def draft_from(chunks: Sequence[Chunk], count: int, *, to_learn: bool = False) -> list[QuestionDraft]:
-    """Questions that these chunks answer. Those made from titles are for an author to correct, those made from rows for a reader
-    to learn by."""
+def draft_from(chunks: Sequence[Chunk], count: int, purpose: Purpose = "correct") -> list[QuestionDraft]:
+    """Questions that these chunks answer, for an author to `correct`, or for a reader to `learn` by or to `ask`."""
     names = _names(chunks)
-    told = [one for one in _from_sentences(chunks, names) if not to_learn or not VAGUE.fullmatch(one.question)]
-    made = [*told, *(_from_tables(chunks) if to_learn else _from_titles(chunks, names))]
-    proposals = _spread(_once(made), count)
+    told = [one for one in _from_sentences(chunks, names) if purpose == "correct" or not VAGUE.fullmatch(one.question)]
+    if purpose == "correct":
+        told += _from_titles(chunks, names)
+    else:
+        told += _from_tables(chunks)
+    if purpose == "ask":
+        told += _from_headings(chunks, names)
+    proposals = _spread(_once(told), count)
     return [
         QuestionDraft(
             id=_id(one.question),
@@ -240,7 +251,22 @@ def _small(words: str, names: frozenset[str]) -> str:
 
 def _from_titles(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
     """A section's title, and the first sentence under it. A title that several lessons share names no subject."""
-    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for title, chunk, quote in _first_sentences(chunks):
+        question = _asked_by(title, chunk.page_title, names)
+        yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=2 if title.endswith("?") else 3)
+
+
+def _from_headings(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
+    """What a reader would ask to be led to a heading, if that says it: "Handling errors"."""
+    kept = names | {name for chunk in chunks for name in CODE_NAME.findall(chunk.text)}
+    for title, chunk, quote in _first_sentences(chunks):
+        if question := asked_by_heading(title, kept):
+            yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=1)
+
+
+def _first_sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, str]]:
+    """Each heading that stands in one lesson only, with the first sentence under it."""
+    first: dict[tuple[str, str], tuple[Chunk, str]] = {}
     lessons: dict[str, set[str]] = {}
     for chunk in chunks:
         title = readable(chunk.section_title or "").strip()
@@ -249,11 +275,10 @@ def _from_titles(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Pr
         lessons.setdefault(title.lower(), set()).add(chunk.source_file)
         for one in statements(chunk.preface, chunk.text):
             if one.kind == "sentence" and not one.readable.rstrip().endswith(":") and chunk.text[one.start] != "<":
-                first.setdefault((chunk.source_file, title), (chunk.text[one.start : one.end], chunk.page_title))
-    for (lesson, title), (quote, page_title) in first.items():
+                first.setdefault((chunk.source_file, title), (chunk, chunk.text[one.start : one.end]))
+    for (_, title), (chunk, quote) in first.items():
         if len(lessons[title.lower()]) == 1:
-            question = _asked_by(title, page_title, names)
-            yield _Proposal(question=question, lesson=lesson, quote=quote, promise=2 if title.endswith("?") else 3)
+            yield title, chunk, quote
 
 
 def _asked_by(title: str, page_title: str, names: frozenset[str]) -> str:

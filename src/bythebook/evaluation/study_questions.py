@@ -19,7 +19,7 @@ from bythebook.books.model import Chunk, sha256
 from bythebook.errors import BookError
 from bythebook.evaluation.files import read_cases
 from bythebook.evaluation.model_quiz import CheckedCard, ModelQuiz, by_lesson
-from bythebook.evaluation.question_drafts import draft_from
+from bythebook.evaluation.question_drafts import Purpose, draft_from
 from bythebook.evaluation.question_store import WHOLE_BOOK, QuestionStore, StudyQuestion
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
@@ -37,7 +37,7 @@ MOST_KEPT = 500
 STORED = 4
 """How many questions are stored for a lesson, and for the book: as many as the page shows."""
 REST_TIMES = 2
-DRAFTED_BY = 2
+DRAFTED_BY = 3
 """Raise it when other questions are drafted, or tried by other rules: stored questions are then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
@@ -104,14 +104,15 @@ class StudyQuestions:
         await self._store.forget_others(state.book_id, files)
 
     async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
+        purpose: Purpose = "ask" if state.language.startswith("en") else "learn"  # headings are read as English
         chunks = await self._chunks(state, files)
         written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
         if count > STORED or len(files) > 1 or not chunks:
-            return await self._answered(state, await _all(written, chunks, count * TRIES), count)
+            return await self._answered(state, await _all(written, chunks, count * TRIES, purpose), count)
         lesson, found_in = files[0] if files else WHOLE_BOOK, _digest(state, chunks, written)
         found = await self._store.read(state.book_id, lesson, found_in)
         if found is None:
-            found = await self._answered(state, await _all(written, chunks, STORED * TRIES), STORED)
+            found = await self._answered(state, await _all(written, chunks, STORED * TRIES, purpose), STORED)
             with suppress(BookError):  # a library that cannot be written can still be read
                 await self._store.keep(state.book_id, lesson, found_in, found)
         return found[:count]
@@ -126,13 +127,14 @@ class StudyQuestions:
         quiz = await model.draft(chunks, count - len(written), book_title=state.title, language=state.language)
         if spend:
             await spend(quiz.tokens)
-        drafted = await asyncio.to_thread(_drafted, chunks, count)
+        drafted = await asyncio.to_thread(_drafted, chunks, count, "learn")
         return _distinct([*written, *map(_model_question, quiz.cards), *drafted])[:count]
 
     async def to_learn(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
         """Questions with the sentence that answers them, of these lessons or of all; the author's before drafts."""
         chunks = await self._chunks(state, files)
-        return await _all(await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks)), chunks, count)
+        written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
+        return await _all(written, chunks, count, "learn")
 
     async def _chunks(self, state: IngestionState, files: Sequence[str]) -> list[Chunk]:
         if not files:
@@ -157,8 +159,8 @@ class StudyQuestions:
         return tuple(kept)
 
 
-async def _all(written: Sequence[StudyQuestion], chunks: Sequence[Chunk], count: int) -> _Questions:
-    drafted = await asyncio.to_thread(_drafted, chunks, count) if len(written) < count else []
+async def _all(written: Sequence[StudyQuestion], chunks: Sequence[Chunk], count: int, purpose: Purpose) -> _Questions:
+    drafted = await asyncio.to_thread(_drafted, chunks, count, purpose) if len(written) < count else []
     return _distinct([*written, *drafted])[:count]
 
 
@@ -212,7 +214,7 @@ def _authors(root: Path, texts: dict[str, list[Chunk]]) -> list[StudyQuestion]:
     ]
 
 
-def _drafted(chunks: Sequence[Chunk], count: int) -> list[StudyQuestion]:
+def _drafted(chunks: Sequence[Chunk], count: int, purpose: Purpose) -> list[StudyQuestion]:
     titles = {chunk.source_file: chunk.page_title for chunk in chunks}
     return [
         StudyQuestion(
@@ -224,6 +226,6 @@ def _drafted(chunks: Sequence[Chunk], count: int) -> list[StudyQuestion]:
             by="draft",
             table_head=one.table_head,
         )
-        for one in draft_from(chunks, count, to_learn=True)
+        for one in draft_from(chunks, count, purpose)
         if one.lesson and one.quote
     ]

@@ -1,0 +1,99 @@
+"""Questions that a heading promises an answer to, in a reader's words: "Changing the default" gives "How do I change the
+default?". English only, as all drafts are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+FEWEST_WORDS, MOST_WORDS = 2, 9
+VERBS = frozenset({
+    "access", "add", "adjust", "allow", "apply", "assign", "attach", "avoid", "build", "calculate", "call", "change",
+    "choose", "clean", "clone", "combine", "compare", "compile", "compute", "configure", "connect", "control", "convert", "copy",
+    "create", "customize", "debug", "declare", "define", "delete", "deploy", "describe", "detect", "develop", "disable",
+    "display", "document", "download", "edit", "enable", "encrypt", "enforce", "evaluate", "execute", "export", "extend",
+    "extract", "filter", "find", "fix", "format", "generate", "handle", "hide", "identify", "implement", "import", "include",
+    "inspect", "install", "integrate", "join", "launch", "limit", "list", "load", "log", "make", "manage", "measure", "merge",
+    "migrate", "minimize", "modify", "monitor", "mount", "move", "omit", "open", "optimize", "override", "package", "parse",
+    "pass", "perform", "pin", "plan", "plot", "prepare", "prevent", "print", "protect", "publish", "raise", "read", "receive",
+    "reduce", "register", "reload", "remove", "rename", "render", "replace", "report", "reproduce", "reset", "resolve", "restart",
+    "restrict", "return", "reuse", "review", "rotate", "run", "save", "schedule", "secure", "select", "send", "serve", "set",
+    "share", "sign", "simulate", "specify", "split", "start", "stop", "store", "stream", "submit", "test", "track", "train",
+    "transform", "update", "upgrade", "upload", "use", "validate", "verify", "view", "visualize", "write",
+})  # fmt: skip
+"""What a reader may want to do. A heading that begins with one of them is an instruction."""
+NOUNS_TOO = frozenset({
+    "access", "call", "change", "control", "copy", "display", "document", "download", "export", "filter", "fix",
+    "launch", "limit", "list", "load", "log", "mount", "move", "open", "package", "parse", "pass", "pin", "plan", "plot", "print",
+    "raise", "register", "report", "reset", "return", "review", "rotate", "run", "schedule", "secure", "select", "share", "sign",
+    "split", "start", "stop", "store", "stream", "test", "track", "transform", "upload", "upgrade", "view",
+})  # fmt: skip
+"""Verbs that are nouns or adjectives as well: "Package list", "Open access", "Return mode"."""
+DETERMINERS = frozenset({
+    "a", "additional", "all", "an", "any", "custom", "data", "each", "extra", "from", "in", "into", "more", "multiple", "new",
+    "off", "on", "only", "out", "several", "the", "to", "two", "up", "with", "without", "your",
+})  # fmt: skip
+"""After one of these words, the word before was a verb."""
+PREPOSITIONS = frozenset({
+    "as", "at", "between", "by", "for", "from", "in", "into", "of", "on", "to", "using", "with", "within", "without",
+})  # fmt: skip
+DOUBLED = {"log": "logging", "pin": "pinning", "plan": "planning", "plot": "plotting", "reset": "resetting", "run": "running",
+           "set": "setting", "split": "splitting", "stop": "stopping", "submit": "submitting"}  # fmt: skip
+"""Verbs that double their last letter."""
+NUMBER = re.compile(r"^(?:(?:step|part|rule)\s+)?#?\d+(?:\.\d+)*[a-z]?\s*[.):\u2013-]*\s+", re.IGNORECASE)
+ASKS = re.compile(
+    r"(?:(?:what|who|where|when|why|which) (?:is|are|was|were|does|do|did|can|should)|how (?:does|do|can|should|is|are))\b",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"[A-Za-z][\w'-]*")
+SAYS_NOTHING = frozenset({
+    "above", "again", "another", "anything", "below", "everything", "following", "it", "next", "other", "others", "previous",
+    "same", "something", "that", "them", "these", "this", "those",
+})  # fmt: skip
+"""A heading with one of these words needs what stands around it."""
+
+
+def asked_by_heading(heading: str, names: Collection[str]) -> str | None:
+    """What a reader would ask to be led to this heading; None where the heading alone does not say it. `names` are words that
+    keep their capitals."""
+    title = NUMBER.sub("", heading).rstrip(" .!:")
+    words = title.rstrip("?").split()
+    if not FEWEST_WORDS <= len(words) <= MOST_WORDS or ":" in title or SAYS_NOTHING & {word.lower() for word in words}:
+        return None
+    first, rest = words[0].lower(), " ".join(_plain(word, names) for word in words[1:])
+    if title.endswith("?") or ASKS.match(title):
+        return f"{words[0].capitalize()} {rest}?" if ASKS.match(title) and len(words) > FEWEST_WORDS else None
+    if first == "how" and words[1].lower() == "to":
+        return f"How do I {rest.removeprefix('to ')}?" if len(words) > FEWEST_WORDS + 1 else None
+    verb = first if first in VERBS else GERUNDS.get(first)
+    return f"How do I {verb} {rest}?" if verb and _is_done(first, [word.lower() for word in words[1:]]) else None
+
+
+def _is_done(first: str, rest: Sequence[str]) -> bool:
+    """Whether something is done to what follows, as far as that can be told without reading on."""
+    if not WORD.match(rest[0]) or rest[0] in ("and", "or"):
+        return False
+    if first in GERUNDS:  # "Handling errors", but not "Logging cheat sheet"
+        thing = next((at for at, word in enumerate(rest) if word in PREPOSITIONS), len(rest))
+        several = thing > 0 and rest[thing - 1].endswith("s") and not rest[thing - 1].endswith("ss")
+        return rest[0] in DETERMINERS or several
+    return first not in NOUNS_TOO or rest[0] in DETERMINERS
+
+
+def _plain(word: str, names: Collection[str]) -> str:
+    """The word as a reader says it within a sentence. Headings capitalise words that are no names."""
+    if said := {"you": "I", "your": "my", "yourself": "myself"}.get(word.lower()):
+        return said
+    capitalised = word == "A" or (word[:1].isupper() and word[1:].islower())
+    return word.lower() if capitalised and word.strip(",") not in names else word
+
+
+def _gerund(verb: str) -> str:
+    if verb in DOUBLED:
+        return DOUBLED[verb]
+    silent = verb.endswith("e") and not verb.endswith("ee")
+    return f"{verb[:-1]}ing" if silent else f"{verb}ing"
+
+
+GERUNDS = {_gerund(verb): verb for verb in VERBS}
+"""A heading that names the doing: "Changing the default"."""
