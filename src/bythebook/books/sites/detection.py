@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bythebook.books.discovery import SourceFile
+from bythebook.books.formats.readers import PAGES
 from bythebook.books.model import PASSED_OVER, BookWarning
 from bythebook.books.sites.executable_books import bookdown, jupyter_book, myst, quarto
 from bythebook.books.sites.generators import SUMMARY, docusaurus, hugo, jekyll, mdbook, mkdocs, summary, vitepress
@@ -55,7 +56,8 @@ def find_site(root: Path, files: Sequence[SourceFile]) -> Site | None:
     entries = summary(root) if (root / SUMMARY).is_file() else ()
     if len(entries) >= SHORTEST_SUMMARY:
         return Site(style="plain", config=SUMMARY, folder=root, entries=entries)
-    return linked_pages(root, files)
+    pages = [file.path for file in files if file.path.lower().endswith(PAGES)]
+    return linked_pages(root, pages) if len(pages) >= max(2, LEAST_SHARE * len(files)) else None
 
 
 def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[SourceFile, ...], tuple[BookWarning, ...]]:

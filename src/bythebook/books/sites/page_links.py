@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from bythebook.books.discovery import SourceFile, read_beside
+from bythebook.books.discovery import read_beside
 from bythebook.books.formats.readers import PAGES
 from bythebook.books.sites.navigation import natural
 from bythebook.books.sites.site import Site
@@ -17,7 +17,6 @@ from bythebook.errors import InvalidBook
 
 CONTENTS = ("index", "contents")
 """Names of pages that list the others, the likeliest first; `index.en.html` is one too."""
-LEAST_SHARE = 0.5
 CHAIN_SHARE = 0.8
 LARGEST_PAGE = 10_000_000
 LONGEST_TAG = 2_000
@@ -29,12 +28,8 @@ NEXT = re.compile(r"(?:.*[-_])?next")
 SAVED_FROM = re.compile(r"<!-- saved from url=\(\d+\)(\S+) -->")
 
 
-def linked_pages(root: Path, files: Sequence[SourceFile]) -> Site | None:
-    """A book of plain pages in the order that they give each other. None where most files are no pages, or where the links order
-    nothing."""
-    paths = [file.path for file in files if file.path.lower().endswith(PAGES)]
-    if len(paths) < max(2, LEAST_SHARE * len(files)):
-        return None
+def linked_pages(root: Path, paths: Sequence[str]) -> Site | None:
+    """A book of these pages in the order that they give each other. None where their links order nothing."""
     book = _Pages(root, paths)
     found: dict[str, None] = {}
     starts = book.fronts() or book.heads()
