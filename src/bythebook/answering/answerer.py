@@ -62,8 +62,8 @@ EVIDENCE_TOKENS = 8000
 AUTHORED = 20
 """How many questions of the author a fit must rest on to be used before the ranking's fit."""
 LOOKS_AT_ONCE = 4
-"""How many questions are looked up at the same time. Of a hundred at once, the first is then answered at once and the last no
-later; all at the same time would all be as late as the last."""
+"""How many questions are looked up at the same time. Of a hundred that arrive together, the first is then answered at once and
+the last no later than otherwise; without a limit, all would be as late as the last."""
 
 
 class Answerer:
@@ -318,7 +318,7 @@ class Answerer:
 
 
 def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:
-    """The sentence as a reader sees it, or None where it is dropped; the turn keeps the reason."""
+    """The sentence as a reader sees it, or None where it is dropped; the turn then keeps the reason."""
     with turn.steps.step("check") as noted:
         shown = _shown(turn, checked.settled.outcome)
         noted |= {"supported": isinstance(shown, Sentence), "by": checked.settled.by}

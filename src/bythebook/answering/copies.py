@@ -1,5 +1,5 @@
-"""Removes sentences that a model copied from the book and that do not answer. They are true, but small models copy whatever they
-are shown."""
+"""Removes sentences that a model copied from the book and that do not answer. They are true, but small models copy whatever
+they are shown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from bythebook.retrieval.sentence_reader import UNREAD, all_stems
 MOST_COPIED = 4
 """The most copied sentences in one answer. A model that copies more repeats the passage."""
 DOUBTED = -4.5
-"""What a copied sentence must be read as at least where the program itself would have refused; elsewhere `UNREAD`."""
+"""The least score of a copied sentence where the program itself would have refused; elsewhere it is `UNREAD`."""
 FAR_BELOW = 6.0
-"""How far the first sentence of an answer may stay below the best of the passages, where that one rather answers than not. Of the
-84 right answers to the drafts' questions none falls by these three; of the sentences that stand beside what they rest on, 92 of
-a hundred do, and of the five that the reader finds nearest, 59."""
+"""How far the first sentence of an answer may score below the best statement of the passages, where that one rather answers
+than not. None of 84 right answers falls by these three limits; of the sentences beside them 92 in a hundred do, and of the five
+of these that the reader scores best, 59."""
 
 ReadAnswers = Callable[[str, Chunk, str], Awaitable[list[tuple[Statement, float]]]]
-"""What the reader says of each statement of a passage, by question, passage and language."""
+"""Gives the reader's score of each statement of a passage, for a question and a language."""
 
 
 async def without_idle_copies(turn: Turn, checked: SettledSentence, read: ReadAnswers) -> SettledSentence:
@@ -43,7 +43,7 @@ async def without_idle_copies(turn: Turn, checked: SettledSentence, read: ReadAn
 
 
 async def _idle(turn: Turn, outcome: Supported, read: ReadAnswers) -> str:
-    """Why the copy does not answer; empty where it may."""
+    """Why the copy does not answer; empty where it may answer."""
     if turn.doubted and (missing := _missing(turn, outcome.citations)):
         turn.unanswered = f"the passages do not speak of what was asked about ({missing})"
         return f"is from a passage that does not speak of {missing}"
@@ -57,8 +57,8 @@ async def _idle(turn: Turn, outcome: Supported, read: ReadAnswers) -> str:
 
 
 async def _answers_another_question(turn: Turn, outcome: Supported, read: ReadAnswers) -> bool:
-    """Whether the reader finds that the copied sentence answers something else. It has read the best passages before, so that
-    this takes no time."""
+    """Whether the reader finds that the copied sentence answers something else. The reader has read the best passages before,
+    so this takes no time."""
     copied = letters(outcome.text)
     found = []
     for chunk in _quoted(turn, outcome.citations):
@@ -73,7 +73,7 @@ async def _answers_another_question(turn: Turn, outcome: Supported, read: ReadAn
 
 
 async def _best(turn: Turn, read: ReadAnswers) -> float:
-    """What the best statement of the passages is read as, where it rather answers than not."""
+    """The best score of a statement in the passages, where it rather answers than not."""
     pool = [hit.chunk for hit in turn.look.found.hits[:POOL]]
     each = [await read(turn.look.found.query.text, chunk, turn.state.language) for chunk in pool]
     best = max((score for read_ones in each for _, score in read_ones), default=UNREAD)
@@ -81,7 +81,7 @@ async def _best(turn: Turn, read: ReadAnswers) -> float:
 
 
 def _missing(turn: Turn, citations: Sequence[Citation]) -> str:
-    """A name in the question that the quoted passages do not contain; empty where they contain all."""
+    """A name of the question that the quoted passages lack; empty where they have all of them."""
     language, rarity = turn.state.language, turn.look.rarity
     known = [stem for stem, idf in rarity.items() if idf < max(rarity.values())]
     held = frozenset[str]().union(*(all_stems(chunk, language) for chunk in _quoted(turn, citations)))

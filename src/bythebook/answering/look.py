@@ -26,7 +26,7 @@ from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, a
 EVERYWHERE = 1.5
 """A word with an IDF below this is in a quarter of the chunks or more."""
 NEXT, BEST, CLOSEST = 2, 3, 6
-"""How many sentences the question is added to; how many are checked for a negation; and around how many its names are searched
+"""How many sentences the question is put before; how many are checked for a negation; and around how many its names are looked
 for."""
 
 
@@ -39,7 +39,7 @@ class Look:
     rarity: Mapping[str, float]
     """How rare each stem of the question is in the whole book."""
     ranking: RankedSignals | None = None
-    """The signals with what the ranking says, where it was fitted to the embedder and in the language."""
+    """The signals together with the ranking's scores; None where the ranking was not fitted to the embedder or the language."""
 
     @property
     def glance(self) -> Glance:
@@ -55,7 +55,7 @@ class Assessor:
     """Assesses questions on a book: what was found, how relevant it is, and how sure that makes an answer."""
 
     def __init__(self, *, search: Search, index: VectorIndex, reader: SentenceReader) -> None:
-        """`reader`: where it has a ranking, so have the looks."""
+        """`reader`: reads the sentences. Looks have a ranking where it has one."""
         self._search = search
         self._index = index
         self._reader = reader
@@ -71,8 +71,8 @@ class Assessor:
         by_ranking: bool = False,
         without: Collection[str] = (),
     ) -> Look:
-        """Assesses a question with its `embedding`. `before`: the question before it, which is searched for too and not read for.
-        `by_ranking`: the ranking's fit decides, which does not need `said_already`. `without`: chunks to leave out."""
+        """Assesses a question with its `embedding`. `before`: the question before it, which the search includes and the reading
+        does not. `by_ranking`: the ranking's fit decides, which does not need `said_already`. `without`: chunks to leave out."""
         searched, near = query, embedding
         if before:
             room = max(0, MAX_TEXT - len(query.text) - 1)
@@ -92,8 +92,8 @@ class Assessor:
         return await self._search.read(state, look)
 
     async def unplaced(self, text: str, state: IngestionState) -> str:
-        """The question without "in ROS 2" where the whole book is about that: such words are in every chunk and only lead the
-        search away from what is asked."""
+        """The question without "in ROS 2" where the whole book is about ROS 2: such words are in every chunk and only distract
+        the search."""
         placed = placed_in(text, state.language)
         if not placed:
             return text
@@ -142,7 +142,7 @@ class Assessor:
 
 
 def _as_asked(hit: RankedChunk, embedding: NDArray[np.float32]) -> RankedChunk:
-    """The result with the cosine of the question itself, which a source shows, whatever else was searched for."""
+    """The result with the cosine of the question itself: a source shows that, whatever else was searched for."""
     if hit.embedding is None:
         return hit
     return replace(hit, cosine=similarity(float(embedding @ hit.embedding)))
@@ -163,7 +163,7 @@ def relevances(look: Look, scale: Scale | None) -> list[float]:
 
 
 def _overall(look: Look, scale: Scale) -> float:
-    """0 where no statement was found: there is nothing to answer from."""
+    """The relevance of the question as a whole. It is 0 where no statement was found: there is nothing to answer from."""
     if isinstance(scale, RankedScale):
         return scale.relevance(look.ranking) if look.ranking else 0.0
     if isinstance(scale, AuthoredScale):

@@ -21,14 +21,14 @@ QUOTE_LENGTH = 220
 LISTED = re.compile(r"^\d+\. (?:\[(?P<linked>(?:\\.|[^\]\\])+)\]\(|(?P<plain>.+?) \()", re.MULTILINE)
 
 CODE = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`)[^|\n]*?(?<!`)(?P=ticks)(?!`)")
-"""A part of a line."""
+"""Code in Markdown: a part of a line."""
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 NAME = re.compile(r"(?<![\w\\/])__(\w+?)__(?![\w/])")
-"""A name of Python's, as __init__, which its underscores would make bold."""
+"""A name in Python such as __init__, which its underscores would make bold."""
 ADDRESS = re.compile(r"(?<=\])(?:\((?!https?://)|:(?!\s*https?://))")
 
 LinkOf = Callable[[Citation | Section], str]
-"""Where a reader can open it; empty where there is no such address."""
+"""The address where a reader can open a citation; empty where there is none."""
 
 
 def web_address(place: Citation | Section) -> str:
@@ -63,7 +63,7 @@ def to_markdown(answer: Answer, link: LinkOf = web_address) -> str:
 
 
 def joined_markdown(sentences: Sequence[Sentence]) -> str:
-    """Sentences are plain text but for code, tables and formulas: what a book spells out, such as a tag, stays text."""
+    """Joins the sentences. They are plain text except for code, tables and formulas: a tag that a book spells out stays text."""
     return joined([replace(one, text=harmless(one.text)) for one in sentences])
 
 

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class SpanRecorder:
-    """Records the spans of every turn. `questions`: with what readers asked, which is otherwise left out."""
+    """Records the spans of every turn. `questions`: spans include what readers asked, which is otherwise left out."""
 
     def __init__(self, processor: SpanProcessor, *, questions: bool = False) -> None:
         ours = Resource.create({SERVICE_NAME: "bythebook", SERVICE_VERSION: __version__})
@@ -55,7 +55,7 @@ def open_tracing(endpoint: str, *, questions: bool = False) -> SpanRecorder:
 
 
 class _Exporter(OTLPSpanExporter):
-    """Reports once that the collector accepts nothing, and again only if it did in between."""
+    """Reports once that the collector accepts nothing, and again only if it has accepted something in between."""
 
     _failing = False
 

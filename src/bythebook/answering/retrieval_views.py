@@ -18,7 +18,7 @@ NOTHING = "No relevant content found in the book."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievedChunk:
-    """Document A's, with the relevance that thresholds are measured on."""
+    """Document A's RetrievedChunk, with the relevance that thresholds are measured on."""
 
     text: str
     score: float
@@ -33,7 +33,8 @@ class RetrievedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundingContext:
-    """Document A's: what an answer may rest on, and whether there may be one. `max_score` is the best relevance: it decides."""
+    """Document A's GroundingContext: what an answer may rest on, and whether there may be one. `max_score` is the best
+    relevance, because that decides."""
 
     chunks: tuple[RetrievedChunk, ...]
     formatted_text: str
@@ -47,7 +48,7 @@ class GroundingContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssembledContext:
-    """Document A's."""
+    """Document A's AssembledContext."""
 
     formatted_text: str
     chunk_count: int
@@ -57,7 +58,7 @@ class AssembledContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalContext:
-    """Document C's. Its results carry their relevance beside the score."""
+    """Document C's RetrievalContext. Its results have their relevance beside the score."""
 
     query: str
     results: tuple[Mapping[str, Any], ...]
@@ -67,7 +68,7 @@ class RetrievalContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkMetadata:
-    """Document E's."""
+    """Document E's ChunkMetadata."""
 
     chapter: str
     section: str
@@ -79,8 +80,8 @@ class ChunkMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalResult:
-    """Document E's. `scores` are cosines and `average_score` is their mean; what is sufficient is decided on relevance, as every
-    threshold is. `query_embedding` has the embedder's dimension, and is there where it was asked for."""
+    """Document E's RetrievalResult. `scores` are cosines and `average_score` is their mean; whether there is enough is decided
+    on relevance, as every threshold is. `query_embedding` has the embedder's dimension, and is there if it was asked for."""
 
     chunks: tuple[str, ...]
     scores: tuple[float, ...]

@@ -1,8 +1,9 @@
-"""What has happened in a turn so far, the answer it ends with, what decided it, and what is told of it to whoever listens.
+"""What has happened in a turn so far, the answer it ends with, what decided it, and what listeners are told of it.
 
-The steps of a turn are recorded while it runs: when each began, how long it took, and what is worth telling of it. Whoever
-wants to hear of them gives `Conversation` a `Tracing`. They are told when the turn has ended, because a turn is a generator:
-what is current between two of its events is the business of its reader."""
+The steps of a turn are recorded while it runs: when each began, how long it took, and what is worth telling about it. A
+listener gives `Conversation` a `Tracing` and is told when the turn has ended: a turn is a generator, and what is current
+between two of its events is its reader's business.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares a drafted sentence with the book's own, word by word. Where the two have the same words in the same order, a word that
+"""Compares a drafted sentence with the book's own, word by word. Where both have the same words in the same order, a word that
 differs is a change."""
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from bythebook.grounding.units import UNITS, value_of
 Tokens = tuple[str, ...]
 
 NEAR = 0.6
-"""The share of a draft's words that the book has in the same order, from which the two are compared word by word."""
+"""The two are compared word by word if the book has this share of a draft's words in the same order."""
 SAME = 0.8
-"""The same share, from which one word in another's place changes what is said. Below it the sentence is in other words."""
+"""From this share on, a word replaced by another changes what is said. Below it, the sentence is in other words."""
 TOKEN = re.compile(r"\d[\d,.\u00a0\u202f]*\d|\d|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[%°\u2212-](?=\d)|[%°]")
 NOT = "<not>"
 DENIES = "denies what its sources affirm"
 POINTERS = frozenset({"it", "they", "them", "this", "that", "these", "those", "he", "she", "one", "such"})
-"""Words that refer to something said before: naming it instead changes nothing."""
+"""Words that refer to something said before. Naming that thing instead changes nothing."""
 LEFT_OUT = 3
-"""How many words a left-out denial may take with it; a longer gap may hold denials of its own."""
+"""How many words may be left out together with a denial. A longer gap may hold denials of its own."""
 SHORT_GAP = 2
 FEWEST = 4
-"""How many words must agree before a "not" among them is a change."""
+"""How many words must agree before a "not" among them counts as a change."""
 
 
 def altered(text: str, windows: Sequence[str], language: str) -> str | None:
@@ -50,7 +50,7 @@ def altered(text: str, windows: Sequence[str], language: str) -> str | None:
 
 
 def denied(text: str, windows: Sequence[str], language: str) -> str | None:
-    """The same for a negation alone: one put in or left out of a statement that the sentence otherwise repeats."""
+    """What the sentence changes by a "not": one added to or left out of a statement that it otherwise repeats."""
     ours = tokens(text, language)
     for window in windows:
         theirs = tokens(window, language)
@@ -66,7 +66,7 @@ def denied(text: str, windows: Sequence[str], language: str) -> str | None:
 
 
 def _gaps(ours: Tokens, theirs: Tokens, matching: Sequence[Match], language: str) -> Iterator[tuple[Tokens, Tokens]]:
-    """The gaps between the stretches that agree. A single "the" is not such a stretch."""
+    """The gaps between the stretches that agree. A single light word, such as "the", is no such stretch."""
     first = start = 0
     for block in matching:
         lone = block.size == 1 and is_light(ours[block.a], language)
@@ -86,7 +86,7 @@ def _denial(said: Tokens, written: Tokens, ours: Tokens, theirs: Tokens) -> str 
 
 
 def _substitution(said: Tokens, written: Tokens, language: str) -> str | None:
-    """A word replaced by another, in a gap of one or two words: a longer gap may only say the same in another order."""
+    """Finds a word replaced by another in a gap of one or two words. A longer gap may only say the same in another order."""
     if not written or written[0] in POINTERS or max(len(said), len(written)) > SHORT_GAP:
         return None
     new = [word for word in said if word not in written and not is_light(word, language)]
@@ -97,7 +97,8 @@ def _substitution(said: Tokens, written: Tokens, language: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def tokens(text: str, language: str) -> Tokens:
-    """Stems, stop words too; numbers by their value, units by their sign, and one token for every plain negation."""
+    """The stems of a text, including stop words; numbers by their value, units by their sign, and one token for every plain
+    negation."""
     return tuple(_token(found, language) for found in TOKEN.findall(text))
 
 

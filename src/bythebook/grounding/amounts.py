@@ -13,9 +13,9 @@ from bythebook.grounding.support import CheckedSource, CheckedStatement
 from bythebook.grounding.units import KIND_OF, UNITS, canonical, equal, number_of, reciprocal, value_of
 
 DERIVED = 12
-"""A count of this many or fewer, written as a word, may be the drafter's own: "three things: A, B and C"."""
+"""A drafter may count for itself up to this number, written as a word: "three things: A, B and C"."""
 RELATION = re.compile(r"\b(?:period|interval|every|cycle|frequency|rate|hertz|Hz)\b", re.IGNORECASE)
-"""Words by which a text relates a rate to a period."""
+"""Words with which a text relates a rate to a period."""
 MEASURES = re.compile(
     r"\b(?:(?:nano|micro|milli)?seconds|minutes|hours|days|weeks|months|years|(?:kilo|centi|milli)?met(?:er|re)s|(?:kilo)?grams"
     r"|(?:kilo|mega|giga|tera)?bytes)\b|\bper (?:second|minute|hour|day|week|month|year)\b",
@@ -24,19 +24,19 @@ MEASURES = re.compile(
 LONG_TIMES = ("min", "h", "day", "week", "month", "year")
 LONG_NUMBER = 3
 ROUNDED = Fraction(1, 20)
-"""How far a rounded number may be from the book's."""
+"""A rounded number may differ from the book's by this share of it."""
 TURNS = frozenset(
     {"fail", "fails", "lack", "lacks", "unable", "impossible", "prevent", "prevents", "avoid", "avoids", "refuse", "refuses"}
 )
-"""Words that turn what a number bounds, as "not" does."""
+"""Words that reverse the bound of a number, as "not" does: "fails below 3" says that it takes at least 3."""
 CONDITION = re.compile(r"\W*(?:if|when|once|whenever|where|unless|as soon as|after)\b", re.IGNORECASE)
 CLAUSE_EDGE = re.compile(r"[,;:.!?](?=\s)|\bbut\b")
 JOINED = re.compile(r"[,;]|\band\b|\bor\b", re.IGNORECASE)
 
 
 def number_objection(claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText, rests: Sequence[ReadText]) -> str | None:
-    """Why a number of the sentence is not the sources' number; None where each of them is. A number of the words that the
-    sentence `rests` on is theirs."""
+    """Why a number of the sentence is wrong; None where the sources have every one of them. Numbers in the words that the
+    sentence `rests` on are right."""
     return (
         _unknown(claim, sources, asked)
         or _bounded(claim, sources)
@@ -46,7 +46,7 @@ def number_objection(claim: ReadText, sources: Sequence[CheckedSource], asked: R
 
 
 def has_number(reading: ReadText, one: Quantity) -> bool:
-    """Whether a text has this quantity, in whatever unit of its kind; a date also where it is told more exactly."""
+    """Whether a text has this quantity, in any unit of its kind. A date also counts where the text gives it more exactly."""
     counted = bool(one.counts) and not is_light(stem(one.counts[0], "en"), "en")
     for known in reading.quantities:
         if known.ordinal and not one.ordinal and (one.spoken or counted):  # the third is not three of them
@@ -65,7 +65,7 @@ def has_number(reading: ReadText, one: Quantity) -> bool:
 
 
 def _same(one: Quantity, known: Quantity) -> bool:
-    """The same quantity, or the same with the number beside it, the same rate, or what it is when rounded."""
+    """Whether both are the same quantity, alone or with the number beside it, the same rate, or the same when rounded."""
     theirs = [pair for pair in (known.pair, known.whole) if pair]
     ours = [pair for pair in (one.pair, one.whole) if pair]
     same = any(equal(said, written) for said in ours for written in theirs) or any(_rounds(one, written) for written in theirs)
@@ -73,7 +73,7 @@ def _same(one: Quantity, known: Quantity) -> bool:
 
 
 def _rate(one: Quantity) -> tuple[str, str] | None:
-    """Metres "per second" as m/s; times per second as a frequency."""
+    """A quantity "per second" as a rate: metres as m/s, times as a frequency."""
     if not one.per:
         return None
     number, (seconds, base) = number_of(one.value), canonical("1", one.per)
@@ -83,7 +83,7 @@ def _rate(one: Quantity) -> tuple[str, str] | None:
 
 
 def _rounds(one: Quantity, known: tuple[str, str]) -> bool:
-    """ "About 9 hours", where the book has 8.76: fewer figures, and the nearest number with so many."""
+    """Whether a hedged number is the book's number with fewer digits: "about 9 hours" for 8.76."""
     (said, unit), (written, theirs) = canonical(*one.pair), canonical(*known)
     value, exact = number_of(one.value), number_of(known[0])
     if not one.hedged or unit != theirs or isinstance(said, str) or isinstance(written, str) or value is None or exact is None:
@@ -93,7 +93,7 @@ def _rounds(one: Quantity, known: tuple[str, str]) -> bool:
 
 
 def _same_hour(one: Quantity, known: Quantity) -> bool:
-    """9:00 where the book opens "at 9", or the other way round."""
+    """Whether one says 9:00 and the other only "at 9"."""
     hours = [number for number, clock in ((one, known), (known, one)) if ":" in clock.value and clock.value.endswith(":00")
              for number in [number] if not number.unit and number.value.isdigit()
              and int(clock.value[:2]) % 12 == int(number.value) % 12]  # fmt: skip
@@ -101,17 +101,17 @@ def _same_hour(one: Quantity, known: Quantity) -> bool:
 
 
 def _is_version(one: Quantity) -> bool:
-    """Written as 3.10, wherever it stands, and not multiplied by a word behind it."""
+    """Whether the number is written like a version, as 3.10, without a word behind it that multiplies it."""
     return one.digits.count(".") == 1 and value_of(one.digits) == value_of(one.value)
 
 
 def _is_row(reading: ReadText) -> bool:
-    """A row of a table, whose units stand in its head, or nowhere."""
+    """Whether the text is a row of a table, whose cells have no units: they are in the header, or nowhere."""
     return " | " in reading.text and not reading.units
 
 
 def stated(sources: Sequence[CheckedSource]) -> Iterator[CheckedStatement]:
-    """Every statement that speaks to a reader."""
+    """Every statement of the sources, without those addressed to a model."""
     return (statement for source in sources for statement in source.statements if not statement.planted)
 
 
@@ -134,13 +134,14 @@ def _known(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> 
 
 
 def _in_code(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
-    """A number in a line of code, which may read as markup."""
+    """Whether the number is in a line of code, where Markdown may read it as markup."""
     lines = (source.chunk.text[line.start : line.end] for source in sources for line in source.statements if line.code)
     return bool(one.digits) and not one.unit and any(re.search(rf"(?<![\w.]){one.digits}(?![\w.])", line) for line in lines)
 
 
 def _computed(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
-    """A share, or a multiple, of two numbers of one sentence: three quarters less, where it fell from 800 to 200."""
+    """Whether the number is a share or a multiple of two numbers in one sentence of the book: "three quarters less", where it
+    fell from 800 to 200."""
     share = number_of(one.value)
     if share is None or not (one.multiple or one.unit == "%" or "/" in one.value or (one.spoken and share < 1)):
         return False
@@ -156,14 +157,14 @@ def _computed(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) 
 
 
 def _in_a_name(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
-    """A number of three figures or more that a key or an address has: "Polyak.1964"."""
+    """Whether a number of three digits or more is part of a key or an address: "Polyak.1964"."""
     if one.unit or len(one.digits) < LONG_NUMBER or not one.digits.isdigit():
         return False
     return any(re.search(rf"(?<!\d){one.digits}(?!\d)", source.without_planted) for source in sources)
 
 
 def _in_paragraph(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
-    """The value without a unit in one sentence, and the unit in another of the same paragraph."""
+    """Whether one sentence has the value without its unit, and another sentence of the same paragraph has the unit."""
     if not one.unit:
         return False
     for source in sources:
@@ -182,7 +183,7 @@ def _in_paragraph(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
 
 
 def _related(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
-    """A period where the text has the rate, or the other way round, and says that one is the other."""
+    """Whether the text has the rate for this period, or the period for this rate, and says that the two belong together."""
     return any(
         (reciprocal(one.pair, known.pair) or _is_rate_of(one, known) or _is_rate_of(known, one))
         and RELATION.search(statement.reading.text)
@@ -192,7 +193,7 @@ def _related(one: Quantity, sources: Sequence[CheckedSource]) -> bool:
 
 
 def _is_rate_of(one: Quantity, known: Quantity) -> bool:
-    """Twice a year is every six months."""
+    """Whether the rate comes to the period: twice a year is every six months."""
     number, (interval, base), (period, other) = number_of(one.value), canonical(*known.pair), canonical("1", one.per)
     if not one.per or one.unit or base != other or number is None or isinstance(interval, str):
         return False
@@ -200,7 +201,7 @@ def _is_rate_of(one: Quantity, known: Quantity) -> bool:
 
 
 def _derived(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
-    """A small count in words that the sentence makes itself, and that no source contradicts with another count of the same."""
+    """Whether the sentence itself counts, in words, what it lists, and no source counts the same things differently."""
     if not one.spoken or one.unit or one.bound or one.multiple or not one.value.isdigit() or int(one.value) > DERIVED:
         return False
     counted = {stem(word, source.language) for source in sources[:1] for word in one.counts}
@@ -212,8 +213,8 @@ def _derived(one: Quantity, claim: ReadText, sources: Sequence[CheckedSource]) -
 
 
 def _bounded(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """ "At most two" where the book says "at least two", and "0.02 per hour" where it says "per minute". A "not" turns a bound
-    round: where only the book or only the sentence has one, nothing can be said."""
+    """Finds a bound or rate that the sources reverse: "at most two" for "at least two", or "0.02 per hour" for "per minute".
+    Where only one side has a "not", the two cannot be compared."""
     for one in claim.quantities:
         same = [
             (known, _denies(claim, one) != _denies(statement.reading, known))
@@ -229,7 +230,7 @@ def _bounded(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
 
 
 def _denies(reading: ReadText, one: Quantity) -> bool:
-    """Whether the clause of this number has a "not", or a word like it, besides the one that belongs to its bound."""
+    """Whether the clause of this number has a "not", or a word like it, that does not belong to the number's bound."""
     edges = [0, *(edge.end() for edge in CLAUSE_EDGE.finditer(reading.text)), len(reading.text)]
     start, end = max(edge for edge in edges if edge <= one.start), min(edge for edge in edges if edge >= one.end)
     if CONDITION.match(reading.text, start):  # "if it exceeds 3, you cannot": the other clause belongs to it
@@ -243,7 +244,7 @@ def _denies(reading: ReadText, one: Quantity) -> bool:
 
 
 def _per(one: Quantity) -> str:
-    """What a number is counted per: hertz are per second."""
+    """What the number is counted per: hertz are per second."""
     return one.per or ("s" if KIND_OF.get(one.unit) == "frequency" else "")
 
 
@@ -253,7 +254,8 @@ def _same_rate(one: Quantity, known: Quantity) -> bool:
 
 
 def is_contrary(claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
-    """Whether the sentence bounds a number from the other side: who has less than 28 does not pass, where 28 or more do."""
+    """Whether the sentence says the same from the other side: "with less than 28 you fail", where the book says "with 28 or
+    more you pass"."""
     return any(
         one.bound and known.bound and one.bound != known.bound and _same(one, known)
         for one in claim.quantities
@@ -263,7 +265,7 @@ def is_contrary(claim: ReadText, sources: Sequence[CheckedSource]) -> bool:
 
 
 def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """Milliseconds without a number, where the sources speak of seconds."""
+    """Finds a unit without a number that the sources do not use: "milliseconds" where they speak of seconds."""
     known = frozenset[str]().union(
         *(source.around.units for source in sources), *(statement.reading.units for statement in stated(sources))
     )
@@ -288,7 +290,8 @@ def _another_unit(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
 
 
 def _another_count(claim: ReadText, sources: Sequence[CheckedSource], rests: Sequence[ReadText]) -> str | None:
-    """ "Ten matrix multiplications" where the sources have one of them, and ten of something else."""
+    """Finds a count of the wrong things: "ten matrix multiplications", where the sources have one of these and ten of something
+    else."""
     language = sources[0].language
     every = [known for statement in stated(sources) for known in statement.reading.quantities if not known.unit]
     for one in claim.quantities:
@@ -305,7 +308,7 @@ def _another_count(claim: ReadText, sources: Sequence[CheckedSource], rests: Seq
 
 
 def _counts(reading: ReadText, one: Quantity, counted: set[str], language: str) -> bool:
-    """Whether a text has this number, and not of other things alone."""
+    """Whether a text has this number, and has it not only for other things."""
     ends = [known for known in reading.quantities if known.value == one.value]
     if ends and all(known.bound and not known.counts for known in ends):  # "16 levels (0 to 15)" are not 15 levels
         return not any(
@@ -317,7 +320,8 @@ def _counts(reading: ReadText, one: Quantity, counted: set[str], language: str) 
 
 
 def quoted_otherwise(claim: ReadText, quoted: Sequence[ReadText]) -> str | None:
-    """A number that stands elsewhere in the source, where the words that the sentence rests on have another one of its kind."""
+    """Finds a number that the words under the sentence contradict: the source has it elsewhere, and these words have another
+    number of its kind."""
     theirs = [known for reading in quoted for known in reading.quantities if known.asked]
     spare = [known for known in theirs if not any(equal(known.pair, one.pair) for one in claim.quantities)]
     for one in claim.quantities:
@@ -330,5 +334,5 @@ def quoted_otherwise(claim: ReadText, quoted: Sequence[ReadText]) -> str | None:
 
 
 def _alike(one: Quantity, other: Quantity) -> bool:
-    """Whether one could be written in the other's place: the same unit, and both versions or neither."""
+    """Whether one number could be written in the other's place: both have the same unit, and both are versions or neither is."""
     return one.unit == other.unit and (one.value.count(".") > 1) == (other.value.count(".") > 1) and one.spoken == other.spoken

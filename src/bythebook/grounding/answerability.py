@@ -63,7 +63,7 @@ class Answerability:
         )
 
     def relevance(self, signals: RankedSignals) -> float:
-        """Of the question as a whole."""
+        """The relevance of the question as a whole."""
         values = np.array([getattr(signals, name) for name in self.names])
         standard = np.clip((values - self.means) / self.spreads, -4.0, 4.0)
         answerable = self.answerable.chance(standard)
@@ -83,8 +83,8 @@ class RankedScale:
     subject: float = 0.0
 
     def relevance(self, signals: RankedSignals) -> float:
-        """The relevance of a question. Never enough for an answer where it is clearly about something else, however well a
-        sentence seems to fit."""
+        """The relevance of a question. It is never enough for an answer where the question is clearly about something else,
+        however well a sentence seems to fit."""
         relevance = self.fit.relevance(signals)
         return min(relevance, FOREIGN) if signals.top_cosine < self.subject - BESIDE else relevance
 
@@ -95,8 +95,8 @@ class RankedScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoredScale:
-    """Relevance in a book whose author wrote questions: their fit and the ranking's together. Each errs where the other does not:
-    the author's questions know the book, and the ranking knows whether a sentence answers."""
+    """Relevance in a book whose author wrote questions: the author's fit and the ranking's fit together. Each errs where the
+    other does not: the author's questions know the book, and the ranking knows whether a sentence answers."""
 
     own: Calibration
     ranked: RankedScale
@@ -106,7 +106,7 @@ class AuthoredScale:
         return self.own.subject
 
     def relevance(self, signals: Signals, ranking: RankedSignals) -> float:
-        """Both decide whether the question is answered; the author's questions may decide how surely."""
+        """The relevance of a question. Both fits decide whether it is answered; the author's fit may decide how surely."""
         own = self.own.relevance(signals)
         together = (own + self.ranked.relevance(ranking)) / 2
         return max(own, together) if together >= LINE else together

@@ -46,7 +46,7 @@ def _find_formula(formula: str, source: str) -> tuple[int, int] | None:
 
 
 def _find_rows(text: str, source: str, preface: str) -> tuple[int, int] | None:
-    """Every row must be one of the source's. The head may be in the preface of a table that was split."""
+    """Finds every row among the source's rows. The header may be in the preface of a table that was split."""
     rows = [(line.start(), line.end(), _cells(line[0])) for line in LINE.finditer(source) if "|" in line[0]]
     heads = [_cells(line) for line in preface.splitlines() if "|" in line]
     found = []

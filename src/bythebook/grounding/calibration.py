@@ -1,10 +1,11 @@
-"""The map from the signals of retrieval to `relevance`, fitted per book, so that 0.3, 0.6, 0.75 and 0.85 mean the same for every
-embedder: 0.3 is what a question that the book does not answer typically gets, 0.6 is where answering and refusing are equally
-wrong, 0.75 is reached by three quarters of the questions it answers, 0.85 by half of them.
+"""The map from the signals of retrieval to `relevance`. It is fitted per book, so that 0.3, 0.6, 0.75 and 0.85 mean the same
+for every embedder: a question that the book does not answer typically gets 0.3; at 0.6 answering and refusing are equally
+wrong; three quarters of the questions that the book answers reach 0.75, and half of them 0.85.
 
-Signals are what retrieval says about a question as a whole, in a few numbers. Two sets: `Glance` costs nothing beyond the
-search itself; `Signals` looks into the chunks and their sentences as well. A coefficient for each signal, by a logistic
-regression with a ridge: deterministic, no dependency."""
+Signals are what retrieval says about a question as a whole, in a few numbers. There are two sets: `Glance` costs nothing beyond
+the search itself; `Signals` also looks into the chunks and their sentences. Each signal gets a coefficient by a ridge logistic
+regression, which is deterministic and needs no library.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from bythebook.grounding.weights import USUAL, SignalWeights, area, best_thresho
 from bythebook.retrieval.demands import Alikes, alikes, holds
 
 FIELD = 20
-"""How many candidates beyond the pool the best is compared with."""
+"""The nearest chunk is compared with the candidates after the pool, up to this rank."""
 TOLD = 1
 
 METHOD = "ridge logistic regression on nine retrieval signals, anchored"
@@ -57,35 +58,35 @@ class Glance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """The numbers that reading the best chunks closely gives about a question, all from 0 to 1: the higher, the likelier the book
-    answers. The first is shown and not fitted."""
+    """What reading the best chunks closely says about a question: numbers from 0 to 1; the higher, the likelier the book
+    answers. The first is only shown; the fit does not use it."""
 
     top_cosine: float
-    """Of the nearest chunk."""
+    """The cosine of the nearest chunk."""
     known_share: float
     """The share of the question's words, by rarity, that the book has at all."""
     sentence_cosine: float
-    """Of the nearest sentence of the pool."""
+    """The cosine of the nearest sentence in the pool."""
     cosine_margin: float
     """How far the nearest chunk is ahead of the others."""
     agreement: float
     """How much of the pool both retrievals would have chosen."""
     rare_coverage: float
-    """Share of the question's words in the best chunk of the pool, the rarest weighing most."""
+    """The share of the question's words that the best chunk of the pool has; rare words weigh more."""
     names_found: float
-    """1 where all names of the question are together around one of the best sentences; 0 where one is missing that the book does
-    not have at all."""
+    """1 where all names of the question are around one of the best sentences; 0 where a name is missing that the whole book
+    lacks."""
     same_sense: float
     """0 where the question negates and none of the best sentences does."""
     kind_found: float
     """0 where a number or a date is asked for and the best sentences hold none."""
     said_already: float
-    """How little the question adds to one of the best sentences: one that answers it says most of it already. 0 where the
-    ranking's fit decides, which does without."""
+    """How little the question adds to one of the best sentences: a sentence that answers a question says most of it already. 0
+    where the ranking's fit decides, which does not use this."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the fitted ones."""
+        """The names of the signals that are fitted."""
         return tuple(field.name for field in fields(self))[TOLD:]
 
     @property
@@ -95,18 +96,19 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedSignals(Signals):
-    """The signals, and what the ranking says of the pool's statements. Its scores have no bounds; above zero a statement rather
+    """The signals with the ranking's scores of the pool's statements. The scores have no bounds; a statement above zero rather
     answers than not."""
 
     rank_best: float
     rank_margin: float
     """How far the best score is above the next."""
     rank_total: float
-    """All statements together: the logarithm of the sum of their odds."""
+    """All scores together: the logarithm of the sum of their odds."""
     rank_near: float
     """How many scores are close to the best."""
     read_best: float
-    """The reader's own highest score; and below: its score of the statement ranked first, of all together, and above the next."""
+    """The reader's own best score. Below it: the reader's score of the statement that is ranked first, of all statements
+    together, and how far the best is above the next."""
     read_first: float
     read_total: float
     read_margin: float
@@ -120,7 +122,8 @@ def with_ranking(signals: Signals, scores: Sequence[tuple[float, float]]) -> Ran
 
 
 def ranking_signals(scores: Sequence[tuple[float, float]]) -> dict[str, float]:
-    """`scores`: of the ranking and of the reader, for the statements of the pool, at least one."""
+    """The signals from the scores of the pool's statements. Each pair in `scores`, of which there is at least one, is the
+    ranking's and the reader's score of a statement."""
     first, *_ = down = sorted(scores, key=lambda score: -score[0])
     ranked, read = [score for score, _ in down], sorted((score for _, score in down), reverse=True)
     return {
@@ -137,7 +140,7 @@ def ranking_signals(scores: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """A candidate's scores by both searches."""
+    """A candidate's scores in both searches."""
 
     cosine: float
     lexical: float
@@ -160,10 +163,10 @@ def measure(
     kind_found: bool = True,
     said_already: float = 0.0,
 ) -> Signals:
-    """`rarity`: IDF of each stem of the question, `most_rare` for stems the book does not have. `pool`: the stems of each
-    chunk of the pool. `cosines` of the sentences read in it. `lacking`: the names of the question that do not stand around
-    each of the best sentences. `contrary`: the question negates and none of those does. `kind_found`: they hold a number,
-    where one is asked for."""
+    """Measures the signals. `rarity`: the IDF of each stem of the question; `most_rare`: that of a stem which the book lacks.
+    `pool`: the stems of each chunk of the pool. `cosines`: those of the sentences read in it. `lacking`: for each of the best
+    sentences, the names of the question that are not around it. `contrary`: the question negates and none of these sentences
+    does. `kind_found`: they hold a number, if one is asked for."""
     total = sum(rarity.values()) or 1.0
     squared = {stem: idf * idf for stem, idf in rarity.items()}
     unknown = [stem for stem, idf in rarity.items() if idf >= most_rare]
@@ -228,12 +231,12 @@ class Calibration:
         return float(standard @ np.array(self.coefficients) + self.intercept)
 
     def relevance(self, signals: Signals | Glance) -> float:
-        """Of the question as a whole."""
+        """The relevance of the question as a whole."""
         logits, levels = zip(*self.anchors, strict=True)
         return float(np.interp(self.logit(signals), logits, levels))
 
     def of_result(self, relevance: float, above_mean: float) -> float:
-        """Of one result: the question's relevance, more where the result's score stands above the pool's mean."""
+        """The relevance of one result: that of the question, higher where the result's score is above the pool's mean."""
         return float(np.clip(relevance + self.spread * above_mean, 0.0, 1.0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -261,7 +264,7 @@ class Fit:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any] | None) -> Fit | None:
-        """Reads a stored fit. Raises where it is of another version than this program makes."""
+        """Reads a stored fit. Raises where this program makes fits of another version."""
         if stored is None:
             return None
         if _version(stored) != FIT_VERSION:
@@ -273,12 +276,12 @@ class Fit:
 
     @classmethod
     def read_current(cls, stored: Mapping[str, Any] | None) -> Fit | None:
-        """Reads a stored fit; None where it is of another version, because it is then made again."""
+        """Reads a stored fit; None where it is of another version, because a new fit is then made."""
         return cls.read(stored) if stored and _version(stored) == FIT_VERSION else None
 
 
 def _version(stored: Mapping[str, Any]) -> int:
-    """The version: the first fits had no number, but named their method."""
+    """The version of a stored fit: the first fits had no number, but named their method."""
     return int(stored.get("version", 1 if stored["close"]["method"] == METHOD else 0))
 
 
@@ -338,7 +341,7 @@ def _subject(probes: Sequence[Probe]) -> float:
 
 
 def _anchors(yes: NDArray[np.float64], no: NDArray[np.float64], threshold: float) -> tuple[tuple[float, float], ...]:
-    """Ascending in both, whatever the data; the decision's own anchor stays where it is."""
+    """The anchors, ascending in logit and relevance whatever the data; the anchor of the decision is not moved."""
     lower = min(float(np.quantile(no, 0.5)), threshold - LEAST_GAP)
     lowest = min(float(no.min()), lower - LEAST_GAP)
     upper = [threshold]

@@ -26,13 +26,13 @@ from bythebook.retrieval.evidence import Evidence
 
 BLOCKS = ("code", "table", "maths")
 NEAR = 0.4
-"""The share of a sentence's words that the nearest words of the book must have, where the drafter names none itself."""
+"""If the drafter names no words of the book, the nearest ones must have this share of the sentence's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
     """Where the book says it: document A's fields, and the quote with its place in the source file. `score` and `relevance` are
-    those of the chunk that is quoted."""
+    those of the quoted chunk."""
 
     label: int
     source_url: str
@@ -47,7 +47,7 @@ class Citation:
     quote: str
     span: Span
     where: str = ""
-    """The place in words: "line 137", "p. 42", "cell 12, line 3". Answers that an earlier version stored have none."""
+    """The place in words: "line 137", "p. 42", "cell 12, line 3". It is empty in answers that an earlier version stored."""
     place: SourcePlace | None = None
 
 
@@ -82,7 +82,7 @@ class Quoted(Protocol):
 
 
 class CheckedSentence(Protocol):
-    """What is checked: one sentence, item or block of a draft."""
+    """The checker's input: one sentence, item or block of a draft."""
 
     @property
     def text(self) -> str: ...
@@ -94,14 +94,14 @@ class CheckedSentence(Protocol):
     def kind(self) -> str: ...
     @property
     def basis(self) -> str:
-        """The verbatim piece of the book that the drafter says it rests on; empty where it named none."""
+        """The words of the book that the drafter says the sentence rests on; empty where it named none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubtful:
-    """A sentence in its own words, to which the program has no objection: its meaning is to be judged.
+    """A sentence in its own words that the program has no objection to: its meaning is to be judged.
 
-    `passages` are what it cites, for the judge; `by_words` is the result of the words rule, in case nobody judges.
+    `passages` are what it cites, for the judge. `by_words` is the result of the words rule, which counts if nobody judges.
     """
 
     text: str
@@ -121,7 +121,7 @@ class Checker:
         self.extend(evidence)
 
     def extend(self, evidence: Sequence[Evidence]) -> None:
-        """More was found while drafting."""
+        """Adds evidence that was found while drafting."""
         self._evidence.update({one.label: one for one in evidence})
 
     def check(self, sentence: CheckedSentence) -> Supported | Unsupported:
@@ -130,7 +130,7 @@ class Checker:
         return weighed.by_words if isinstance(weighed, Doubtful) else weighed
 
     def weigh(self, sentence: CheckedSentence) -> Supported | Unsupported | Doubtful:
-        """What the program knows for sure; where that is nothing, the meaning is to be judged."""
+        """The program's verdict where it is certain; otherwise the meaning is to be judged."""
         return self._weigh(sentence, self._asked)
 
     def _weigh(self, sentence: CheckedSentence, asked: ReadText) -> Supported | Unsupported | Doubtful:
@@ -185,7 +185,7 @@ class Checker:
         share: float,
         reason: str | None,
     ) -> Unsupported | Doubtful:
-        """The sentence with the words of the book that it rests on: those it names, or else those nearest to it."""
+        """The sentence with the words of the book that it rests on: those it names, or else the nearest ones."""
         near = bool(windows) and (not reason or (share >= NEAR and not sentence.basis))
         if not found and not near:
             missing = "rests on words that its sources do not have" if sentence.basis else reason or "rests on nothing"
@@ -214,7 +214,7 @@ class Checker:
         found: Sequence[FoundQuote],
         rests: Sequence[ReadText],
     ) -> Supported | Unsupported | Doubtful:
-        """Nothing but a number ("60 m."), or code."""
+        """Decides on a sentence that is nothing but a number ("60 m.") or code."""
         if not claim.quantities:
             return self._only_code(text, sentence, sources)
         if found and all(any(has_number(reading, one) for reading in rests) for one in claim.quantities):
@@ -222,14 +222,14 @@ class Checker:
         return Unsupported(text=text, reason="says nothing that its sources say")
 
     def _only_code(self, text: str, sentence: CheckedSentence, sources: Sequence[CheckedSource]) -> Supported | Unsupported:
-        """A code block whose lines all stand in the sources, though not as a block of theirs."""
+        """Decides on a code block whose lines are all in the sources, though not as one block."""
         found = find_quote(" \u2026 ".join(code_lines(text)), sources)
         if not found:
             return Unsupported(text=text, reason="says nothing that its sources say")
         return Supported(text=text, kind=sentence.kind, citations=self._citations(found))
 
     def _same(self, text: str, cited: Sequence[Evidence]) -> Citation | None:
-        """The place that says exactly this. A model that copies a sentence may confuse its label."""
+        """The place in the book that says exactly this. A model that copies a sentence may give it the wrong label."""
         for one in dict.fromkeys((*(one.label for one in cited), *self._evidence)):
             for chunk in self._evidence[one].passages:
                 if place := same_words(text, read_source(chunk, self._language)):
@@ -237,7 +237,7 @@ class Checker:
         return None
 
     def _others(self, sources: Sequence[CheckedSource]) -> list[CheckedSource]:
-        """What was found besides: a quote may stand there, under a label that was confused."""
+        """All other evidence: a quote may be from there if the model gave it the wrong label."""
         known = {source.chunk.id for source in sources}
         passages = (chunk for one in self._evidence.values() for chunk in one.passages if chunk.id not in known)
         return [read_source(chunk, self._language) for chunk in passages]
@@ -247,7 +247,7 @@ class Checker:
         return tuple(_citation(held[one.source.chunk.id], one.source.chunk, one.start, one.end) for one in quoted)
 
     def _check_quotes(self, sentence: CheckedSentence) -> Supported | Unsupported:
-        """A sentence of the book's own words: nothing in it may differ from the stretches it names."""
+        """Decides on a sentence in the book's own words: it may not differ from the stretches that it names."""
         citations, words = [], []
         for quote in sentence.quotes:
             evidence = self._evidence.get(quote.label)
@@ -262,8 +262,8 @@ class Checker:
 
 
 def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
-    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. Its first
-    letter may be raised, words before or after it left out, and a full stop set; a row may name its columns."""
+    """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. It may
+    begin with a capital, leave out words before or after, and end with a full stop; a row may name its columns."""
     slices = [chunk.text[start:end] for chunk, start, end in quoted]
     said = folded(text)
     shown = folded(" ".join(readable(words) for words in slices))
@@ -286,7 +286,7 @@ def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
 
 
 def _as_in_book(text: str, kind: str, same: Citation) -> str:
-    """A copied sentence as the book's own sentences are shown: as it reads, and with the full stop that the copy may lack."""
+    """A copied sentence shown as the book's own sentences are: as it reads, with the full stop that the copy may lack."""
     if kind != "sentence":
         return text
     whole = folded(readable(same.quote))
@@ -294,7 +294,7 @@ def _as_in_book(text: str, kind: str, same: Citation) -> str:
 
 
 def shown_to_judge(evidence: Evidence, language: str) -> str:
-    """The evidence as a judge of meaning sees it: its place in the book, and its text without what speaks to a model."""
+    """The evidence as a judge of meaning sees it: its place in the book, and its text without paragraphs addressed to a model."""
     first = evidence.first
     place = " > ".join(filter(None, (first.page_title, *first.heading_path)))
     texts = [read_source(chunk, language).without_planted for chunk in evidence.passages]
@@ -344,5 +344,5 @@ def _citation(evidence: Evidence, chunk: Chunk, start: int, end: int) -> Citatio
 
 
 def _address(section_url: str, fragment: str) -> str:
-    """The link to the place itself, where that is nearer than its heading: the page of a PDF, an element with an id."""
+    """The link to the place itself, if that is nearer than its heading: the page of a PDF, an element with an id."""
     return f"{section_url.partition('#')[0]}#{quote_url(fragment, safe=UNRESERVED)}" if fragment else section_url

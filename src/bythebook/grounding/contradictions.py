@@ -38,21 +38,21 @@ OBLIGES = re.compile(
     re.IGNORECASE,
 )
 RELEASES = re.compile(r"(?:\bnot|\bno longer|\bnever|n['\u2019]t|\bwithout)\s(?:\w+\s)?\Z", re.IGNORECASE)
-"""What stands before an obligation that is none: "you no longer have to"."""
+"""What comes before an obligation and cancels it: "you no longer have to"."""
 OPTION = re.compile(
     r"\b(?:may|might|can|could|should|want to|optional\w*|recommend\w*|prefer\w*|allow\w*|usually|often|typically|sometimes"
     r"|likely)\b",
     re.IGNORECASE,
 )
 CLOSE = 0.5
-"""The share of a clause's other words that a statement with the contrary must have."""
+"""A statement with the contrary word must share this part of a clause's other words."""
 NEARBY_CLAUSE = 3
 PREFIXES = ("un", "in", "im", "ir", "non", "dis")
 NO_PREFIX = (
     "input import inside inform install instance intend invest improve impact income insight inline intake inset insert impress"
     " display discover distribute discount dispose"
 )
-"""Words that only look like another's contrary: input is not the contrary of put."""
+"""Words that only look as if they had a prefix: input is not the contrary of put."""
 
 
 def contradiction(
@@ -62,7 +62,7 @@ def contradiction(
     rests: Sequence[ReadText],
     quoted: frozenset[str],
 ) -> str | None:
-    """What the sentence says otherwise, or more strongly, than the passages and the words that it `rests` on."""
+    """What the sentence reverses, or says more strongly, than its passages and the words that it `rests` on."""
     return (
         _obliges(claim, rests)
         or _opposite(claim, windows, sources, rests, quoted)
@@ -73,7 +73,7 @@ def contradiction(
 
 
 def _obliges(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
-    """ "Must" or "always", where the words it rests on leave it open."""
+    """Finds "must" or "always" where the words that the sentence rests on leave it open."""
     obliging = next((one for one in OBLIGATION.finditer(claim.text) if not RELEASES.search(claim.text[: one.start()])), None)
     open_to = next((found for reading in rests if (found := OPTION.search(reading.text))), None)
     if obliging and open_to and not any(OBLIGES.search(reading.text) for reading in rests):
@@ -101,14 +101,15 @@ def _opposite(
 
 
 def _prefixed(word: str) -> frozenset[str]:
-    """The word with a prefix that denies it, or without: valid and invalid."""
+    """The word with and without each prefix that denies: valid and invalid."""
     with_one = {prefix + word for prefix in PREFIXES} - _no_prefix()
     without = {word.removeprefix(prefix) for prefix in PREFIXES if word.startswith(prefix)} if word not in _no_prefix() else set()
     return frozenset(with_one | without)
 
 
 def _as_strong(word: str, claim: ReadText, rests: Sequence[ReadText]) -> bool:
-    """Whether the absolute word adds nothing: "never" to a "not" of the words it rests on, "only" to "since" or "after"."""
+    """Whether the absolute word adds nothing, because the words that the sentence rests on are as strong: "never" for their
+    "not", "only since" for "since"."""
     if word == stem("only", "en"):
         return len(ONLY_THEN.findall(claim.text)) == len(ONLY.findall(claim.text))
     theirs = [denial for reading in rests for denial in reading.denials if denial.plain]
@@ -117,7 +118,7 @@ def _as_strong(word: str, claim: ReadText, rests: Sequence[ReadText]) -> bool:
 
 
 def _contrary_nearby(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """A word of which the book says the contrary where it speaks of the very same, though it has the word elsewhere."""
+    """Finds a word where the book, speaking of the same thing, has the contrary, even if the book uses the word elsewhere."""
     for clause in claim.clauses:
         for word in clause:
             others = contraries(word, nearby=True)
@@ -132,20 +133,20 @@ def _contrary_nearby(claim: ReadText, sources: Sequence[CheckedSource]) -> str |
 
 
 def _enough(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
-    """ "Not powerful enough", where the words it rests on say "too powerful", or the other way round."""
+    """Finds "not powerful enough" where the words that the sentence rests on say "too powerful", or the other way round."""
     ours, theirs = _measured(claim.text), _measured(" . ".join(reading.text for reading in rests))
     turned = {word for word, much in ours if (word, not much) in theirs and (word, much) not in theirs}
     return f"says the opposite of its sources ({min(turned)})" if turned else None
 
 
 def _measured(text: str) -> set[tuple[str, bool]]:
-    """Of what there is too much, and of what too little."""
+    """The words of which a text says that there is too much (True) or too little (False)."""
     return {(found[found.lastgroup or 0].casefold(), found.lastgroup == "much") for found in MEASURED.finditer(text)}
 
 
 def _concedes(claim: ReadText, windows: Sequence[Window], rests: Sequence[ReadText]) -> str | None:
-    """ "Even if", "although", "either" or "unless", where the book has no such turn: what it gives as a reason may have become an
-    obstacle, what it asks for a choice, and what always holds an exception."""
+    """Finds "even if", "although", "either" or "unless" where the book has no such word. They turn a reason into an obstacle, a
+    demand into a choice, or a rule into one with exceptions."""
     found = CONCESSION.search(claim.text)
     if found and not any(CONCESSION.search(text) for window in windows for text in window.texts):
         return f"says '{found[0].casefold()}' where its sources do not"

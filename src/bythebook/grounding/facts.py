@@ -1,6 +1,6 @@
 """Reads from a sentence what can be compared with another: its content words, numbers with units, names and negations.
 
-A draft's sentence and the book's are read in the same way, so that equal texts always agree.
+A draft's sentence and the book's are read in the same way, so equal texts always agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDENTIFIER = re.compile(
     r"|\w+_\w*|_\w{2,}|[A-Za-z]+\(\)|[a-z]+[A-Z]\w*|[A-Z]\w*[a-z][A-Z]\w*|[^\W\d_]+\d\w*)"
 )
 VERSION = re.compile(r"v\d++(?:\.\d++)*+")
-"""A number to the check, like 1.2 without its v."""
+"""A version such as v1.2. To the check it is a number, 1.2."""
 NO_IDENTIFIERS = frozenset({"e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "ph.d"})
 ENUMERATOR = re.compile(r"\s*(?:>\s*)*(?:[-*+\u2022]|\d{1,9}[.)])[ \t]+")
 NEGATORS = frozenset({
@@ -47,7 +47,7 @@ REPLY = re.compile(
     r"(?: (?:quite|really|necessarily|exactly|directly))?\s?[,:;.!\u2013\u2014]",
     re.IGNORECASE,
 )
-"""How an answer to a yes-or-no question opens: it denies what was asked, and nothing of the book's."""
+"""The opening of an answer to a yes-or-no question. Its "no" denies what was asked, not what the book says."""
 CLAUSE = re.compile(
     r"[,;:.](?=\s)|\s[\u2013\u2014-]\s|\b(?:and|but|or|because|which|while|whereas|so that|although)\b", re.IGNORECASE
 )
@@ -66,7 +66,7 @@ GERMAN = frozenset({
     "dem", "des", "sich", "wird", "werden", "zu", "sie", "es", "im", "zum", "zur",
 })  # fmt: skip
 IN_GERMAN = 0.2
-"""The share of German function words from which on a sentence is in German."""
+"""A sentence with this share of German function words is in German."""
 SCOPE = 3
 UNIT_WORD = re.compile(r"[%°$€]|[A-Za-zµμ]{2,}+(?:/[a-z]++)?")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -74,7 +74,7 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """One negation: the content words after it in its clause, and the two before it. `plain` are not, no, never, without …"""
+    """One negation: the content words after it in its clause, and the two before it. `plain`: it is not, no, never, without …"""
 
     after: tuple[str, ...]
     before: tuple[str, ...]
@@ -82,24 +82,24 @@ class Denial:
 
     @property
     def core(self) -> tuple[str, ...]:
-        """What is denied in the first place."""
+        """The words that the negation applies to first."""
         return self.after[:2] or self.before
 
     def agreement(self, other: Denial) -> int:
-        """How much two denials deny the same; 0 where they have nothing in common."""
+        """How far two denials deny the same thing; 0 where they have nothing in common."""
         return 2 * len({*self.after} & {*other.after}) + len({*self.after, *self.before} & {*other.after, *other.before})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadText:
-    """One text, read. `content` are the stems that say something, in order; `stems` are all of them, light ones too."""
+    """A text that was read. `content` are the stems that say something, in order; `stems` are all stems, including light ones."""
 
     text: str
     content: tuple[str, ...]
     stems: frozenset[str]
     numbers: frozenset[tuple[str, str]]
     quantities: tuple[Quantity, ...]
-    """All numbers, those too that a draft need not repeat."""
+    """All numbers, including those that a draft need not repeat."""
     units: frozenset[str]
     names: frozenset[str]
     identifiers: frozenset[str]
@@ -107,7 +107,7 @@ class ReadText:
     clauses: tuple[tuple[str, ...], ...]
     """The content words of each clause."""
     opening: str
-    """The stem of the first word where it is a content word: a name may hide there."""
+    """The stem of the first word, if it is a content word: it may be a name."""
 
 
 @lru_cache(maxsize=8192)
@@ -146,18 +146,18 @@ def plain(markdown: str) -> str:
 
 
 def folded(text: str) -> str:
-    """With one space between words, however they were written."""
+    """The text with one space between words."""
     return " ".join(text.split())
 
 
 def without_mark(text: str) -> str:
-    """Without the dash or number of a list item."""
+    """The text without the dash or number of a list item."""
     mark = ENUMERATOR.match(text)
     return text[mark.end() :] if mark else text
 
 
 def _whole(found: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Without the parts of words that are there as well: an identifier is one word of a claim, however many it is made of."""
+    """The words without those that are part of another: an identifier counts as one word of a claim, whatever it is made of."""
     reach = -1
     for start, end, stem in found:
         if end > reach:
@@ -177,7 +177,7 @@ def stem(word: str, language: str) -> str:
 
 
 def _names(text: str, language: str, taken: set[int]) -> frozenset[str]:
-    """Capitalised words inside a sentence, and acronyms anywhere; not the months of dates, which are numbers (`taken`)."""
+    """Capitalised words inside a sentence, and acronyms anywhere. The month of a date is part of a number (`taken`)."""
     capitals_are_names = not language.casefold().startswith("de") and not _is_german(text)
     found = set()
     for match in NAME.finditer(text):
@@ -193,13 +193,14 @@ def _names(text: str, language: str, taken: set[int]) -> frozenset[str]:
 
 
 def _is_german(text: str) -> bool:
-    """Whether a sentence is in German, whose nouns have capitals: a model answers in the language of the question."""
+    """Whether a sentence is in German, where every noun has a capital. A model answers in the language of the question."""
     said = [word.casefold() for word in WORD.findall(text)]
     return sum(word in GERMAN for word in said) >= max(2, IN_GERMAN * len(said))
 
 
 def _denials(text: str, content: list[tuple[int, str]], bounds: Sequence[int]) -> tuple[Denial, ...]:
-    """The negations of a text. Those at `bounds` belong to a number ("not more than"), and nobody is asked to repeat them."""
+    """The negations of a text. A negation at one of the `bounds` belongs to a number ("not more than") and need not be
+    repeated."""
     masked = NO_NEGATION.sub(lambda match: "_" * len(match[0]), REPLY.sub(lambda match: " " * len(match[0]), text))
     words_of_it = [(match.start(), match.end(), match[0].casefold().replace("\u2019", "'")) for match in WORD.finditer(masked)]
     denying = [

@@ -29,14 +29,14 @@ CHATTER = re.compile(
     | \A\W*(?:in\s+(?:summary|conclusion)|to\s+summari[sz]e|according\s+to\s+the\s+(?:text)?book)\W*\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Phrases in which a drafter talks about itself or to the reader; a book may mention its `topic` too."""
+"""Phrases in which a drafter speaks about itself or to the reader. A book may use them about its `topic`."""
 
 
 SIGNS = {"√": ("sqrt", "root"), "∑": ("sum", "Σ"), "∏": ("prod",), "∫": ("int",), "∞": ("infin",)}
 
 
 def unsafe(text: str, sources: Sequence[CheckedSource]) -> str | None:
-    """What is wrong with a sentence, whatever it says."""
+    """What is wrong with the form of a sentence, whatever it says."""
     return _unseen(text, sources) or _markup(text, sources)
 
 

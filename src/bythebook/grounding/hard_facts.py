@@ -18,22 +18,23 @@ from bythebook.grounding.synonyms import synonyms
 from bythebook.index.lexical import STOP_WORDS
 
 SWAPPED = 0.6
-"""A number or name is another statement's when its own covers no more than this share of what the best one covers."""
+"""A number or name belongs to another statement when its own statement has no more than this share of the words that the best
+one has."""
 ALIKE = 0.3
-"""The share of a sentence's words from which a statement with a negation may be what its own negation repeats."""
+"""The share of a sentence's words that a statement with a negation must have before the sentence may repeat that negation."""
 ENDED = re.compile(
     r"\b(?:drop(?:s|ped)?|removed?|deprecated|obsolete|stop(?:s|ped)?|ceased?|prohibit(?:s|ed)?|forbidden|banned|reject(?:s|ed)?)\b",
     re.I,
 )
-"""Words that a "not" or "no longer" may stand for."""
+"""Words for which "not" or "no longer" may stand."""
 SEEN_EVERYWHERE = ("0", "1")
-"""Numbers that stand in formulas and ranges of every kind: whose they are says nothing."""
+"""Numbers that appear in all kinds of formulas and ranges: they show nothing about what they belong to."""
 FEW_WORDS = 5
 FAR = 0.34
-"""Sentences of at least so many content words have more than this share of them in the passages they cite. All of 679 true ones
-have 0.4 or more."""
+"""A sentence must have more than this share of its content words in the passages it cites. All of 679 true sentences had 0.4 or
+more."""
 IN_ENGLISH = 0.25
-"""The share of English function words from which on a sentence is in English: an answer may be in the reader's language."""
+"""A sentence with this share of English function words is in English. An answer may be in the reader's language instead."""
 WORD = re.compile(r"[^\W\d_]+")
 FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[`~]*+[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"(?:\$|>>>|\.\.\.|#)[ \t]+")
@@ -43,8 +44,8 @@ CALLED = re.compile(r"\(\)\Z")
 def hard_objection(
     text: str, claim: ReadText, sources: Sequence[CheckedSource], asked: ReadText, rests: Sequence[ReadText]
 ) -> str | None:
-    """Why the sentence must not be shown, whatever it means; None where the program knows nothing against it. A number of the
-    question as `asked` may be repeated, and one of the words that the sentence `rests` on is nobody else's."""
+    """Why the sentence must not be shown, whatever it means; None where the program finds nothing wrong. Numbers of the
+    question as `asked` may be repeated, and numbers of the words that the sentence `rests` on belong to it."""
     return (
         unsafe(text, sources)
         or asks(text)
@@ -60,12 +61,12 @@ def hard_objection(
 
 
 def prose(text: str) -> str:
-    """A sentence without the code blocks that stand in it; all of it where it is nothing else."""
+    """The sentence without the code blocks in it; empty where it is nothing but code."""
     return FENCED.sub(" ", text).strip()
 
 
 def changed_code(text: str, sources: Sequence[CheckedSource]) -> str | None:
-    """A line of a code block that no source has, character for character."""
+    """Finds a line of a code block that no source has, character for character."""
     for line in code_lines(text):
         if not any(source.says(line) for source in sources):
             return f"has code that its sources do not have: {line}"
@@ -79,7 +80,7 @@ def code_lines(text: str) -> list[str]:
 
 
 def placed(sources: Sequence[CheckedSource]) -> Iterator[tuple[CheckedStatement, frozenset[str]]]:
-    """Each statement with the words it is about: its own, and those of the one before where it leans on it."""
+    """Each statement with the words it is about: its own, and those of the statement before where it leans on that."""
     for source in sources:
         for place, statement in enumerate(source.statements):
             before = source.statements[place - 1].reading.stems if place and statement.leans else frozenset[str]()
@@ -91,7 +92,7 @@ def is_swap(
     own: list[tuple[CheckedStatement, frozenset[str]]],
     rival: list[tuple[CheckedStatement, frozenset[str]]],
 ) -> bool:
-    """Whether another statement says so much more of the sentence's words than the one whose number or name it has."""
+    """Whether another statement has so many more of the sentence's words that the number or name must have been moved."""
     held = max((len(words & stems) for _, stems in own), default=0)
     other = max((len(words & stems) for _, stems in rival), default=0)
     return bool(own) and other >= max(2, len(words) * 0.6) and held <= SWAPPED * other
@@ -125,7 +126,7 @@ def _has_stem(source: CheckedSource, name: str) -> bool:
 
 
 def _denial(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """A "not" that nobody in the sources says of the same, or one that is missing where the sentence runs as the book does."""
+    """Finds a "not" that no source says of the same thing, and a "not" that is missing from a sentence copied from the book."""
     words = frozenset(claim.content)
     denying = [one for one in stated(sources) if one.reading.denials]
     theirs = [denial for one in denying for denial in one.reading.denials]
@@ -144,7 +145,8 @@ def _denial(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
 
 
 def _far(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
-    """A sentence in the book's language with hardly a word of the passages it cites. No judge can be believed about that."""
+    """Finds a sentence, in the book's language, that has hardly a word of the passages it cites. A judge's "yes" to such a
+    sentence cannot be trusted."""
     said = [word.casefold() for word in WORD.findall(claim.text)]
     in_english = sum(word in STOP_WORDS for word in said) >= IN_ENGLISH * len(said)
     if len(claim.content) < FEW_WORDS or not in_english or not sources[0].language.casefold().startswith("en"):
@@ -157,7 +159,7 @@ def _far(claim: ReadText, sources: Sequence[CheckedSource]) -> str | None:
 
 
 def _left_out(denial: Denial, words: frozenset[str]) -> bool:
-    """ "Unions are not.": the book denies of them what it has just said."""
+    """Whether the book denies what it has just named, without naming it again: "Unions are not." """
     return not denial.after and bool({*denial.before} & words)
 
 

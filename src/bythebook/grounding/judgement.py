@@ -1,8 +1,8 @@
-"""Judging the meaning of a sentence by a second, blind look: what a judge is shown, what it answers, and what happens to the
+"""Judges the meaning of a sentence by a second, blind reading: what a judge is shown, what it answers, and what happens to the
 sentence.
 
-A judge sees a sentence and the passages it cites, and neither the question nor the rest of the draft. Its verdict counts where it
-names deciding words that are really there; otherwise the words rule decides.
+A judge sees a sentence and the passages it cites, but neither the question nor the rest of the draft. Its verdict counts if the
+deciding words that it names are really there; otherwise the words rule decides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.grounding.facts import folded, is_light, read
 
 LONGEST_WORDS = 120
-"""Characters of a judge's deciding words that a reason shows."""
+"""How many characters of a judge's deciding words a reason shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,8 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What a judge says of one claim. `words` decided: those of a passage where it is supported, else those of the sentence."""
+    """What a judge says of one claim. `words` are the deciding words: from a passage if the claim is supported, else from the
+    sentence."""
 
     supported: bool
     words: str = ""
@@ -37,7 +38,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The opinions on all claims of one batch, None where there is none; `note` says why, where the judge failed."""
+    """The opinions on the claims of one batch, None where there is none. `note` says why the judge failed, if it did."""
 
     opinions: tuple[Opinion | None, ...]
     tokens: int = 0
@@ -45,14 +46,14 @@ class Judgement:
 
 
 Hear = Callable[[int, Opinion], None]
-"""Called with the place of a claim and the opinion on it while the judge still answers."""
+"""Receives the place of a claim and the opinion on it while the judge is still answering."""
 Judge = Callable[[Sequence[Assertion], Hear], Awaitable[Judgement]]
-"""Never raises for a server that fails or is late: its judgement then has no opinions and a note."""
+"""A judge never raises for a server that fails or is late: its judgement then has no opinions, and a note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What becomes of a sentence, and who decided it."""
+    """The decision on a sentence, and who made it."""
 
     outcome: Supported | Unsupported
     by: Literal["program", "judge", "words"]
@@ -60,15 +61,15 @@ class Settled:
 
 
 def assertions_of(doubtful: Sequence[Doubtful]) -> list[Assertion]:
-    """What one batch asks: every sentence once, and once more, in another order, those whose words speak for them. A lone "no"
-    against the words of the book is the most frequent error of a judge."""
+    """What the judge is asked about one batch: every sentence once, then, in reverse order, once more those that the words rule
+    would release. A judge's most frequent error is a single "no" to a sentence in the book's words."""
     asked = [Assertion(sentence=one.text, passages=one.passages) for one in doubtful]
     again = [claim for claim, one in zip(asked, doubtful, strict=True) if isinstance(one.by_words, Supported)]
     return [*asked, *reversed(again)]
 
 
 def settle(doubtful: Sequence[Doubtful], judgement: Judgement) -> list[Settled]:
-    """What becomes of the sentences of one batch, in their order."""
+    """The decisions on the sentences of one batch, in their order."""
     first = list(judgement.opinions[: len(doubtful)])
     first += [None] * (len(doubtful) - len(first))
     second = list(reversed(judgement.opinions[len(doubtful) :]))
@@ -82,13 +83,15 @@ def settle(doubtful: Sequence[Doubtful], judgement: Judgement) -> list[Settled]:
 
 
 def approved(one: Doubtful, opinion: Opinion) -> Settled | None:
-    """What becomes of a sentence at the first "yes" that counts, whatever the judge says after it; None where it does not."""
+    """The decision on a sentence after the judge's first "yes", whatever the judge says later; None where that "yes" does not
+    count."""
     yes = opinion.supported and _believed(one, opinion) is not None
     return Settled(outcome=one.supported, by="judge") if yes else None
 
 
 def _believed(one: Doubtful, opinion: Opinion | None) -> Opinion | None:
-    """A "yes" counts where its deciding words say something and stand in a passage; a "no" counts as it is."""
+    """The opinion, if it counts: a "yes" counts where its deciding words mean something and are in a passage; a "no" always
+    counts."""
     if opinion is None or not opinion.supported:
         return opinion
     words, said = letters(opinion.words), read(opinion.words, "en")  # "a" and "the" stand everywhere

@@ -15,7 +15,7 @@ MARKER = re.compile(
 ROUND = re.compile(r"\((?P<labels>\d{1,2}(?:,\s{0,3}\d{1,2}){0,20})\)\Z")
 NUMBERED_THINGS = re.compile(r"(?:eq|equation|fig|figure|step|table|section|chapter|case|rule|item|line|no)s?", re.IGNORECASE)
 INDEXED = re.compile(r"[_\d]|[a-z][A-Z]")
-"""Characters that make the word right before a bracket an identifier: "float32[8]" is not a citation."""
+"""Characters that make the word just before a bracket an identifier: "float32[8]" is not a citation."""
 LONGEST_WORD = 100
 KEPT = re.compile(
     r"(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z)|(?P<tick>`{1,2})(?!`).+?(?<!`)(?P=tick)(?!`)|\$[^\s$](?:[^$\n]*[^\s$])?\$",
@@ -55,7 +55,7 @@ def _without_round(shown: str, labels: dict[int, None]) -> str:
 
 
 def _last_word(text: str) -> str:
-    """The letters, digits and underscores right at the end of a text."""
+    """The letters, digits and underscores at the very end of a text."""
     tail = text[-LONGEST_WORD:]
     at = len(tail)
     while at and (tail[at - 1].isalnum() or tail[at - 1] == "_"):

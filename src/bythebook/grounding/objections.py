@@ -18,23 +18,23 @@ from bythebook.grounding.synonyms import synonyms
 ENOUGH = 0.7
 """The share of content words that must be found."""
 FEW_WORDS = 2
-"""Sentences of no more content words than this must be found whole."""
+"""Sentences with this many content words or fewer must be found whole."""
 CLAUSE_SHARE = 0.5
-"""The same for each clause of three content words or more."""
+"""The share that must be found of each clause with three content words or more."""
 NEW_IN_A_ROW = 3
-"""Content words one after the other that the book does not have: a claim of the drafter's own."""
+"""So many content words in a row that the book does not have are a claim of the drafter's own."""
 ONE_CARRIES = 0.6
-"""The share that a single statement of the book, or the words that the sentence rests on, must hold, so that words gathered from
-everywhere make no claim."""
+"""The share of the words that one statement of the book, or the words under the sentence, must have: words gathered from
+everywhere support nothing."""
 CLOSE = 0.5
-"""The share of a draft's words from which a statement of the book is about the same, and its negations count."""
+"""A statement of the book that has this share of a draft's words is about the same thing, so its negations count."""
 VERB = re.compile(
     r"is|are|was|were|has|have|had|can|may|must|will|does|do|did|should|would|could|needs?|uses?|loads?|runs?|makes?|gives?|sends?|takes?"
     r"|provides?|renders?|allows?|stores?|keeps?|works?|returns?|lets?|holds?|contains?|requires?|supports?",
     re.IGNORECASE,
 )
 UNDOING = re.compile(r"\b(?:un(?!der|til|less|i)|im(?=poss)|in(?=dep|valid|corr))\w+|\b(?:too|only)\b", re.IGNORECASE)
-"""Words that may stand for a "not": unaware, impossible, too large to …"""
+"""Words that deny without a "not": unaware, impossible, too large to …"""
 
 
 def objection(
@@ -45,8 +45,8 @@ def objection(
     rests: Sequence[ReadText],
     quoted: frozenset[str],
 ) -> str | None:
-    """Why the words do not carry the sentence; None where they do. The hard facts have been looked at before. `rests`: the words
-    that it rests on, where it names any; `quoted`: the stems of the statements that these stand in."""
+    """Why the words do not support the sentence; None where they do. The hard facts were checked before. `rests`: the words
+    that the sentence rests on, where it names any. `quoted`: the stems of the statements around those words."""
     return (
         _opening_name(claim, sources)
         or _swapped_name(claim, sources, quoted)
@@ -59,7 +59,8 @@ def objection(
 
 
 def _changes(claim: ReadText, windows: Sequence[Window], rests: Sequence[ReadText], language: str) -> str | None:
-    """A word changed in a statement that the sentence otherwise repeats. A "not" that the words it rests on have is none."""
+    """Finds a changed word in a statement that the sentence otherwise repeats. A "not" that the words under the sentence have
+    is no change."""
     reason = altered(REPLY.sub("", claim.text), [text for window in windows for text in window.texts], language)
     theirs = [denial for reading in rests for denial in reading.denials]
     plain = [denial for denial in claim.denials if denial.plain]
@@ -74,7 +75,7 @@ def _opening_name(claim: ReadText, sources: Sequence[CheckedSource]) -> str | No
 
 
 def _ordinary(claim: ReadText) -> bool:
-    """A first word that is no subject: "Typically", "Using", "Keep in mind". A subject has its verb right behind it."""
+    """Whether the first word is no subject: "Typically", "Using", "Keep in mind". A subject is followed by its verb."""
     first, *others = claim.text.split()[:2]
     first = first.strip("\"'“‘(«*_,;:").casefold()
     if first.endswith(("ly", "ing", "ed")) or not claim.text[0].isupper():
@@ -83,7 +84,7 @@ def _ordinary(claim: ReadText) -> bool:
 
 
 def _swapped_name(claim: ReadText, sources: Sequence[CheckedSource], quoted: frozenset[str]) -> str | None:
-    """A name that the book uses, but of something else. One in the words that the sentence rests on is nobody else's."""
+    """Finds a name that the book uses for something else. A name in the words that the sentence rests on is right."""
     words = frozenset(claim.content)
     for name in sorted(claim.identifiers | claim.names):
         parts = frozenset(stem(part, sources[0].language) for part in re.findall(r"\w+", name))
@@ -122,7 +123,7 @@ def _too_little(
 
 
 def _new_claim(claim: ReadText, found: frozenset[str]) -> bool:
-    """Whether a clause of the sentence, or a run of its words, has next to nothing of the sources."""
+    """Whether a clause of the sentence, or several of its words in a row, are hardly in the sources."""
     for clause in claim.clauses:
         known = sum(bool(synonyms(word) & found) for word in clause)
         if (len(clause) >= 2 and not known) or (len(clause) >= 3 and known < CLAUSE_SHARE * len(clause)):
@@ -153,7 +154,7 @@ def _denies(claim: ReadText, windows: Sequence[Window], rests: Sequence[ReadText
 
 
 def _affirms(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
-    """Nothing denied, where the words it rests on deny what it speaks of; or something, where they deny nothing at all."""
+    """Finds a sentence without a denial where the words under it have one, or with a denial where they have none."""
     theirs = sum(len(reading.denials) + len(UNDOING.findall(reading.text)) for reading in rests)
     if rests and sum(denial.plain for denial in claim.denials) > theirs:
         return "denies what its sources do not deny"
@@ -166,7 +167,7 @@ def _affirms(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
 
 
 def _repeated(wanted: Sequence[Denial], given: Sequence[Denial]) -> bool:
-    """Whether each denial of the book is there in the draft, none standing for two."""
+    """Whether the draft repeats each denial of the book, each with one of its own."""
     pairs = sorted(
         ((one.agreement(other), i, j) for i, one in enumerate(wanted) for j, other in enumerate(given)), key=lambda pair: -pair[0]
     )

@@ -40,7 +40,8 @@ DATE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDate:
-    """`text[start:end]`; `value` as 2026-11-16, 2026-11 or, without a year, --11-16."""
+    """The characters `text[start:end]` are a date or a time. `value` is written as 2026-11-16, as 2026-11 or, without a year,
+    as --11-16."""
 
     start: int
     end: int
@@ -60,7 +61,7 @@ def dates(text: str) -> Iterator[FoundDate]:
 
 
 def says_date(known: str, said: str) -> bool:
-    """Whether a text that has the date `known` says `said` too, which is less exact: its year, its month or its day."""
+    """Whether `known` includes the less exact date `said`: its year, its month or its day."""
     return known.startswith(f"{said}-") or (said.startswith("--") and known.endswith(said[1:]))
 
 
@@ -70,7 +71,7 @@ TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "nin
 SMALL = {word: number for number, word in enumerate(ONES, start=1)} | {word: 10 * at for at, word in enumerate(TENS, start=2)}
 SCALES = {"hundred": 100, "dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 NUMBER_WORDS = {word: str(number) for word, number in SMALL.items() if word != "one"}
-"""Words that are a number by themselves. "One" seldom is."""
+"""Words that are numbers by themselves. "One" is left out, because it seldom is a number."""
 PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10, "hundredth": 100}
 PARTS |= {"halves": 2} | {f"{word}s": number for word, number in PARTS.items() if word != "half"}
 CLOCK = re.compile(
@@ -79,7 +80,7 @@ CLOCK = re.compile(
 
 
 def clock_times(text: str) -> Iterator[FoundDate]:
-    """Each time of day, as 17:30: what has minutes, or "a.m." or "p.m." behind it."""
+    """Each time of day, as 17:30. A time has minutes, or "a.m." or "p.m." after it."""
     for match in CLOCK.finditer(text):
         hour, half = int(match["hour"]), (match["half"] or "").casefold()
         if not (match["minute"] or half) or hour > (12 if half else 24):
@@ -91,7 +92,7 @@ def clock_times(text: str) -> Iterator[FoundDate]:
 ORDINALS = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"]
 ORDINALS += ["fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 ORDINAL_OF = {word: number for number, word in enumerate(ORDINALS, start=3)}
-"""From the third on: "first" and "second" order a text or are units."""
+"""Ordinals begin with the third: "first" and "second" put a text in order, or are units."""
 MULTIPLES: dict[str, int | Fraction] = {
     "twice": 2,
     "doubles": 2,
@@ -104,26 +105,26 @@ MULTIPLES: dict[str, int | Fraction] = {
 }
 MULTIPLES |= {"quadruples": 4, "quadrupled": 4, "double": 2, "triple": 3}
 TIMES_THAT, THAT = ("double", "triple"), ("that", "the", "what", "its", "their")
-"""Multiples only before such words: double the size, but double precision."""
+""" "Double" is a multiple only before one of these words: "double the size", but "double precision"."""
 THE_SAME_AGAIN = ("twice", "thrice")
-"""Multiples that may also count: called twice."""
+"""Multiples that may also say how often: "called twice"."""
 MULTIPLES |= {"halves": Fraction(1, 2), "halved": Fraction(1, 2), "halving": Fraction(1, 2)}
 BEFORE_SCALES = frozenset({
     "a", "an", "one", "first", "last", "next", "per", "every", "another", "about", "around", "roughly", "nearly", "almost",
     "over", "than",
 })  # fmt: skip
-"""Words behind which "hundred" is a number: the first hundred."""
+"""Words after which "hundred" is a number: "the first hundred"."""
 WORD = re.compile(r"[A-Za-z]++")
 JOINT = re.compile(r"[ \u00a0-]{1,2}\Z")
 LONGEST_RUN = 12
 
 Kind = Literal["count", "alone", "part", "ordinal", "multiple"]
-"""`alone`: "one" or "hundred" with nothing before it, which may only be a manner of speaking."""
+"""`alone`: "one" or "hundred" with nothing before it, which may be only a figure of speech."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberWords:
-    """`text[start:end]` is the number `value`."""
+    """The words `text[start:end]` are the number `value`."""
 
     start: int
     end: int
@@ -135,7 +136,7 @@ Words = list[tuple[int, int, str]]
 
 
 def number_words(text: str) -> Iterator[NumberWords]:
-    """Each number that a text has in words."""
+    """Each number that the text has in words."""
     words = [(match.start(), match.end(), match[0].casefold()) for match in WORD.finditer(text)]
     at = 0
     while at < len(words):
@@ -166,7 +167,7 @@ def _number(text: str, words: Words, at: int) -> tuple[NumberWords | None, int]:
 
 
 def _count(text: str, words: Words, at: int) -> tuple[int, int]:
-    """The number that the words from `at` on are, and how many words that takes; 0 where they are none."""
+    """The number that the words from `at` on make, and how many words it takes; 0 where they make none."""
     total = current = length = 0
     last = ""
     for place in range(at, min(at + LONGEST_RUN, len(words))):
@@ -188,7 +189,7 @@ def _count(text: str, words: Words, at: int) -> tuple[int, int]:
 
 
 def _part(text: str, words: Words, at: int, count: int | None) -> tuple[Fraction, int] | None:
-    """ "Half", "two thirds", "two and a half": what the words from `at` on make of the count before them, and their number."""
+    """What the words from `at` on make of the count before them, and their number: "half", "two thirds", "two and a half"."""
     joined = count is None or (at < len(words) and JOINT.fullmatch(text[words[at - 1][1] : words[at][0]]))
     if at >= len(words) or not joined:
         return None
@@ -206,10 +207,10 @@ def _part(text: str, words: Words, at: int, count: int | None) -> tuple[Fraction
 Bound = Literal["", "least", "most"]
 
 SUFFIXES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-"""Letters right behind a number that has no unit: 20M parameters."""
+"""Letters directly after a number that has no unit: 20M parameters."""
 SHORT_SCALES = {"mn": 10**6, "bn": 10**9, "tn": 10**12}
 NEAR = 60
-"""Characters before and after a number that may say what it bounds and what it is a rate of."""
+"""How many characters before and after a number may say what it bounds and what it is counted per."""
 NUMBER = re.compile(
     r"(?P<sign>(?<![\w)\]}.%°])[-\u2212](?=\d)|\bminus )?(?:(?<![\w.])v?|(?<=\d[x\u00d7]))"
     r"(?P<value>\d{1,3}(?: \d{3})* 000(?!\d)|\d{1,3}(?:[,\u00a0\u202f]\d{3})++(?!\d)(?:\.\d++)?"
@@ -223,10 +224,10 @@ POWER = re.compile(r"(?P<times> ?[x\u00d7\u00b7*] ?10)?(?P<exponent>.*)", re.DOT
 RATIO = re.compile(r"(?<![\w./-])(\d{1,2})/(\d{1,3})(?![\w/])")
 RANGE = re.compile(r" ?(?:[-\u2013\u2014]|to|until|through|and|or) ?\Z")
 YEARS = re.compile(r"(?<!\d)(1[5-9]|20)(\d\d)[\u2013/-]\Z")
-"""What stands before the 18 of 1914\u201318."""
+"""What comes before the 18 in 1914–18."""
 ONE_IN = re.compile(r" (?:in|out of)(?: every)? \Z", re.I)
 TOGETHER = re.compile(r",?(?: and)? \Z")
-"""What stands between the parts of one quantity: 3 hours and 20 minutes."""
+"""What comes between the parts of one quantity: 3 hours and 20 minutes."""
 SCALE = re.compile(
     r"[ \u00a0\u202f-]?(hundred|thousand|million|billion|trillion|dozen)\b(?:[ \u00a0\u202f-]+([A-Za-zµμ]+))?", re.I
 )
@@ -237,7 +238,7 @@ PHYSICAL = ("length", "mass", "volume", "angle")
 DEGREES = re.compile(r" (Celsius|Fahrenheit)\b", re.I)
 ONE_OF = re.compile(r"\b(?:an?|every|each|per) ([A-Za-z]{3,12})\b", re.I)
 VERSIONED = re.compile(r"(?:\bv|\b[Vv]ersions?|\b[A-Z][\w+-]*|[=<>~^`]=?)[ \u00a0]?\Z")
-"""What stands before a number that is a version: there 3.10 is not 3.1."""
+"""What comes before a number that is a version. A version 3.10 is not 3.1."""
 IS = r" (?:is|are|was|were|be|of|at|to|value|[:=])"
 LEAST = re.compile(
     r"(?:\bat (?:the )?least|\b(?:more|greater|larger|bigger|longer|older|later|higher|faster|heavier|farther|further) than"
@@ -274,7 +275,7 @@ HEDGED = re.compile(
     r" ?(?:an? )?\Z",
     re.I,
 )
-"""What stands before a number that is rounded."""
+"""What comes before a number that is rounded."""
 _TIMES = "seconds?|minutes?|hours?|days?|weeks?|months?|years?|min|s|h"
 PER = re.compile(
     rf"(?: [\w-]{{1,20}}){{0,3}}? ?(?:(?:/ ?|\bper |\ban? |\beach |\bevery )({_TIMES})"
@@ -287,17 +288,17 @@ REPEATS = re.compile(r" times\b(?! (?:as|the|more|less|fewer|its|their|that|what
 CENTURY = re.compile(r"(?:st|nd|rd|th)?[ -]centur(?:y|ies)\b", re.I)
 ORDER = re.compile(r"(?:st|nd|rd|th)\b")
 NOT_A_COUNT = re.compile(r"\b(?:between|any|no|every) \Z", re.I)
-"""Words before a "two" that counts nothing: between two calls."""
+"""Words before a "two" that counts nothing: "between two calls"."""
 COUNTED = re.compile(r" ([A-Za-z]{3,30})(?: ([A-Za-z]{3,30}))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """One number of a text. `spoken`: written as a word; `asked`: a draft that has it must find it in the book ("one" need not);
-    `counts` are the words behind it, of which one may be what is counted; `digits` is how it is written, where in figures;
-    `turned` is where the "not" stands that belongs to its bound ("not more than"), else -1; `ordinal`: "third"; `whole` is what
-    it makes with the number beside it ("one in six", "3 hours and 20 minutes"); `hedged`: "about"; `multiple`: "doubles";
-    `repeats`: "three times" where that is how often."""
+    """One number of a text. `spoken`: it is written as a word. `asked`: a draft that has it must find it in the book ("one"
+    need not be found). `counts`: the words after it, one of which may be what is counted. `digits`: how it is written, if in
+    figures. `turned`: where the "not" of its bound is ("not more than"), else -1. `ordinal`: "third". `whole`: what it makes
+    with the number beside it ("one in six", "3 hours and 20 minutes"). `hedged`: "about". `multiple`: "doubles". `repeats`:
+    "three times", where that says how often."""
 
     value: str
     unit: str
@@ -326,7 +327,7 @@ class Quantity:
 
 
 def quantities(text: str, *, english: bool = True) -> tuple[Quantity, ...]:
-    """All numbers of a text, in figures and, in English, in words."""
+    """All numbers of a text: those in figures and, in English, those in words."""
     found = [Quantity(value=one.value, unit="", start=one.start, end=one.end) for one in (*dates(text), *clock_times(text))]
     taken = _places(found)
     found += [one for one in (*_ratios(text), *_figures(text)) if one.start not in taken]
@@ -337,7 +338,7 @@ def quantities(text: str, *, english: bool = True) -> tuple[Quantity, ...]:
 
 
 def _together(text: str, found: list[Quantity]) -> list[Quantity]:
-    """Numbers that make one with the number beside them: 3 hours and 20 minutes, one in six."""
+    """Joins a number with the one beside it where both are one quantity: 3 hours and 20 minutes, one in six."""
     for place, (one, other) in enumerate(pairwise(found)):
         between = text[one.end : other.start]
         whole = _added(one, other) if TOGETHER.fullmatch(between) else _one_in(one, other) if ONE_IN.fullmatch(between) else None
@@ -361,7 +362,7 @@ def _one_in(one: Quantity, other: Quantity) -> tuple[str, str] | None:
 
 
 def _apart(found: list[Quantity]) -> list[Quantity]:
-    """In the order of the text, none within another."""
+    """The numbers in the order of the text, without those that lie inside another."""
     apart: list[Quantity] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if not apart or one.start >= apart[-1].end:
@@ -374,7 +375,7 @@ def _places(found: list[Quantity]) -> set[int]:
 
 
 def _shared(text: str, found: list[Quantity]) -> Iterator[Quantity]:
-    """The first number of a range has the unit of the second: 5-10 kg."""
+    """Gives the first number of a range the unit of the second: 5-10 kg."""
     for place, one in enumerate(found):
         following = found[place + 1] if place + 1 < len(found) else None
         before = found[place - 1] if place else None
@@ -402,7 +403,7 @@ def _opens_range(text: str, one: Quantity, following: Quantity) -> bool:
 
 
 def _ratios(text: str) -> Iterator[Quantity]:
-    """ "1/3", where it is a part of something."""
+    """Fractions in figures, such as 1/3."""
     for match in RATIO.finditer(text):
         part, whole = int(match[1]), int(match[2])
         if 0 < part < whole:
@@ -439,7 +440,7 @@ def _figures(text: str) -> Iterator[Quantity]:
 
 
 def _compound(text: str, unit: str, end: int) -> tuple[str, int]:
-    """Metres per second as m/s, degrees Celsius as °C, square metres as m2."""
+    """A unit made of several words by its sign: metres per second as m/s, degrees Celsius as °C, square metres as m2."""
     if unit == "°" and (degrees := DEGREES.match(text, end)):
         return f"°{degrees[1][0].upper()}", degrees.end()
     square = SQUARE.match(text, end) if not unit else None
@@ -483,7 +484,7 @@ def _quantity(
 
 
 def _bound(before: str, after: str) -> tuple[Bound, int]:
-    """Whether the number is the least or the most there may be, and where before it the "not" stands that belongs to that."""
+    """Whether the number is a lower or an upper bound, and where the "not" of that bound is."""
     least, most = LEAST.search(before), MOST.search(before)
     if (least or most) and not BOTH_ENDS.search(before):
         opening = before[: min(found.start() for found in (least, most) if found)]
@@ -512,7 +513,7 @@ def _spoken(text: str) -> Iterator[Quantity]:
 
 
 def _is_asked(text: str, one: NumberWords, after: re.Match[str] | None) -> bool:
-    """Whether a number in words, without a unit, is more than a manner of speaking."""
+    """Whether a number in words, without a unit, is more than a figure of speech."""
     if one.kind == "count" and one.value == 2 and NOT_A_COUNT.search(text[max(0, one.start - 10) : one.start]):
         return False
     if one.kind == "part":
@@ -525,7 +526,7 @@ def _is_asked(text: str, one: NumberWords, after: re.Match[str] | None) -> bool:
 
 
 def _single(text: str) -> Iterator[Quantity]:
-    """ "At least a second", "every hour": one of a unit, which no draft need find."""
+    """One of a unit without a number ("at least a second", "every hour"), which a draft need not find in the book."""
     for match in ONE_OF.finditer(text):
         unit = unit_of(match[1])
         if KIND_OF.get(unit, "money") != "money":
@@ -538,7 +539,7 @@ def _scaled(written: str, factor: int) -> str:
 
 
 def _raised(written: str, power: str) -> str:
-    """ "5x10^-8" and "10^6" by their value."""
+    """The value of a power: 5x10^-8, 10^6."""
     found = POWER.fullmatch(power)
     number = number_of(value_of(written))
     exponent = found["exponent"].strip("^{}").translate(RAISED) if found else ""

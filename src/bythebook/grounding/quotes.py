@@ -16,21 +16,21 @@ from bythebook.books.model import Chunk
 from bythebook.grounding.support import CheckedSource
 
 LONGEST = 4000
-"""Characters of a quote that are looked for."""
+"""How many characters of a quote are looked for."""
 LEFT_OUT = re.compile(r"\s*(?:\[?(?:\u2026|\.{3,})\]?)\s*|\n{2,}")
 SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
 ENOUGH = 0.6
 """The share of a quote's letters that must be found."""
 SHORTEST = 3
-"""Letters below which a piece stands somewhere by chance."""
+"""A piece with fewer letters would be found somewhere by chance."""
 CLOSING, STOPS = ("`", "*", "_", ")", "\u201d"), (".", "!", "?")
 NEAREST = 0.8
-"""The share of a quote's words that a statement must have to be the nearest true span."""
+"""A statement must have this share of a quote's words to be the nearest true span."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundQuote:
-    """A stretch `source.chunk.text[start:end]` that a quote, or a piece of it, was found to be."""
+    """The stretch `source.chunk.text[start:end]`, which is a quote or a piece of one."""
 
     source: CheckedSource
     start: int
@@ -38,7 +38,7 @@ class FoundQuote:
 
 
 def find_quote(quote: str, sources: Sequence[CheckedSource]) -> tuple[FoundQuote, ...]:
-    """Where the quote stands, in the order of the quote; nothing where too little of it does."""
+    """Where the parts of the quote are, in the quote's order; nothing where too little of it is found."""
     quote = quote.strip()[:LONGEST]
     wanted = len(letters(quote))
     if wanted < SHORTEST:
@@ -52,7 +52,7 @@ def find_quote(quote: str, sources: Sequence[CheckedSource]) -> tuple[FoundQuote
 
 
 def _pieces(piece: str, sources: Sequence[CheckedSource]) -> Iterator[tuple[FoundQuote, int]]:
-    """The piece as a whole, or else sentence by sentence, each with how many letters of the quote it stands for."""
+    """The piece as a whole or, failing that, its sentences, each with the number of letters of the quote it accounts for."""
     whole = _exact(piece, sources) or None
     if whole:
         yield whole, len(letters(piece))
@@ -76,7 +76,7 @@ def _exact(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
 
 
 def _stop(text: str, end: int) -> int:
-    """The marks that close the words and the full stop that ends them belong to them."""
+    """The end of the quote with the marks and the full stop that close it."""
     last = end
     while text[last : last + 1] in CLOSING:
         last += 1
@@ -84,7 +84,7 @@ def _stop(text: str, end: int) -> int:
 
 
 def _nearest(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
-    """The statement that has nearly all words of the piece, for a quote with a slip in it."""
+    """The statement that has nearly all words of the piece. A quote may have a slip in it."""
     words = {*re.findall(r"\w+", piece.casefold())}
     best: tuple[float, FoundQuote] | None = None
     for source in sources:
@@ -100,7 +100,7 @@ def _planted(source: CheckedSource, start: int, end: int) -> bool:
 
 
 def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
-    """Stretches that touch or overlap are one."""
+    """Joins stretches that touch or overlap."""
     joined: list[FoundQuote] = []
     for one in sorted(found, key=lambda one: (one.source.chunk.id, one.start)):
         last = joined[-1] if joined else None
@@ -113,8 +113,8 @@ def _joined(found: Sequence[FoundQuote]) -> tuple[FoundQuote, ...]:
 
 
 def stems_around(found: Sequence[FoundQuote]) -> frozenset[str]:
-    """The stems of the statements that the quotes stand in, and of those that say whom these are about: the one before where such
-    a statement leans on it ("it"), and the head of a table."""
+    """The stems of the statements that the quotes are in, and of those that say what these are about: the statement before,
+    where one leans on it ("it"), and the header of a table."""
     stems = set[str]()
     for one in found:
         every = one.source.statements
@@ -129,7 +129,7 @@ def stems_around(found: Sequence[FoundQuote]) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _index(chunk: Chunk) -> tuple[str, list[int]]:
-    """The letters and digits of a chunk, folded, and where each of them stands."""
+    """The letters and digits of a chunk, folded, and the position of each."""
     found, places = [], []
     for place, character in enumerate(chunk.text):
         for lowered in character.casefold():

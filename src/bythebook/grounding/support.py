@@ -32,7 +32,7 @@ PLANTED = re.compile(
       \s+(?:(?:the\s+)?(?:ai|assistant|chatbot|(?:language\s+)?model)|the\s+(?:language\s+)?models)\b""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-"""Words addressed to a model instead of a reader. A paragraph with such words supports no drafted sentence."""
+"""Words addressed to a model and not to a reader. A paragraph with such words supports no drafted sentence."""
 FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
 PARAGRAPH = re.compile(r"(?:\r?\n[ \t]*){2,}")
 GREEK = re.compile("[\u0391-\u03c9]")
@@ -51,7 +51,7 @@ INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs", "Cn"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedStatement:
-    """A sentence of a chunk: `chunk.text[start:end]`, read."""
+    """A sentence of a chunk, read: `chunk.text[start:end]`."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class CheckedStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Consecutive statements of one passage, and which of the drafted sentence's words they have, as bits."""
+    """Consecutive statements of one passage, and which words of the drafted sentence they have, as bits."""
 
     source: CheckedSource
     first: int
@@ -77,7 +77,7 @@ class Window:
 
     @property
     def texts(self) -> list[str]:
-        """Each statement, and where there are several, all of them together."""
+        """Each statement and, where there are several, all of them together."""
         each = [statement.reading.text for statement in self.statements]
         return each if len(each) == 1 else [*each, " ".join(each)]
 
@@ -90,7 +90,7 @@ class CheckedSource:
         self.language = language
         self.statements = tuple(_statements(chunk.text, language))
         self.around = read(" . ".join((chunk.preface, chunk.chapter_title, chunk.page_title, *chunk.heading_path)), language)
-        """The title and headings above the chunk: they name the subject, but nothing can be quoted from them."""
+        """The title and the headings above the chunk: they name the subject, but they cannot be quoted."""
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -98,7 +98,7 @@ class CheckedSource:
 
     @cached_property
     def by_text(self) -> dict[str, tuple[int, int]]:
-        """The place of a text that is written or reads exactly like this, without paragraphs addressed to a model."""
+        """The place of a text that is written or reads exactly like this, outside paragraphs addressed to a model."""
         spans = [(one.start, one.end, "") for one in self.statements]
         spans += [(one.start, one.end, one.readable) for one in statements(self.chunk.preface, self.chunk.text)]
         silent = [one.start for one in self.statements if one.planted]
@@ -112,7 +112,7 @@ class CheckedSource:
 
     @cached_property
     def without_planted(self) -> str:
-        """The text without the paragraphs addressed to a model instead of a reader."""
+        """The text without the paragraphs addressed to a model."""
         text = self.chunk.text
         return "\n\n".join(text[start:end] for start, end in _paragraphs(text) if not PLANTED.search(text, start, end))
 
@@ -130,7 +130,7 @@ class CheckedSource:
         return signs(f"{self.raw} {self.shown} {self.around.text}")
 
     def says(self, words: str) -> bool:
-        """Whether the chunk has these words, character for character; only spaces may differ."""
+        """Whether the chunk has these words, character for character except for spaces."""
         words = folded(words)
         return bool(words) and (words in self.raw or words in self.shown)
 
@@ -139,7 +139,7 @@ class CheckedSource:
         return spelled_out(f"{self.shown} {self.around.text}")
 
     def spells(self, name: str) -> bool:
-        """Whether a name is there as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
+        """Whether the chunk has a name as a formula or in full: beta1 as β_1, CNN as convolutional neural network."""
         if re.search(rf"(?<!\w){re.escape(spelled_out(name))}(?!\w)", self._spelled):
             return True
         if not (2 <= len(name) <= LONGEST_INITIALS and name.isalpha() and name.isupper()):
@@ -162,12 +162,12 @@ def read_source(chunk: Chunk, language: str) -> CheckedSource:
 
 
 def spelled_out(text: str) -> str:
-    """Letters of other alphabets by their names, as a formula is read aloud, and no marks of an index: β_1 is beta1."""
+    """The text with Greek letters by their names, as a formula is read aloud, and without the marks of an index: β_1 is beta1."""
     return GREEK.sub(lambda found: unicodedata.name(found[0]).split()[-1], ELL.sub("l", text)).casefold().translate(SPELLED)
 
 
 def signs(text: str) -> frozenset[str]:
-    """The scripts of a text's letters and digits, and each character that cannot be seen."""
+    """The scripts of a text's letters and digits, and its invisible characters."""
     return frozenset(filter(None, map(_sign, set(text))))
 
 
@@ -220,7 +220,8 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def best_windows(claim: ReadText, sources: Sequence[CheckedSource], *, most: int) -> tuple[list[Window], float]:
-    """The fewest and shortest stretches with the sentence's content words, best first, and the share they have together."""
+    """The fewest and shortest stretches that have the sentence's content words, best first, and the share that they have
+    together."""
     bits = _bits(claim)
     covered = 0
     candidates = [window for source in sources for window in _windows(source, bits, with_code=bool(claim.identifiers))]
@@ -250,7 +251,7 @@ def same_words(text: str, source: CheckedSource) -> tuple[int, int] | None:
 
 
 def copied(text: str) -> str:
-    """A sentence as it reads, without what may be lost in a copy."""
+    """A sentence as it reads, without what a copy may lose."""
     text = folded(readable(text)).translate(TYPED)
     tied = CONNECTIVE.match(text)
     text = text[tied.end() if tied else 0 :].rstrip(" .:;!")

@@ -53,7 +53,7 @@ NEARBY = (
     "|visible hidden|top bottom|success failure|often rarely|some all|every some|before afterwards|with without"
     "|accept refuse|decline accept|also only"
 )
-"""Pairs that speak against a sentence only where the book says the other of the very same."""
+"""Pairs that count against a sentence only where the book says the other word of the same thing."""
 
 
 @lru_cache(maxsize=8192)
@@ -63,17 +63,17 @@ def spelled(stem: str) -> str:
 
 
 def synonyms(stem: str) -> frozenset[str]:
-    """The stems that may stand in a stem's place, itself too."""
+    """The stems that may replace a stem, including itself."""
     return _groups().get(stem, frozenset()) | {stem, spelled(stem)}
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two stems may stand for each other."""
+    """Whether two stems may replace each other."""
     return spelled(one) == spelled(other) or other in _groups().get(one, frozenset())
 
 
 def contraries(stem: str, *, nearby: bool = False) -> frozenset[str]:
-    """The stems that say the contrary of one."""
+    """The stems that mean the contrary of a stem."""
     return _contraries(nearby).get(stem, frozenset())
 
 

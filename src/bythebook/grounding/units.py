@@ -67,13 +67,13 @@ KINDS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 ALSO_TIME = {"month": "time", "year": "time", "decade": "time"}
 KIND_OF = {unit: kind for kind, units in KINDS.items() for unit in units} | ALSO_TIME
-"""What a unit measures, so that minutes in the place of seconds are seen."""
+"""What a unit measures. It shows that minutes stand in the place of seconds."""
 RAISED = str.maketrans("²³", "23")
 SHARE = {"": "1", "%": "1/100"}
-"""15 % is 0.15."""
+"""Percentages count as plain numbers: 15 % is 0.15."""
 LARGEST_EXPONENT = 30
 LONGEST_TAIL = 40
-"""Places behind the point."""
+"""How many decimal places are written."""
 LONGEST_NUMBER = 40
 
 
@@ -93,7 +93,7 @@ def unit_of(token: str) -> str:
 
 @lru_cache(maxsize=1024)
 def canonical_unit(unit: str) -> tuple[str, Fraction]:
-    """The first unit of the same kind, and how many of it one is."""
+    """The first unit of the same kind, and how many of it make one of this."""
     for units in (*KINDS.values(), SHARE):
         if unit in units:
             return next(iter(units)), Fraction(units[unit])
@@ -108,7 +108,7 @@ def canonical_unit(unit: str) -> tuple[str, Fraction]:
 
 
 def value_of(written: str) -> str:
-    """A number in figures by its value: no grouping, no zeros that say nothing."""
+    """The value of a number in figures, without grouping and without zeros that add nothing."""
     digits = re.sub(r"[, \u00a0\u202f]", "", written).replace("\u2212", "-").casefold()
     if "e" in digits and (number := number_of(digits)) is not None:
         return in_figures(number)
@@ -118,7 +118,7 @@ def value_of(written: str) -> str:
 
 
 def in_figures(number: Fraction) -> str:
-    """A number as figures, or as a ratio where figures would not end."""
+    """A number in decimal places, or as a ratio where these would not end."""
     left = number.denominator
     for prime in (2, 5):
         while left % prime == 0:
@@ -160,12 +160,12 @@ def equal(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 
 def _is_version(value: str) -> bool:
-    """3.10, which is not 3.1: a number that is no version has lost its last zeros."""
+    """Whether the number is a version such as 3.10, which is not 3.1. Any other number has lost its last zeros here."""
     return "." in value and value.endswith("0")
 
 
 def reciprocal(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether one is the rate and the other the period of the same: 30 Hz and 0.033 s."""
+    """Whether one is the rate of the other's period: 30 Hz and 0.033 s."""
     (first, unit), (second, theirs) = canonical(*one), canonical(*other)
     if {unit, theirs} != {"Hz", "s"} or isinstance(first, str) or isinstance(second, str):
         return False

@@ -33,8 +33,8 @@ class ConfidenceMetrics:
 def assess(
     similarities: Sequence[float], embeddings: Sequence[NDArray[np.float32]], *, all_there_is: bool = False
 ) -> ConfidenceMetrics:
-    """`similarities` of the pool, on the scale in use; `embeddings` of the same chunks. `all_there_is`: the book, or what the
-    filters leave of it, has no more chunks than these."""
+    """Document E's metrics. `similarities`: those of the pool, on the scale in use. `embeddings`: those of the same chunks.
+    `all_there_is`: the book, or what the filters leave of it, has no more chunks than these."""
     lowest, highest = min(similarities, default=0.0), max(similarities, default=0.0)
     average = sum(similarities) / len(similarities) if similarities else 0.0
     average = min(max(average, lowest), highest)  # three times 0.6 is a little less than 1.8 to a computer
@@ -51,8 +51,8 @@ def assess(
 
 
 def together(metrics: ConfidenceMetrics, *, kept: int, removed: int, judged: bool = False) -> ConfidenceMetrics:
-    """The level of an answer that a model drafted: that of the search, one higher where a judge of meaning had nothing to remove,
-    one lower where more of the draft was removed than kept, and never lower than `low`, since something was kept."""
+    """The level of an answer that a model drafted: that of the search, one higher where a judge of meaning removed nothing, one
+    lower where more of the draft was removed than kept, but never lower than `low`."""
     levels: tuple[ConfidenceLevel, ...] = ("low", "medium", "high")
     place = levels.index(metrics.confidence_level) if metrics.confidence_level in levels else 0
     place += (judged and not removed) - (removed > kept)
@@ -61,7 +61,8 @@ def together(metrics: ConfidenceMetrics, *, kept: int, removed: int, judged: boo
 
 
 def confidence_level(average: float, count: int, *, all_there_is: bool = False) -> ConfidenceLevel:
-    """A second chunk cannot be asked for where there is none: one alone may then answer, with the disclaimer of `low`."""
+    """Document E's level. Where there is only one chunk, a second one cannot be required: it may answer alone, with the
+    disclaimer of `low`."""
     least_chunks = min(chunks for _, chunks, _ in RULES)
     counted = max(count, least_chunks) if all_there_is and count else count
     return next((level for least, chunks, level in RULES if average >= least and counted >= chunks), "insufficient")
@@ -82,20 +83,20 @@ RefusalReason = Literal["nothing_found", "off_topic", "not_in_book", "outside_fi
 DEFAULT_SCORE_THRESHOLD = 0.3
 MIN_CHUNKS_FOR_ANSWER = 1
 BETTER_BEYOND = 0.02
-"""How much more relevant the book must be beyond the filters than within them to send the reader there, where its best result
-lies there too. More than this would be lost at the top of the scale, where all relevances are close together."""
+"""A reader is told to look beyond the filters if the book is this much more relevant there and its best result is there. A
+larger margin would never be reached at the top of the scale, where relevances are close together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerable:
-    """The book has it. At `low`, and below it where the gate is off, the answer carries a disclaimer."""
+    """The book has the answer. At `low`, and below it where the gate is off, the answer gets a disclaimer."""
 
     confidence: ConfidenceMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswerable:
-    """The book, as far as this reader looks into it, does not have it."""
+    """The book, as far as this reader may look into it, does not have the answer."""
 
     reason: RefusalReason
     confidence: ConfidenceMetrics
@@ -116,9 +117,9 @@ def decide(
     beyond: ConfidenceMetrics | None = None,
     best_is_beyond: bool = False,
 ) -> Verdict:
-    """`shown` is how many results pass `similarity_threshold`; `gate`: whether the confidence decides, too; `on_subject`: whether
-    the question is near what the book is about. `beyond` is the confidence without the reader's filters, where there are any,
-    and `best_is_beyond` whether the best result of all lies outside them."""
+    """Decides whether to answer. `shown`: how many results pass `similarity_threshold`. `gate`: whether the confidence decides,
+    too. `on_subject`: whether the question is near what the book is about. `beyond`: the confidence without the reader's
+    filters, if there are any. `best_is_beyond`: whether the best result of all lies outside them."""
     verdict = _within(confidence, score_threshold, shown, similarity_threshold, on_subject, gate)
     if beyond is None or not best_is_beyond or not (beyond.should_answer if gate else beyond.max_similarity >= score_threshold):
         return verdict
@@ -130,8 +131,8 @@ def decide(
 
 
 def left_to_model(verdict: Verdict, *, score_threshold: float, shown: int) -> Verdict:
-    """With a model, whether passages on the subject answer is the model's to tell. A threshold that somebody set holds, and
-    where no result reaches the similarity threshold there is nothing to show it."""
+    """Whether the model decides if passages on the subject answer. A threshold that somebody set still holds, and if no result
+    reaches the similarity threshold there is nothing to show the model."""
     if not isinstance(verdict, Unanswerable) or verdict.reason != "not_in_book" or not shown:
         return verdict
     asked_for = score_threshold > DEFAULT_SCORE_THRESHOLD and verdict.confidence.max_similarity < score_threshold

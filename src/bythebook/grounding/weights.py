@@ -1,5 +1,8 @@
-"""Fits the weight of each signal. Questions of the book's author are the best data. Questions made from the book's own text know
-only missing pages, never a missing fact: their fit is drawn towards the weights that readers' questions gave elsewhere."""
+"""Fits the weight of each signal.
+
+Questions by the book's author are the best data. Questions made from the book's own text show what a missing page looks like,
+but not what a missing fact does: their fit is drawn towards the weights that readers' questions gave on other books.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ LEAST_SCALES: Mapping[str, float] = {
     "kind_found": 0.3,
     "said_already": 0.03,
 }
-"""Questions made from a book's text vary less than a reader's: they name nothing that is not there and rarely negate."""
+"""The least standard deviation of each signal: questions made from a book's text vary less than a reader's, because they name
+nothing that is not there and rarely negate."""
 USUAL: Mapping[str, float] = {
     "known_share": 0.1,
     "sentence_cosine": 0.6,
@@ -35,8 +39,8 @@ USUAL: Mapping[str, float] = {
     "kind_found": 0.5,
     "said_already": 0.2,
 }
-"""Weights per scale, fitted on 1,415 questions about four encyclopedia articles and on the fitting half of the sample book's,
-none below zero, rounded."""
+"""Weights per scale, none below zero, rounded. They were fitted on 1,415 questions about four encyclopedia articles and on the
+fitting half of the sample book's."""
 RIDGE = 10.0
 """A hundred questions are few for nine weights. Cross-validation shows no difference between 5 and 20."""
 STEPS = 40
@@ -44,13 +48,13 @@ TEXT_RIDGE = 30.0
 """How strongly the fit of questions made from the text is drawn to these weights: such questions repeat the text's words, so that
 shared words alone would decide."""
 PASSING = 0.8
-"""At least this share of the made questions that the book answers must pass. Where they score far above the held-out ones, the
-middle between them means nothing: questions near the subject without an answer score there, too."""
+"""At least this share of the made questions that the book answers must pass. Where these score far above the held-out ones, the
+middle between the two means nothing: questions near the subject without an answer score there, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalWeights:
-    """A linear score of signals: above zero the book rather answers."""
+    """A linear score of the signals: above zero, the book rather answers."""
 
     means: NDArray[np.float64]
     scales: NDArray[np.float64]
