@@ -26,6 +26,18 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "comments of MDX that never end": lambda count: "{/*\n" * count,
     "formulas that never end": lambda count: "$$a\n\n" * count,
     "directives that never end": lambda count: "```{note}\n" * count,
+    "tables that never end": lambda count: "<table>\n<tr><td>\n" * count,
+    "tables that all end at one place, with words behind it": lambda count: (
+        "<table>\n<tr><td>a</td></tr>\n" * count + "</table> b\n"
+    ),
+    "cells of one table": lambda count: f"<table>\n{'<tr><td>a</td></tr>' * count}\n</table>\n",
+    "cells that never end": lambda count: "<table>\n" + '<td "' * count + "\n</table>\n",
+    "code that never ends": lambda count: "a " + "<code>b " * count,
+    "links that never end": lambda count: "a " + "<a href=b>b " * count,
+    "ends of links": lambda count: "<a href=b>" + "</a>b " * count,
+    "comments among words": lambda count: "a " + "<!-- b " * count,
+    "comments in a table": lambda count: f"<table>\n<tr><td>a{'<!-- b -->' * count}</td></tr>\n</table>\n",
+    "an attribute that never ends": lambda count: "a <img " + "a" * count * 10 + ">",
 }
 
 

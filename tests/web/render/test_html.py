@@ -24,7 +24,7 @@ OURS = re.compile(
     "a|blockquote|br|code|div|em|figcaption|figure|h4|h5|h6|hr|kbd|li|mark|ol|p|pre|s|span|strong|sub|sup|table|tbody|td|th|thead"
     "|tr|ul"
 )
-OUR_ATTRIBUTES = re.compile("aria-label|class|data-picture|data-words|href|rel|role|start|tabindex|target")
+OUR_ATTRIBUTES = re.compile("aria-label|class|colspan|data-picture|data-words|href|rel|role|rowspan|start|tabindex|target")
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -64,6 +64,16 @@ HOSTILE = [
     "```{math}\n\\href{javascript:alert(1)}{x}\n```",
     "{ref}`<script>` {math}`\\text{<script>}`",
     "```{<script>}\n<script>",
+    "<a href='java&#115;cript:alert(1)'>x</a>",
+    "<a href='//evil.example' style='x'>x</a> <a href=\"data:text/html,<script>\">x</a>",
+    "<a href=https://a.example>`</a>` x",
+    "<table style='x' bgcolor=red><tr><td colspan='2' rowspan=9999999 width=5>x<script></td></tr></table>",
+    "<table><tr><th onclick=alert(1)>x</th></tr></table>",
+    "<pre class=x><script>alert(1)</script></pre>",
+    "<code onclick=alert(1)>x</code> <code><img src=x></code>",
+    "<video src=javascript:alert(1)></video><lite-youtube videoid='\"><script>' title='<script>'/>",
+    "<iframe src='https://evil.example/\"onload=alert(1)' title='<b>'></iframe>",
+    "<img src='a\"onerror=alert(1).png' alt='<script>'>",
 ]
 LINKS = BookLinks(book_id="x", source_file="a/01.md", lessons={'b.md"onclick=alert(1)', "b.md"})
 
@@ -118,7 +128,7 @@ def test_nothing_of_a_hostile_book_gets_through(parts: list[str], start: int, le
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_markup_is_shown_as_text(text: str) -> None:
     read = assert_harmless(render_passage(text, links=LINKS))
-    if "<script>" in text and not text.startswith("<Tabs"):
+    if "<script>" in text and not text.startswith(("<Tabs", "<pre", "<a href")):  # a tag within code, and an address
         assert "<script>" in read.words or "&quot;" in read.words
     assert "script" not in read.tags
 
@@ -234,6 +244,61 @@ def test_what_books_write_beside_markdown_is_shown_as_it_is_meant(markdown: str,
 
 
 @pytest.mark.parametrize(
+    ("markdown", "html"),
+    [
+        ('<img src="../img/a.png" alt="Two feet" width="9">', '<p><span class="picture">Two feet</span></p>'),
+        ("See <img src='/img/image01.png'/>.", '<p>See <span class="picture">image01.png</span>.</p>'),
+        (
+            'By <a href="https://a.example/?b&amp;c"><b>Ada</b></a>.',
+            '<p>By <a href="https://a.example/?b&amp;c" target="_blank" rel="noopener noreferrer nofollow">Ada</a>.</p>',
+        ),
+        ('<a id="there"></a>Here, <a href="#x">never closed', "<p>Here, never closed</p>"),
+        (
+            '<a href="https://a.example">`</a>`',
+            '<p><a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow"><code>&lt;/a&gt;</code></a></p>',
+        ),
+        ("Call <code>a<b>&lt;b</code> now.", "<p>Call <code>a&lt;b</code> now.</p>"),
+        ("Before <!-- not said --> after.", "<p>Before  after.</p>"),
+        (
+            "<pre>\na &lt; <b>b</b>\n</pre>",
+            '<figure class="code"><pre tabindex="0" role="group" aria-label="Code"><code>a &lt; b\n</code></pre></figure>',
+        ),
+        (
+            "<lite-youtube videoid='x1' title='Fly'/>",
+            '<p><a href="https://www.youtube.com/watch?v=x1" target="_blank" rel="noopener noreferrer nofollow">▷ Fly</a></p>',
+        ),
+        ('<video src="a/b.mp4"></video>', "<p>▷ b.mp4</p>"),
+        ("| a |\n|---|\n| <ul><li>b</li><li>c</li></ul> |", None),
+        (
+            "<table>\n<tr><th colspan='2'>A | B</th></tr>\n\n<!-- none -->\n<tr><td>`c`</td>\n<td><p>d</p></td></tr>\n</table>",
+            '<div class="table" role="group" aria-label="Table" tabindex="0"><table>\n<tbody>\n<tr>\n<th colspan="2">A | B</th>\n'
+            "</tr>\n<tr>\n<td><code>c</code></td>\n<td>d</td>\n</tr>\n</tbody>\n</table></div>",
+        ),
+    ],
+)
+def test_html_among_markdown_is_shown_as_what_it_stands_for(markdown: str, html: str | None) -> None:
+    shown = render_passage(markdown)
+    assert html in (None, shown.strip())
+    assert "<ul" not in assert_harmless(shown).words
+
+
+def test_quoted_cells_of_an_html_table_are_marked_and_no_others() -> None:
+    text = "Before.\n\n<table>\n<tr><td>one</td><td>two</td></tr>\n<tr><td>three</td></tr>\n</table>\n\nAfter."
+    whole = (text.index("<table"), text.index("\n\nAfter"))
+    assert Read(render_passage(text, quotes=[whole])).marked == "onetwothree"
+    cell = (text.index("two"), text.index("two") + 3)
+    assert Read(render_passage(text, quotes=[cell])).marked == "two"
+    row = (text.index("<tr><td>three"), text.index("\n</table>"))
+    assert Read(render_passage(text, quotes=[row])).marked == "three"
+
+
+def test_a_table_of_html_within_a_cell_has_a_line_for_each_row() -> None:
+    inner = "<table><tr><th>Key</th><th>Type</th></tr><tr><td>url</td><td>str</td></tr></table>"
+    html = render_passage(f"| a |\n|---|\n| It has: {inner} |")
+    assert "<td>It has: <br />\nKey · Type<br />\nurl · str</td>" in html
+
+
+@pytest.mark.parametrize(
     "latex", ["{", "^", r"\left(", r"\frac", "x^2^3", r"\begin{foo}", "{" * 900, "x" * 5000, r"\unicode{x}", "\x01", r"\left"]
 )
 def test_what_is_no_latex_is_shown_as_it_is(latex: str) -> None:
@@ -308,7 +373,7 @@ def test_directives_of_myst_are_what_they_stand_for() -> None:
     html = render_passage(MYST)
     assert '<p class="label">Take *care*</p>\n<p>The <strong>lamp</strong> is here.</p>' in html
     assert "<msup><mi>c</mi><mn>2</mn></msup>" in html
-    assert '<span class="picture">picture</span></p>\n<p>The lamp from above.</p>' in html
+    assert '<span class="picture">lamp.svg</span></p>\n<p>The lamp from above.</p>' in html
     assert [name in html for name in ("energy", "tags", ":class:", "{", "```")] == [False] * 5
     assert html.count("<figcaption>python</figcaption>") == 2
 

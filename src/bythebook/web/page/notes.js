@@ -96,8 +96,17 @@ export function rangeOf(root, note, read = lettersOf(root)) {
   const range = document.createRange();
   range.setStart(...read.places[start]);
   const [node, at] = read.places[start + wanted.length - 1];
-  range.setEnd(node, at + 1);
+  range.setEnd(node, at + 1 + lengthOfEnd(node.data.slice(at + 1), note.text));
   return range;
+}
+
+// How many of the signs that end a note (a full stop, a bracket) stand behind its last letter.
+/** @param {string} after @param {string} text */
+function lengthOfEnd(after, text) {
+  const signs = /[^\p{L}\p{N}]*$/u.exec(text.trim())?.[0] ?? "";
+  let length = 0;
+  while (length < signs.length && after[length] === signs[length]) length += 1;
+  return length;
 }
 
 // Marks a lesson's notes in its text, without touching the text. Returns those whose words are gone.

@@ -3,6 +3,7 @@ own reaches the browser. Code is highlighted by classes, formulas become MathML,
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
@@ -29,6 +30,7 @@ from bythebook.web.render.components import FOOTNOTES, admonition, read_componen
 from bythebook.web.render.directives import read_directives
 from bythebook.web.render.mathml import render_formula
 from bythebook.web.render.quotes import mark, with_signs
+from bythebook.web.render.tags import read_tags
 
 TOP_HEADING = 4
 """The page itself uses the levels above."""
@@ -75,6 +77,7 @@ def _parser() -> MarkdownIt:
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False)
     parser.block.ruler.at("math_block", _math_block)
     parser.use(read_components)
+    parser.use(read_tags)
     parser.use(read_directives)
     parser.use(admon_plugin, render=admonition)
     parser.use(footnote_plugin, inline=False)
@@ -123,8 +126,9 @@ class SafeRenderer(RendererHTML):
         shown."""
         words = self.renderInlineAsText(tokens[at].children, options, env)
         links: BookLinks | None = env.get("links")
-        path = links.picture(str(tokens[at].attrs.get("src", ""))) if links else None
-        shown = f'<span class="picture">{escape(words or "picture")}</span>'
+        address = str(tokens[at].attrs.get("src", ""))
+        path = links.picture(address) if links else None
+        shown = f'<span class="picture">{escape(words or posixpath.basename(address) or "picture")}</span>'
         return (
             f'<span class="figure" data-picture="{escape(path)}" data-words="{escape(words)}">{shown}</span>' if path else shown
         )
@@ -174,7 +178,8 @@ def _addresses(token: Token, env: Any) -> tuple[str, str | None]:
 def _cell(tag: str, token: Token) -> str:
     """Aligns by class: the page's policy allows no style attribute."""
     side = str(token.attrs.get("style", "")).removeprefix("text-align:")
-    return f'<{tag} class="{side}">' if side in {"left", "center", "right"} else f"<{tag}>"
+    spans = "".join(f' {name}="{value}"' for name, value in token.attrs.items() if isinstance(value, int))
+    return f'<{tag} class="{side}"{spans}>' if side in {"left", "center", "right"} else f"<{tag}{spans}>"
 
 
 def _figure(token: Token, language: str, title: str) -> str:
