@@ -178,7 +178,7 @@ def test_the_data_of_every_schema_opens_by_itself(folder: Path, name: str, holds
                 [{"user_id": "keeper-7"}] if name >= "0006" else [{}] * len(threads)
             )
             outdated = await list_outdated(resources)
-            assert [book.remakable for book in outdated] == ([True] if "chunker" in name else [])
+            assert [book.mode for book in outdated] == (["recreate"] if "chunker" in name else [])
 
     asyncio.run(story())
     with closing(sqlite3.connect(data / "bythebook.db")) as database:

@@ -29,6 +29,8 @@ class IngestionRecord:
     chunk_ids: tuple[str, ...]
     ingested_at: datetime
     warnings: tuple[BookWarning, ...]
+    read_by: str = ""
+    """The format and version of what read its file; empty for Markdown."""
     order: int = 0
     """Its place in the order of the book's site, counted from 1; 0 where there is none. `weight`: the place that its frontmatter
     asks for."""

@@ -205,12 +205,12 @@ class Ingestion:
             await self._swap(run, window, tell)
 
     async def _reorder(self, run: IngestionRun) -> None:
-        """Saves the order of lessons that did not change: they may have another place in the book now."""
+        """Saves the order of lessons that did not change, for they may have another place in the book now, and what read them."""
         book_id, work = run.plan.book.book_id, {page.path for page in run.work}
         stay = [(page, run.known[page.path]) for page in run.plan.pages if page.path not in work and page.path in run.known]
-        moved = [replace(record, order=page.order) for page, record in stay if record.order != page.order]
-        if moved:
-            await self._records.save_records(book_id, run.collection, moved)
+        now = [(record, replace(record, order=page.order, read_by=page.read_by)) for page, record in stay]
+        if changed := [record for before, record in now if before != record]:
+            await self._records.save_records(book_id, run.collection, changed)
 
     async def _swap(self, run: IngestionRun, parsed: Sequence[Parsed], tell: Tell, *, gone: Sequence[str] = ()) -> None:
         """Embeds what the cache does not have, replaces the lessons in the index, and records them."""

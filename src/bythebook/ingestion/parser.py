@@ -132,4 +132,5 @@ def record_of(book: Book, parsed: Parsed, now: datetime) -> IngestionRecord:
         warnings=lesson.warnings,
         order=page.order,
         weight=page.claim.weight,
+        read_by=page.read_by,
     )

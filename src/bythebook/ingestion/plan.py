@@ -157,6 +157,7 @@ class PlannedLesson:
     id_base: str
     chapter_title: str
     fingerprint: str
+    read_by: str = ""
     order: int = 0
 
 
@@ -318,6 +319,7 @@ def _pages(
             id_base=claim.place.numbers if claim.place.in_hierarchy and not clash else path,
             chapter_title=titles.get(path, ""),
             fingerprint="",
+            read_by=lesson.read_by,
         )
         pages.append(replace(page, fingerprint=_fingerprint(book, page)))
     return tuple(pages), clashes

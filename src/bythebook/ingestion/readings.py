@@ -78,6 +78,7 @@ class ReadLesson:
     file: str
     size: int
     file_hash: str
+    read_by: str = ""
     reading: Reading | None = None
     raw: bytes = b""
 
@@ -133,7 +134,14 @@ class FileReader:
             characters = max(1, sum(len(each.text) for each in readings))
             for reading in readings:
                 size = max(1, source.size * len(reading.text) // characters)
-                yield ReadLesson(path=reading.source_file, file=source.path, size=size, file_hash=reading.digest, reading=reading)
+                yield ReadLesson(
+                    path=reading.source_file,
+                    file=source.path,
+                    size=size,
+                    file_hash=reading.digest,
+                    read_by=one.kind.read_by,
+                    reading=reading,
+                )
 
     def again(self, path: str, file: str) -> ReadLesson:
         """Reads one lesson again that was read before and not kept. Raises InvalidBook where it has gone meanwhile."""

@@ -133,7 +133,7 @@ def _row(record: IngestionRecord, collection: str) -> dict[str, Any]:
         "file_hash": record.file_hash,
         "fingerprint": record.fingerprint,
         "id_base": record.id_base,
-        "claim": {"place": asdict(place), "title": record.title, "order": record.order, "weight": record.weight},
+        "claim": {"place": asdict(place), **{name: getattr(record, name) for name in ("title", "order", "weight", "read_by")}},
         "chunk_ids": list(record.chunk_ids),
         "chunk_count": record.chunk_count,
         "ingested_at": record.ingested_at,
@@ -158,6 +158,7 @@ def _record(row: Row[Any]) -> IngestionRecord:
         warnings=tuple(BookWarning(**warning) for warning in row.warnings),
         order=row.claim.get("order", 0),
         weight=row.claim.get("weight"),
+        read_by=row.claim.get("read_by", ""),
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from bythebook.books.formats.readers import SUFFIXES, TEXT, format_of
 from bythebook.books.model import CHUNKER_VERSION
 from bythebook.errors import NO_BOOK, Mismatch, NotFound
 from bythebook.grounding.calibration import Calibration
 from bythebook.index.lexical import LEXICAL_VERSION
+from bythebook.index.state import IngestionRecord
 from bythebook.ingestion.integrity import Inspection, inspect_book
-from bythebook.ingestion.request import IngestionRequest
+from bythebook.ingestion.request import IngestionRequest, Mode
 from bythebook.jobs.model import Repository
 from bythebook.jobs.progress import JobEvent, follow
 from bythebook.wiring.author import Resources
@@ -37,12 +39,17 @@ async def list_books(resources: Resources) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutdatedBook:
-    """A book whose index this version cannot use. `remakable`: with the embedder there is, by indexing it again."""
+    """A book whose index this version cannot use, or whose files it would read anew. `mode`: the ingestion that mends it; None
+    where another embedder is needed."""
 
     book_id: str
     source_root: str
     reason: str
-    remakable: bool
+    mode: Mode | None
+
+    @property
+    def usable(self) -> bool:
+        return self.mode == "incremental"
 
 
 async def list_outdated(resources: Resources) -> list[OutdatedBook]:
@@ -57,9 +64,23 @@ async def list_outdated(resources: Resources) -> list[OutdatedBook]:
         except Mismatch as mismatch:
             older = manifest.chunker_version <= CHUNKER_VERSION and manifest.lexical_version <= LEXICAL_VERSION
             remakable = older and manifest.embedder == embedder
-            told = {"book_id": state.book_id, "source_root": state.source_root, "reason": str(mismatch)}
-            found.append(OutdatedBook(**told, remakable=remakable))
+            mode: Mode | None = "recreate" if remakable else None
+            found.append(OutdatedBook(book_id=state.book_id, source_root=state.source_root, reason=str(mismatch), mode=mode))
+            continue
+        records = (await resources.records.records(state.book_id, state.collection_name)).values()
+        if before := [record.source_file for record in records if read_earlier(record)]:
+            lessons = f"{len(before):,} {'lesson was' if len(before) == 1 else 'lessons were'}"
+            reason = f"{lessons} read by an earlier version, {before[0]} among them"
+            found.append(OutdatedBook(book_id=state.book_id, source_root=state.source_root, reason=reason, mode="incremental"))
     return found
+
+
+def read_earlier(record: IngestionRecord) -> bool:
+    """Whether another version of a format's reader read the lesson's file. Before 2026-11-19 none was noted."""
+    parts = PurePosixPath(record.source_file.lower()).parts
+    file = next((part for part in reversed(parts) if part.endswith((*SUFFIXES, TEXT))), "")  # a chapter's path goes on after it
+    kind = format_of(file)
+    return kind is not None and kind.read_by != record.read_by
 
 
 def publish(

@@ -122,7 +122,13 @@ async def _index(settings: Settings) -> Diagnosis:
         where = settings.qdrant_url or ("embedded" if isinstance(runner, InProcess) else "embedded, held by another command")
     if outdated:
         names = ", ".join(book.book_id for book in outdated)
-        return Diagnosis(part="index", state="problem", told=f"{where}; outdated: {names}", remedy="Run: bythebook upgrade")
+        usable = all(book.usable for book in outdated)
+        return Diagnosis(
+            part="index",
+            state="note" if usable else "problem",
+            told=f"{where}; {'read by an earlier version' if usable else 'outdated'}: {names}",
+            remedy="Run: bythebook upgrade",
+        )
     return Diagnosis(part="index", state="works", told=where)
 
 

@@ -46,6 +46,10 @@ class Format:
     """How long the child process may take for one, in addition to what its size allows."""
     most_bytes: int = 2**31
 
+    @property
+    def read_by(self) -> str:
+        return f"{self.name} {self.version}"
+
     def reader(self) -> Reader:
         return cast(Reader, import_module(f"bythebook.books.formats.{self.module}"))
 
