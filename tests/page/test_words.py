@@ -51,7 +51,32 @@ def test_the_pages_words_are_in_the_books_language_and_the_books_are_the_books(p
     expect(page.get_by_role("button", name=words["Save for Anki"])).to_be_visible()
 
 
-def test_the_widget_speaks_the_language_of_the_site(open_page: Callable[..., Page], foreign_site: ForeignSite) -> None:
+def test_the_widget_speaks_the_books_language_on_a_site_that_says_another(
+    open_page: Callable[..., Page], foreign_site: ForeignSite
+) -> None:
+    foreign_site.tag = f'<script src="{foreign_site.tutor}/page/widget.js" data-book="{BOOK}" defer></script>'
+    page, words = open_page("/", base=foreign_site.url), page_words("de")
+    asked = []
+
+    def change(route: Route) -> None:
+        response = route.fetch()
+        sent = response.json()
+        asked.append([book.update(language="de-AT") for book in sent["books"]])
+        route.fulfill(response=response, json=sent)
+
+    page.route("**/books", change)
+    page.get_by_role("button", name="Ask the book").click()  # until then, nothing is loaded
+    panel = page.get_by_role("dialog", name=words["Ask the book"])
+    expect(panel).to_contain_text(words["Only this page"])
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name=words["Ask the book"])).to_be_focused()
+    page.reload()
+    page.get_by_role("button", name=words["Ask the book"]).click()
+    expect(panel).to_be_visible()
+    assert len(asked) == 1
+
+
+def test_the_widget_speaks_the_language_of_its_tag(open_page: Callable[..., Page], foreign_site: ForeignSite) -> None:
     foreign_site.tag = f'<script src="{foreign_site.tutor}/page/widget.js?language=ur-PK" data-book="{BOOK}" defer></script>'
     words = page_words("ur")
     page = open_page("/", base=foreign_site.url)

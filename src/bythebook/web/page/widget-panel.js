@@ -10,10 +10,13 @@ import "./answer.js";
 import "./source-list.js";
 import { direction, language, speak } from "./words.js";
 
-// A panel in the language of the site, where that is known.
+// A panel in the language that was asked for, or the book's: generators write lang="en" over books in other languages. The site's
+// counts where the book is not known.
 /** @param {string} server @param {any} settings @param {any} state @param {() => void} onclose */
 export async function makePanel(server, settings, state, onclose) {
-  await speak(settings.language, { page: false });
+  const known = settings.language ?? state.read().language ?? (await bookLanguage(server, settings));
+  if (known) state.write({ language: known });
+  await speak(known ?? document.documentElement.lang, { page: false });
   return new WidgetPanel(server, settings, state, onclose);
 }
 
@@ -54,11 +57,11 @@ export class WidgetPanel extends HTMLElement {
     });
     this.dialog = element(
       "section",
-      { class: "panel", role: "dialog", "aria-label": settings.label },
+      { class: "panel", role: "dialog", "aria-label": settings.label ?? "Ask the book" },
       element(
         "header",
         { role: "presentation" }, // the page has a banner of its own
-        element("strong", {}, settings.label),
+        element("strong", {}, settings.label ?? "Ask the book"),
         element(
           "span",
           {},
@@ -195,6 +198,17 @@ export class WidgetPanel extends HTMLElement {
       onwiden: (profile, text) => ((this.here.checked = false), this.loop.ask(text)),
       widenLabel: "Ask the whole book",
     };
+  }
+}
+
+/** @param {string} server @param {any} settings @returns {Promise<string | undefined>} */
+async function bookLanguage(server, { key, book }) {
+  try {
+    const { books } = await new Api(server, { key }).get("/books");
+    const [only, another] = book ? books.filter((/** @type {any} */ one) => one.book_id === book) : books;
+    return another ? undefined : only?.language;
+  } catch {
+    return undefined; // the panel opens, and says itself that the server is away
   }
 }
 

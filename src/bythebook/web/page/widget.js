@@ -9,13 +9,8 @@ const home = new URL(".", tag.src);
 const asked = Object.fromEntries(new URL(tag.src).searchParams);
 /** What is said before the panel is there, in each language that the server knows. @type {Record<string, string[]>} */
 const WORDS = {};
-const said = { language: document.documentElement.lang || "en", ...asked, ...tag.dataset };
-const [ASK, ABOUT, AWAY] = WORDS[said.language.toLowerCase().split(/[-_]/)[0]] ?? [
-  "Ask the book",
-  "Ask about this",
-  "The tutor does not answer just now. Try again in a moment.",
-];
-const settings = { book: null, key: null, label: ASK, theme: null, dock: null, ...said };
+const ENGLISH = ["Ask the book", "Ask about this", "The tutor does not answer just now. Try again in a moment."];
+const settings = { book: null, key: null, label: null, theme: null, dock: null, language: null, ...asked, ...tag.dataset };
 const DOCKED = "(min-width: 1200px)";
 
 // Whether the panel is open, and its thread: from page to page of this site, in this tab.
@@ -38,9 +33,16 @@ const state = {
   },
 };
 
+// In the language that was asked for, or the book's. That is known once a panel was opened in this tab; until then, the site's.
+function words() {
+  const language = settings.language ?? state.read().language ?? document.documentElement.lang;
+  return WORDS[language.toLowerCase().split(/[-_]/)[0]] ?? ENGLISH;
+}
+
 class BookWidget extends HTMLElement {
   /** @type {ShadowRoot} */ shadow;
   /** @type {HTMLButtonElement} */ opener;
+  /** @type {HTMLButtonElement} */ about;
   /** @type {Promise<import("./widget-panel.js").WidgetPanel> | null} */ building;
   /** @type {import("./widget-panel.js").WidgetPanel | undefined} */ panel;
 
@@ -54,11 +56,7 @@ class BookWidget extends HTMLElement {
         attributes: true,
         attributeFilter: ["data-theme", "data-bs-theme", "class", "data-md-color-scheme"],
       });
-    this.opener = Object.assign(document.createElement("button"), {
-      type: "button",
-      className: "opener",
-      textContent: settings.label,
-    });
+    this.opener = Object.assign(document.createElement("button"), { type: "button", className: "opener" });
     this.opener.setAttribute("aria-haspopup", "dialog");
     this.opener.addEventListener("click", () => this.open());
     const sheet = new CSSStyleSheet();
@@ -66,13 +64,20 @@ class BookWidget extends HTMLElement {
     this.shadow.adoptedStyleSheets = [sheet];
     this.shadow.append(this.opener);
     this.offer();
+    this.speak();
     if (state.read().open) this.open({ focus: false });
+  }
+
+  speak() {
+    const [ask, about] = words();
+    this.opener.textContent = settings.label ?? ask;
+    this.about.textContent = about;
   }
 
   // Words that are selected on the site can be asked about.
   offer() {
     const about = Object.assign(document.createElement("button"), { type: "button", className: "about-this", hidden: true });
-    about.textContent = ABOUT;
+    this.about = about;
     about.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
     about.addEventListener("click", async () => {
       const text = selectedText();
@@ -132,7 +137,7 @@ class BookWidget extends HTMLElement {
   away() {
     const told = Object.assign(document.createElement("p"), { className: "away" });
     told.setAttribute("role", "alert");
-    told.textContent = AWAY;
+    told.textContent = words()[2];
     this.shadow.append(told);
   }
 
@@ -151,6 +156,7 @@ class BookWidget extends HTMLElement {
         () => (this.opener.setAttribute("aria-expanded", "false"), this.dock(false), this.opener.focus()),
       );
       this.shadow.append(panel);
+      this.speak();
       panel.resume();
       return panel;
     } finally {
