@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 
-PARTS = ["program", "data folder", "disk", "database", "index", "embedder", "reader", "model", "port"]
+PARTS = ["program", "documents", "data folder", "disk", "database", "index", "embedder", "reader", "model", "port"]
 
 
 def states(cli: Cli) -> dict[str, Any]:

@@ -11,12 +11,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from scripts import dependencies
 
 ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+LINK = re.compile(r"\]\(([^):#]+)")
+"""Without a scheme: another page, or a picture."""
 
 
 def test_every_licence_is_known_and_allowed() -> None:
@@ -59,7 +63,7 @@ def test_a_wheel_is_the_same_bytes_wherever_and_whenever_it_is_built(tmp_path: P
     made = []
     for number, place in enumerate(("one", "somewhere/else")):
         tree = tmp_path / place
-        for name in ("src/bythebook", "pyproject.toml", "README.md", "LICENSE"):
+        for name in ("src/bythebook", "docs", "pyproject.toml", "LICENSE", *PAGES):
             source = ROOT / name
             copied = (
                 shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__")) if source.is_dir() else None
@@ -74,7 +78,10 @@ def test_a_wheel_is_the_same_bytes_wherever_and_whenever_it_is_built(tmp_path: P
         )
         (wheel,) = (tmp_path / f"dist-{number}").iterdir()
         made.append((wheel.name, hashlib.sha256(wheel.read_bytes()).hexdigest()))
+        with ZipFile(wheel) as packed:
+            brought = {name.partition("/share/doc/bythebook/")[2] for name in packed.namelist()}
     assert made[0] == made[1]
+    assert brought > {*PAGES, *LINK.findall((ROOT / "README.md").read_text("utf-8"))}
 
 
 @pytest.mark.parametrize("name", ["runtime.txt", "server.txt", "dev.txt", "uv.txt"])

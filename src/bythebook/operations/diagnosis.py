@@ -12,7 +12,9 @@ import shutil
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -49,6 +51,7 @@ async def diagnose(settings: Settings) -> list[Diagnosis]:
     """Checks all parts, one after the other. A part that fails does not stop the check of the next."""
     parts: dict[str, Callable[[Settings], Awaitable[Diagnosis]]] = {
         "program": _program,
+        "documents": _documents,
         "data folder": _data_folder,
         "disk": _disk,
         "database": _database,
@@ -72,6 +75,23 @@ async def _program(_: Settings) -> Diagnosis:
     there = [extra for extra, module in EXTRAS.items() if find_spec(module)]
     told = f"bythebook {__version__}, Python {platform.python_version()}, with {', '.join(there) or 'no extras'}"
     return Diagnosis(part="program", state="works", told=told)
+
+
+async def _documents(_: Settings) -> Diagnosis:
+    """Messages name docs/*.md."""
+    if found := find_readme():
+        return Diagnosis(part="documents", state="works", told=f"{found} and docs beside it")
+    return Diagnosis(part="documents", state="note", told="this installation came without them")
+
+
+def find_readme() -> Path | None:
+    """A wheel installs README.md and docs/ below share/doc; otherwise they are the checkout's."""
+    try:
+        installed = distribution("bythebook").files or []
+    except PackageNotFoundError:
+        installed = []
+    ours = [Path(str(file.locate())).resolve() for file in installed if file.match("share/doc/bythebook/README.md")]
+    return next((file for file in (*ours, Path(__file__).resolve().parents[3] / "README.md") if file.is_file()), None)
 
 
 async def _data_folder(settings: Settings) -> Diagnosis:
