@@ -61,7 +61,7 @@ def type_name(kind: type) -> str:
 
 
 def to_plain(value: object) -> Plain:
-    """Raises TypeError for what is not a value of ours, ValueError for a time without a zone."""
+    """The value as plain JSON. Raises TypeError for what is not a value of ours, ValueError for a time without a zone."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -88,8 +88,8 @@ def from_plain(kind: type[T], plain: Plain) -> T: ...
 @overload
 def from_plain(kind: object, plain: Plain) -> Any: ...
 def from_plain(kind: Any, plain: Plain) -> Any:
-    """The value of this kind: a class, a union of them, or anything a field may be annotated with. Raises ValueError with what
-    is wrong and where."""
+    """Reads a value of this kind: a class, a union of them, or anything a field may be annotated with. Raises ValueError that
+    says what is wrong and where."""
     return _reader(kind)(plain)
 
 

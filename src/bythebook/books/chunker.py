@@ -48,7 +48,7 @@ EMOJI_WEIGHT = 35
 
 WORDS_TOGETHER = 50 * TENTHS
 LONGEST_PREFACE = 112 * TENTHS
-"""The room between target and cap: a header that is larger is not repeated."""
+"""The room between target and cap. A larger header is not repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,7 +379,8 @@ def _stretches(page: Page, blocks: Iterable[Block], end: int, cap: int) -> Itera
 
 
 def _prose(source: str, start: int, end: int, cap: int, preface: str = "") -> Iterator[_Stretch]:
-    """Sentences; groups of words where a sentence is above the cap; characters where a word is."""
+    """Where to cut prose: between sentences, between groups of words in a sentence above the cap, between characters in a word
+    above it."""
     starts = [start, *(start + begin for begin, _ in sentences(source[start:end])[1:]), end]
     for begin, close in pairwise(starts):
         if _stripped_weight(source, begin, close) <= cap:
@@ -408,13 +409,13 @@ def _words(source: str, start: int, end: int, cap: int) -> Iterator[int]:
 
 
 def _characters(source: str, start: int, end: int) -> Iterator[int]:
-    """A word above the cap is no word, but base64 or a minified script. It is cut into pieces of a fixed number of characters."""
+    """Cuts a word above the cap, which is base64 or a minified script, into pieces of a fixed number of characters."""
     step = WORDS_TOGETHER // 25
     return iter(range(start + step, end, step))
 
 
 def _rows(page: Page, block: Block, end: int, cap: int) -> Iterator[_Stretch]:
-    """Lines of a fence or tag, rows of a table. A fence is cut at its blank lines where that is enough."""
+    """Where to cut code, tags and tables: between lines or rows. A fence is cut at its blank lines if that is enough."""
     first = block.first
     preface = _preface(page, block)
     head = 2 if block.kind == "table" else 1

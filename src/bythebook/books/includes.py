@@ -178,7 +178,7 @@ class _Expander:
         return _indented(taken, match[1]), end
 
     def _within(self, line: IncludedLine, stack: tuple[str, ...]) -> Iterator[IncludedLine]:
-        """mdBook's includes, which may be anywhere in a line and in code."""
+        """Resolves mdBook's includes, which may be anywhere in a line and in code."""
         at = 0
         for match in MDBOOK.finditer(line.text):
             if match[1]:

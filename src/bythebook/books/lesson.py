@@ -39,7 +39,7 @@ SHORTEST_TEXT = 10
 CATEGORY_FILES = ("_category_.json", "_category_.yml", "_category_.yaml")
 LARGEST_CATEGORY = 64_000
 WEIGHTS = ("sidebar_position", "weight", "nav_order")
-"""The names of Docusaurus, Hugo, and the Jekyll theme that most such books use."""
+"""The keys that Docusaurus, Hugo and the most common Jekyll theme for books use."""
 NAME_NUMBER = re.compile(r"^(?:(?:lesson|chapter|module|ch|les|mod)[-_ ]?)?\d{1,3}(?:[-_ .]+|$)", re.IGNORECASE)
 BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -54,7 +54,7 @@ class Claim:
     warnings: tuple[BookWarning, ...] = ()
     front: Frontmatter | None = None
     weight: float | None = None
-    """Its place among its neighbours, as the frontmatter of its site generator has it."""
+    """The lesson's place among its neighbours, if its frontmatter gives one for its site generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,8 +83,8 @@ def _pattern_for(stem: str, patterns: str) -> str:
 
 
 def page_path(pattern: str, path: str, stem: str, frontmatter: Mapping[str, Any] | None = None) -> str:
-    """ "{path}" has the folder and the name, "{file}" the suffix too; "{below}" is the path within the outermost, "{section}".
-    Nothing, where the pattern asks for a date that the lesson does not have."""
+    """The path of a page by a pattern: "{path}" is the folder and the name, "{file}" has the suffix too, "{below}" is the path
+    within the outermost folder, "{section}". Empty where the pattern asks for a date that the lesson does not have."""
     folder, _, name = stem.rpartition("/")
     front = frontmatter or {}
     fields = {"path": stem, "folder": folder, "name": name, "file": path}

@@ -104,7 +104,7 @@ class Reading:
 
 
 def fold(text: str) -> str:
-    """Two texts that fold to the same say the same: they differ only in spaces, bars between cells and forms of letters."""
+    """The text without what may differ between two forms of the same text: spaces, bars between cells, forms of letters."""
     text = "".join(unicodedata.normalize("NFKC", text).split())
     for sign in IGNORED:
         text = text.replace(sign, "")
@@ -216,9 +216,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """A book as its author or the configuration of its site describes it; else the defaults. `content`: the folder of its lessons
-    where that is not the book's own; `within`: where the book lies below that folder; `pages`: the pattern of its addresses,
-    where the site does not use the default."""
+    """A book as its author or the configuration of its site describes it; defaults fill what neither says. `content`: the
+    folder of its lessons, if not the book's own. `within`: where the book is below that folder. `pages`: the pattern of its
+    addresses, if the site does not use the default."""
 
     book_id: str
     title: str
@@ -235,7 +235,7 @@ class Book:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookOptions:
-    """What the person who starts an ingestion says about the book; it overrides everything else. None: nothing is said."""
+    """What the person who starts an ingestion says about the book. It overrides everything else; None leaves a value as it is."""
 
     title: str | None = None
     language: str | None = None
@@ -284,7 +284,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSection:
-    """From character `start` of a chunk's text up to the next section of the chunk, the text is under these headings."""
+    """The headings above a part of a chunk, which begins at character `start` of its text and ends where the next section
+    begins."""
 
     start: int
     heading_path: tuple[str, ...]
@@ -329,9 +330,10 @@ class Chunk:
     source_url: str
     span: Span
     sections: tuple[ChunkSection, ...] = ()
-    """In order, where the chunk holds several, because small sections are joined. `heading_path` and the rest name the first."""
+    """The chunk's sections in order, if it holds several: small sections are joined. `heading_path` and the other fields name
+    the first."""
     marks: tuple[SourceMark, ...] = ()
-    """Where pieces of the text stand in the author's file, where that is not Markdown; `span` is then one of the reading."""
+    """Where pieces of the text are in the author's file, if that is not Markdown; `span` is then a stretch of the reading."""
 
     def mark_at(self, start: int) -> SourceMark:
         """Where this character of the text stands in the author's file."""

@@ -22,7 +22,7 @@ CODE = re.compile(r"`[^`]*`")
 StatementKind = Literal["sentence", "item", "row", "table", "code", "maths", "heading"]
 
 LONGEST_ITEM = 320
-"""Characters of a list item that is quoted whole; one that is longer is quoted by its sentences."""
+"""A list item of up to so many characters is quoted whole, a longer one by its sentences."""
 CACHED = 1024
 QUOTE_MARK = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 ITEM_MARK = re.compile(r"[ \t]*(?:>[ \t]?)*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX]\][ \t]+)?")
@@ -31,7 +31,7 @@ NAME_ONLY = re.compile(
     r"(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])[ \t]*+(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+\s*+)++"
     r"|(\*\*|__)(?:(?!\1)[^\n])*?[^\s.!?\u2026]\1"
 )
-"""Pictures, and a bold line without a full stop, which is a heading without a heading's mark."""
+"""Pictures, and bold lines without a full stop, which are headings without a heading's mark."""
 PICTURES = re.compile(r"[ \t]*(?:\[?!\[[^\]]*+\](?:\([^()]*+\)|\[[^\]]*+\])(?:\{[^{}]*+\})?+(?:\]\([^()]*+\))?+[ \t]*+)++$")
 """A line of a paragraph that holds nothing but pictures."""
 UNBROKEN = re.compile(
@@ -39,13 +39,13 @@ UNBROKEN = re.compile(
     | !?\[[^\[\]]{0,1000}\]\([^()\n]{0,20000}\) | \{[^{}\n]{1,300}\}""",
     re.VERBOSE | re.DOTALL,
 )
-"""Marks that open and close in one sentence: a full stop between them does not end the sentence."""
+"""Marks that open and close within a sentence: a full stop between them does not end it."""
 BARE_ROW = re.compile(r"[ \t>]*(?:\|[^\n]*\||<tr\b[^\n]*</tr>)[ \t]*$")
 """A row whose table's head is in another chunk, or whose table is cut by blank lines."""
 BETWEEN_ROWS = re.compile(r"[\s|:-]+")
 DEFINED = re.compile(r":?(?:^|\n)[ \t]*:[ \t]+")
 LABEL = re.compile(r"(\*\*|__|\*|_)(?:(?!\1).){1,80}[.!?:]\1|(\*\*|__|\*|_)(?:(?!\2).){1,80}\2[.:]")
-"""An emphasised run-in heading: it is read with what it introduces."""
+"""A run-in heading in bold or italics. It is read together with what it introduces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +248,8 @@ def cells(line: str) -> list[str]:
 
 
 def _row(names: Sequence[str], cells: Sequence[str]) -> str:
-    """ "Digital shadow: to the model automatic; to the robot by hand": the first cell is what the row is about."""
+    """A row as a sentence, whose first cell is what the row is about: "Digital shadow: to the model automatic; to the robot by
+    hand"."""
     said = [
         f"{names[index]}: {cell}" if index < len(names) and names[index] else cell
         for index, cell in enumerate(cells)

@@ -54,7 +54,7 @@ NO_ARCHIVE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedE
 
 
 def front_title(root: Path) -> str:
-    """The front page's heading, or the folder's name. None from a front page that cannot be read or lies outside the book; it is
+    """The front page's heading, or the folder's name. A front page that cannot be read or is outside the book gives none; it is
     reported as a lesson. The only page of a folder is its front page."""
     only = _only_page(root)
     for name in (*FRONT_PAGES, *(name for name in only if name.endswith(MARKDOWN))):

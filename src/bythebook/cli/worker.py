@@ -51,7 +51,7 @@ async def _work(settings: Settings, until_idle: bool) -> None:
 
 
 class _Complaint:
-    """Says once what is in the way, not at every attempt."""
+    """Reports a problem once, not at every attempt."""
 
     def __init__(self) -> None:
         self._said: str | None = None

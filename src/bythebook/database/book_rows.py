@@ -16,7 +16,7 @@ alone is revoked."""
 
 
 def count_rows(connection: Connection, book_id: str) -> dict[str, int]:
-    """How many threads and jobs the book has, and keys that are for it alone and not revoked."""
+    """How many threads and jobs the book has, and how many unrevoked keys are for it alone."""
     counted = {"threads": threads, "jobs": jobs, "keys": keys}
     found = {name: select(func.count()).select_from(table).where(table.c.book_id == book_id) for name, table in counted.items()}
     found["keys"] = found["keys"].where(keys.c.revoked_at.is_(None))
@@ -31,7 +31,8 @@ def delete_rows(connection: Connection, book_id: str) -> None:
 
 
 def rename_rows(connection: Connection, old: str, new: str, ids: Mapping[str, str]) -> None:
-    """`ids`: new ids of chunks and lessons by the old, since both depend on the book's id. Stored answers name them too."""
+    """Gives the book's rows another book id. `ids`: the new ids of chunks and lessons by the old ones, because both depend on
+    the book's id. Stored answers name them too."""
     for table in (threads, jobs, keys, worth_asking, books):
         connection.execute(update(table).where(table.c.book_id == old).values(book_id=new))
     for row in connection.execute(select(cited).where(cited.c.book_id == old)).all():

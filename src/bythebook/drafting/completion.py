@@ -15,14 +15,14 @@ LONGEST_LINE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What came, as it came. `usage` is None where the server does not count, or was not heard to the end."""
+    """A line as it came. `usage` is None where the server does not count, or the stream was not read to its end."""
 
     text: str
     usage: Usage | None = None
 
 
 WriteLine = Callable[[str, str], Awaitable[Line]]
-"""instructions, material -> the line. Raises Rejected, RateLimited or Unavailable."""
+"""Writes a line from instructions and material. Raises Rejected, RateLimited or Unavailable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +45,11 @@ class QuizCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuizDraft:
-    """`usage` is None where the server does not count, or was not heard to the end."""
+    """A quiz as a model wrote it. `usage` is None where the server does not count, or the stream was not read to its end."""
 
     cards: tuple[QuizCard, ...]
     usage: Usage | None = None
 
 
 WriteQuiz = Callable[[QuizRequest], Awaitable[QuizDraft]]
-"""Raises Rejected, RateLimited or Unavailable where no card came."""
+"""Writes a quiz. Raises Rejected, RateLimited or Unavailable where no card came."""

@@ -71,11 +71,12 @@ class Exchange:
     answer: str
     sources: tuple[str, ...] = ()
     refused: bool = False
-    """The answer then says nothing of the subject."""
+    """Whether the turn was refused. Its answer then says nothing about the subject."""
 
 
 SearchAgain = Callable[[str, int, float], Awaitable[tuple[Evidence, ...]]]
-"""query, top_k, similarity_threshold -> evidence; what was found before keeps its label, what is new gets the next ones."""
+"""Searches again, for a query, a number of results and a similarity threshold. Evidence found before keeps its label; new
+evidence gets the next ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +91,9 @@ class DraftRequest:
     history: tuple[Exchange, ...] = ()
     search_again: SearchAgain | None = None
     rarity: Mapping[str, float] = field(default_factory=dict)
-    """How rare each stem of the question is in the whole book, where that is known."""
+    """How rare each stem of the question is in the whole book, if that is known."""
     embedding: NDArray[np.float32] | None = field(default=None, compare=False)
-    """The question's, where it is known."""
+    """The embedding of the question, if it is known."""
     selection: str = ""
     """Words of the book that the reader selected and asks about. They stand in the question, too."""
 

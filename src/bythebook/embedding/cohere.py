@@ -14,7 +14,7 @@ CHOSEN_DIMENSION = 1024
 
 
 class CohereEmbedder(RemoteEmbedder):
-    """The server cuts texts past the model's limit."""
+    """An `Embedder` on Cohere's server, which cuts texts that are longer than the model's limit."""
 
     vendor = "cohere"
     url = "https://api.cohere.com"

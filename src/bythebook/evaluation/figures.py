@@ -85,7 +85,7 @@ def figures(marks: Sequence[Mark]) -> tuple[Figure, ...]:
 
 
 def of(value: Callable[[Mark], float | bool | None], marks: Iterable[Mark]) -> list[float]:
-    """The figures of these marks that are known."""
+    """The values of these marks that are known."""
     return [float(known) for mark in marks if (known := value(mark)) is not None]
 
 

@@ -22,7 +22,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """How one question was handled. None means that nothing was expected, so nothing is scored."""
+    """How one question was handled. A field is None where nothing was expected, so that nothing is scored."""
 
     id: str
     question: str

@@ -75,7 +75,7 @@ class _Word(NamedTuple):
     end: int
     stem: str
     part: bool
-    """Whether it lies inside a longer word that is listed as well."""
+    """Whether it is part of a longer word that is listed too."""
 
 
 def document_terms(text: str, language: str) -> Terms:

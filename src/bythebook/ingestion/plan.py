@@ -338,7 +338,7 @@ def _clash(path: str, places: Mapping[str, Place], count: int) -> BookWarning:
 
 
 def _book_mark(book: Book) -> str:
-    """What of book.toml shows in a chunk or decides its place. It begins every fingerprint."""
+    """The settings of book.toml that show in a chunk or decide its place. Every fingerprint begins with them."""
     values = asdict(replace(book, title="", modules=dict(book.modules)))
     # Later additions count only where a book uses them, so that the mark of every other book stays the same.
     later = [name for name in ("content", "within", "pages") if not values[name]]

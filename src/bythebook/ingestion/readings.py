@@ -66,7 +66,7 @@ class ReadingStore:
 
 
 def _key(path: str, digest: str, kind: Format) -> str:
-    """The path is part of it because a reading names its lessons by it."""
+    """The name under which readings are stored. It includes the path, because a reading names its lessons by that."""
     return f"{file_hash(f'{path}:{digest}'.encode())[:40]}-{kind.name}-{kind.version}"
 
 
@@ -211,6 +211,6 @@ class FileReader:
 
 
 def failure_of(path: str, why: Unreadable) -> Failure:
-    """One sentence. What was raised over the text itself names the file already."""
+    """Why a lesson could not be read, in one sentence. An error about the text itself names the file already."""
     said = why.reason.removeprefix("cannot be read: ")
     return Failure(source_file=path, reason=f"{(said if said.startswith(path) else f'{path} {why.reason}').rstrip('.')}.")

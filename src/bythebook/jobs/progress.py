@@ -21,7 +21,7 @@ class WaitBegun:
 
 
 JobEvent = IngestionEvent | WaitBegun | IngestReport
-"""The report comes last."""
+"""An event of a job. The report comes last."""
 TellJob = Callable[[JobEvent], Awaitable[None]]
 
 

@@ -60,7 +60,8 @@ LeaseState = Literal["ours", "cancelled", "lost"]
 
 REPORTED = ("files_discovered", "files_new", "files_modified", "files_deleted", "chunks_embedded", "total_chunks")
 STALE = ("thread_id", "turn", "label", "page_title", "section", "quote")
-"""Without the question: what a reader wrote is deleted with the thread, and a job's report stays."""
+"""What a job's report keeps of a stale citation. The question is left out: what a reader wrote is deleted with the thread, but
+the report stays."""
 KEPT_AS_THEY_ARE = (
     *("job_id", "book_id", "mode", "status", "files_processed", "files_skipped", "files_total", "chunks_created"),
     *("chunks_deleted", "queued_at", "started_at", "completed_at", "duration_seconds", "error_message", "attempts"),
@@ -129,7 +130,7 @@ class Jobs:
         return "lost" if row is None else "cancelled" if row.cancel_requested else "ours"
 
     async def complete(self, job: Job, report: IngestReport) -> bool:
-        """False where another worker has taken the job over."""
+        """Ends the job as completed. False where another worker has taken it over."""
         done = report_columns(report)
         return await self._timed(
             lambda connection, now: _end(connection, job, now, status="completed", error_message=None, **done)
@@ -147,7 +148,7 @@ class Jobs:
         await self._timed(lambda connection, now: connection.execute(left.values(lease_expires_at=now - LEASE)))
 
     async def hand_back_all(self, host: str, *, unless_of: str) -> None:
-        """For a process that knows that no other process of its machine can be running jobs."""
+        """Gives back all jobs of this machine, for a process that knows that no other process here can be running any."""
         here = jobs.c.owner.startswith(f"{host}:", autoescape=True)
         mine = jobs.c.owner.startswith(f"{host}:{unless_of}:", autoescape=True)
         dead = update(jobs).where(jobs.c.status == "running", here, ~mine)
@@ -188,7 +189,7 @@ class Jobs:
         before: int | None = None,
         limit: int = LISTED,
     ) -> list[Job]:
-        """Newest first; `before` is the last job_id of the page before."""
+        """Jobs, newest first. `before` is the last job_id of the page before."""
         wanted = select(jobs).order_by(jobs.c.job_id.desc()).limit(limit)
         for column, value in ((jobs.c.book_id, book_id), (jobs.c.status, status)):
             wanted = wanted if value is None else wanted.where(column == value)
@@ -241,7 +242,7 @@ def _same(order: Order) -> ColumnElement[bool]:
 
 
 def _lapsed(now: datetime) -> ColumnElement[bool]:
-    """A lease further ahead than any lease can be was given before the clock was set back."""
+    """Whether the lease has expired. A lease that ends later than any can was given before the clock was set back."""
     return or_(jobs.c.lease_expires_at < now, jobs.c.lease_expires_at > now + 2 * LEASE)
 
 

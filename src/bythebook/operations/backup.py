@@ -70,7 +70,7 @@ class BackupReport:
 
 
 async def back_up(resources: Resources, *, file: Path) -> BackupReport:
-    """Nothing is published or removed while the files are copied; readers ask and are answered."""
+    """Writes the backup. Nothing is published or removed while the files are copied; readers are answered meanwhile."""
     index = resources.index if isinstance(resources.index, EdgeIndex) else None
     if index is None and resources.database.file is None:
         raise InvalidSettings(

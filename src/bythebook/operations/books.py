@@ -1,4 +1,4 @@
-"""Operations of whoever keeps the library: what a book holds, a book removed, a book under another id."""
+"""Operations of the library's operator: what a book holds, removing a book, giving it another id."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def rename_book(resources: Resources, *, book_id: str, new_id: str) -> Ing
 
 
 async def _check_idle(resources: Resources, book_id: str) -> None:
-    """What a job is bringing in cannot be taken away under its hands."""
+    """Raises while a job ingests the book: it cannot be removed or renamed meanwhile."""
     for job in await resources.jobs.list(book_id=book_id, status="running", limit=1):
         raise Busy(
             f"Job {job.job_id} of '{book_id}' is running. Wait for its end, or cancel it: bythebook jobs cancel {job.job_id}"

@@ -138,7 +138,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _write(opened: IO[bytes], place: Path) -> StoredFile:
-    """Skips zeros: the engine's files are mostly zeros, which then take no room."""
+    """Writes a file without its zeros, which then take no room: the engine's files are mostly zeros."""
     sha256, size = hashlib.sha256(), 0
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.open("wb") as written:

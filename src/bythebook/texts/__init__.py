@@ -22,7 +22,7 @@ class Texts:
     no_context: str
     low_score: str
     off_topic: str
-    """With the book's title for {title}."""
+    """The refusal of a question about another subject, with {title} for the book's title."""
     no_confidence: str
     """How a refusal begins although passages were relevant."""
     declined: str
@@ -30,7 +30,7 @@ class Texts:
     outside_filters: str
     searched: str
     searched_nearest: str
-    """The same where the nearest sections follow."""
+    """The same, followed by the nearest sections."""
     searched_several: str
     """Where {count} books were searched, and {title} is the one that refuses."""
     disclaimer: str

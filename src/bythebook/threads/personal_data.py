@@ -89,8 +89,8 @@ class PersonalData:
         return [dict(row._mapping) for row in rows]
 
     async def erase(self, owner: DataOwner) -> Erasure:
-        """Erases for good. A turn that is running is not stored. Of a key there remains that it existed, revoked and without its
-        name: if it were deleted, a service whose only key it was would be open to all."""
+        """Erases for good. A turn that is running is not stored. A key stays, revoked and without its name: if it were deleted,
+        a service whose only key it was would be open to all."""
         told = act("data erased", owner.user_id or owner.key_id, book_id=owner.book_id)
 
         def erase(connection: Connection) -> Erasure:

@@ -40,7 +40,8 @@ STORED = threads.c.turn_count > 0
 
 
 class Threads:
-    """`lease` is how long a thread stays locked after the process that ran its turn died. A live process renews well before."""
+    """Reads and writes threads. `lease` is how long a thread stays locked after the process that ran its turn died; a live
+    process renews its lease well before."""
 
     def __init__(self, database: Database, *, lease: timedelta = LEASE) -> None:
         self._database = database
@@ -62,8 +63,8 @@ class Threads:
         before: datetime | None = None,
         stale: bool = False,
     ) -> builtins.list[Thread]:
-        """Threads, the latest used first. `before`: an `updated_at`, for the next page. `stale`: only those with an answer that
-        quotes what the book no longer says."""
+        """Threads, the latest used first. `before`: an `updated_at`, for the next page. `stale`: only threads with an answer
+        that quotes what the book no longer says."""
         wanted = _whose(key_id) & STORED
         if book_id is not None:
             wanted &= threads.c.book_id == book_id

@@ -92,7 +92,7 @@ def _told(lesson: str, sections: Counter[str]) -> str:
 
 
 def _fitting(parts: Sequence[str]) -> str:
-    """As many parts as fit into the line; always the first."""
+    """As many parts as fit into the line, at least the first."""
     line = " ".join(parts[0].split())
     for part in parts[1:]:
         longer = f"{line}; {' '.join(part.split())}"

@@ -87,5 +87,6 @@ BEGINNINGS: dict[str, Callable[[Found], str]] = {
     "model": lambda _: "must be a JSON object",
     "datetime": MESSAGES["timezone_aware"],
 }
-"""Other parts of these types say how the error was noticed, which does not help a reader."""
+"""The message for each type of error that begins so. The rest of the type says how the error was noticed, which does not help a
+reader."""
 WITHOUT_VALUE = frozenset({"missing", "extra_forbidden", "string_too_short", "string_too_long", "too_short", "too_long"})

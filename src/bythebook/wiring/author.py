@@ -200,7 +200,7 @@ class Resources(Library):
         return Worker(runner=runner, listener=listener) if listener else Worker(runner=runner)
 
     async def close(self) -> None:
-        """Closes the child process first: it waits for nothing."""
+        """Closes everything, the child process first, because it waits for nothing."""
         if "sandbox" in self.__dict__:
             await asyncio.to_thread(self.sandbox.close)
         await super().close()

@@ -14,8 +14,8 @@ LARGEST_TOTAL = 300_000_000
 MOST_MEMBERS = 20_000
 SMALL_MEMBER = 2_000_000
 MOST_TIMES = 150
-"""How many times its packed size a member may have, unless it is small. The text of books packs to a tenth, endless repetition to
-a thousandth: reading that takes minutes and gives nothing."""
+"""How many times its packed size a member may have, unless it is small. The text of books packs to a tenth, endless repetition
+to a thousandth, which takes minutes to read and holds nothing."""
 COMPOUND = b"\xd0\xcf\x11\xe0"
 """The first bytes of Office files before 2007, and of later ones that are protected by a password."""
 

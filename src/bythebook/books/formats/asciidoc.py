@@ -94,7 +94,7 @@ def _marked(match: re.Match[str]) -> str:
 
 
 def _literal(code: str) -> str:
-    """Without the plus signs that pass text through unchanged; a single plus sign is code."""
+    """The text without the plus signs that pass it through unchanged; a text in single plus signs is code."""
     passed = PASSED.fullmatch(code)
     return passed[1] if passed else code
 

@@ -16,10 +16,10 @@ from bythebook.books.markdown import readable
 from bythebook.books.model import Reading, SourceMark, SourcePlace, fold
 
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
-"""Read as they are."""
+"""Endings of files that are read as they are."""
 PAGES = (".html", ".htm", ".xhtml")
 TEXT = ".txt"
-"""A lesson where Sphinx's settings name it, and nowhere else."""
+"""An ending that makes a lesson only if Sphinx's settings name it."""
 CODE_MARKS = re.compile(r"`+|\\(?=[^\w\s])")
 LINE_END = re.compile(r"\r\n?|\n")
 SourceTexts = Callable[[SourcePlace], str]
@@ -41,7 +41,7 @@ class Format:
     suffixes: tuple[str, ...]
     module: str
     largest_times: int = 1
-    """How many times the largest size of a text file such a file may have: pictures and outputs take space and are not read."""
+    """How many times as large as a text file such a file may be: pictures and outputs take space and are not read."""
     seconds: float = 60.0
     """How long the child process may take for one, in addition to what its size allows."""
     most_bytes: int = 2**31
@@ -97,8 +97,8 @@ def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """As written, for a format that is Markdown itself, code, or words without marks, which most are; then without its marks,
-    quickly where they are only those of code. What is raised reads with brackets of ours: 10^(-3 m)."""
+    """The text as it may be in the file: as written, for code, for words without marks, and for a format that is Markdown
+    itself; then without its marks, quickly if these are only marks of code. Raised text has brackets of ours: 10^(-3 m)."""
     yield fold(text)
     if "`" in text or "\\" in text:
         yield fold(CODE_MARKS.sub("", text))

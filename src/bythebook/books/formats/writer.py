@@ -18,7 +18,7 @@ PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
 WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
 SIGNS = re.compile(r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?])|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|\$")
 ANY_SIGN = re.compile(r"[\\`<\[~{&$*_]")
-"""Whatever is escaped has one of these: searching for them is quick, and most words have none."""
+"""Everything that is escaped contains one of these. Searching for them is quick, and most words have none."""
 LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:{3,}|/{3,}|!{3}|\?{3}|={3}|(?:[-*_]\s*){3,}$|~{3}|\+{3})")
 NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 SPACE = re.compile(r"[ \t\r\n\f\v]+")
@@ -26,13 +26,13 @@ TICKS = re.compile(r"`+")
 Piece = tuple[str, SourcePlace | None, bool]
 """A text, its place, and whether it is there exactly. Text without a place is ours."""
 Run = tuple[str, str]
-"""A stretch of a paragraph, after its kind: words, code, superscript, subscript, or finished Markdown."""
+"""A stretch of a paragraph, with its kind: words, code, superscript, subscript, or finished Markdown."""
 LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 
 
 def escaped(text: str, *, whole: bool = False) -> str:
-    """Words as Markdown that is read as these words, within a line. `whole`: nothing else stands in their paragraph, so that a
-    sign that needs another to mean something means nothing."""
+    """Words as Markdown that is read as these words, within a line. `whole`: nothing else is in their paragraph, so a character
+    that only works in pairs is plain."""
     if not ANY_SIGN.search(text):
         return text
     alone = _signs_alone(text) if whole else set[int]()
@@ -68,7 +68,7 @@ def code_span(text: str) -> str:
 
 
 def superscript(text: str) -> str:
-    """Writes an exponent so that it does not read as more digits of its base."""
+    """Writes an exponent so that it cannot be read as more digits of its base."""
     plain = raised(text)
     return f"<sup>{escaped(text)}</sup>" if plain.startswith("^") else plain
 
@@ -154,7 +154,7 @@ class MarkdownWriter:
         self._end()
 
     def title(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
-        """The title of a box or a table: it names what follows and says nothing itself."""
+        """Writes the title of a box or a table, which names what follows and says nothing itself."""
         words = SPACE.sub(" ", text).strip()
         if words.endswith((".", "!", "?", "…")):
             self.paragraph(words, place, exact=exact)
@@ -207,7 +207,7 @@ class MarkdownWriter:
         self._add("\n")
 
     def unmarked(self, line: str) -> None:
-        """A line that we add, such as a picture."""
+        """Writes a line of our own, such as a picture."""
         self._begin()
         self._add(line)
         self._end()

@@ -47,7 +47,8 @@ def _shown(site: Site, path: str) -> str:
 
 
 def _name(site: Site, entry: str) -> str:
-    """A name that a lesson and its entry share: without suffix, `index`, and numbers where the site drops them."""
+    """The name that a lesson shares with its entry: without suffix, without `index`, and without numbers if the site drops
+    them."""
     path = posixpath.normpath(unquote(entry.partition("#")[0]).strip("/"))
     stem = re.sub(r"\.html$", "", EXTENSION.sub("", path))
     parts = [without_number(part) if site.style == "docusaurus" else part for part in stem.split("/")]

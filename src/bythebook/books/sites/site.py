@@ -26,9 +26,9 @@ WITHOUT_ADDRESSES = {"myst.yml": "MyST", "_bookdown.yml": "bookdown"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A site's configuration; what is empty, it does not say. `folder`: where the site's lessons are. `pages`: the pattern of
-    their addresses, where it is not the generator's default. `entries`: the lessons in the site's own order, as it names them; a
-    folder ends in "/" and stands for its files that are not named elsewhere."""
+    """A site's configuration. Empty fields are those that it does not set. `folder`: where the site's lessons are. `pages`: the
+    pattern of their addresses, if it is not the generator's default. `entries`: the lessons in the site's own order, as it
+    names them; a folder ends in "/" and stands for its files that are not named elsewhere."""
 
     style: SiteStyle
     config: str

@@ -202,11 +202,12 @@ CELL_ENDS = re.compile(r"(?<!\\)\|")
 RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 INDENT = 4
 BLOCKS = {"code": "the code above", "table": "the table above", "maths": "the formula above"}
-"""What is printed as a block, and how its quote is named: printing it twice would help nobody."""
+"""The kinds of statements that are printed as a block, and how each one's quote is named, because it need not be printed twice.
+"""
 
 
 def plain(markdown: str) -> str:
-    """On one line."""
+    """The text on one line."""
     return " ".join(readable(markdown).split())
 
 
@@ -224,7 +225,7 @@ def print_block(console: Console, markdown: str) -> None:
 
 
 def _table(markdown: str) -> Table | None:
-    """None for what is not a table of pipes."""
+    """The table; None where the text is no table of pipes."""
     rows = [line for line in markdown.strip().split("\n") if line.strip()]
     if len(rows) < 3 or not RULE.fullmatch(rows[1]) or "|" not in rows[0]:
         return None

@@ -71,7 +71,7 @@ def print_table(console: Console, headings: Sequence[str], rows: Sequence[Sequen
 
 
 def when(moment: datetime | None) -> str:
-    """In the time zone of this machine."""
+    """The time in the time zone of this machine."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else "never"
 
 

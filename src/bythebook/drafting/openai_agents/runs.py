@@ -63,6 +63,6 @@ async def running(
 
 
 def usage_of(run: RunResultStreaming) -> Usage | None:
-    """None where the server does not count."""
+    """The tokens that were used; None where the server does not count."""
     used = run.context_wrapper.usage
     return Usage(prompt_tokens=used.input_tokens, completion_tokens=used.output_tokens) if used.total_tokens else None

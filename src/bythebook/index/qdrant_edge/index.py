@@ -282,7 +282,7 @@ def _copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def _shared(lock: Path) -> Iterator[None]:
-    """Keeps writers away meanwhile, who may be other users."""
+    """Keeps writers away meanwhile; they may be other users of the machine."""
     import fcntl  # missing on Windows, where every folder counts as writable
 
     try:

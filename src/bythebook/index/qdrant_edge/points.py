@@ -259,6 +259,6 @@ def _near(*, exact: bool) -> edge.SearchParams:
 
 
 def _rare(corpus: edge.Filter | None, *, exact: bool) -> edge.SearchParams:
-    """The filter that IDF is computed in: this book alone, because other books must not change an answer. None where there is no
-    other book and no deleted chunk that the engine would count; counting takes 2 of 4 ms in 100,000 chunks."""
+    """The filter within which IDF is computed: this book alone, because other books must not change an answer. None where there
+    is no other book and no deleted chunk that the engine would count; counting takes 2 of 4 ms in 100,000 chunks."""
     return edge.SearchParams(exact=exact, idf=edge.IdfParams(corpus=corpus) if corpus else None)

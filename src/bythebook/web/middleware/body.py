@@ -72,7 +72,8 @@ class WholeBody:
 
 
 def _has_two_lengths(scope: Scope) -> bool:
-    """A proxy before this server may go by the other length, and take a part of the body for the next reader's request."""
+    """Whether the request has two lengths. A proxy before this server may use the other one, and take a part of the body for
+    the next reader's request."""
     return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
 
 

@@ -24,7 +24,7 @@ COLONS = re.compile(r":{3,}[ \t]*\{?([\w-]*)\}?[ \t]*(?:\[(.*)\]|(.*))$")
 SLASHES = re.compile(r"/{3,}[ \t]*(?:([\w-]+)[ \t]*(?:\|[ \t]*(.*))?)?$")
 """PyMdown's blocks: `/// note | Title`."""
 KEPT = re.compile(r"</?(?:sub|sup|kbd)>|</?(abbr|dfn)(?=[\s/>])")
-"""Tags that mean something to a reader. They carry no attribute, but for what an abbreviation or a term stands for."""
+"""Tags that mean something to a reader. They keep no attribute except what an abbreviation or a term stands for."""
 FURNITURE = re.compile(
     r"</?(?:[A-Z][\w.]*|abbr|b|br|center|details|dfn|div|em|figcaption|figure|i|kbd|p|section|small|span|strong|sub|summary|sup|u)(?=[\s/>])"
     r"|</?>"
@@ -52,7 +52,7 @@ def _label(token: Token) -> str:
 
 
 def open_box(state: StateBlock, label: str) -> None:
-    """What an author has set apart begins, with its name."""
+    """Begins a box, with its name, around what an author has set apart."""
     state.env.setdefault("boxes", []).append(state.level)
     state.push("box", "", 0).markup = '<div class="note">\n'
     state.push("label", "", 0).content = label
@@ -69,7 +69,7 @@ def close_box(state: StateBlock) -> None:
 
 
 def _end_boxes(state: StateCore) -> None:
-    """A chunk may be cut within a box."""
+    """Ends the boxes that are still open: a chunk may be cut inside a box."""
     for level in state.env.pop("boxes", []):
         if level == 0:
             state.tokens.append(Token("box", "", 0, markup="</div>\n"))

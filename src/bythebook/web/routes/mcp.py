@@ -83,7 +83,7 @@ class ToolResponse(Response):
 
 @router.api_route("/mcp", methods=["POST", "DELETE"])
 async def call(request: Request, who: Guest, current: Current) -> Response:
-    """There is no GET: it would hold a stream open on which nothing is ever sent."""
+    """Handles a request. There is no GET: it would hold a stream open on which nothing is ever sent."""
     from bythebook.mcp.tools import ToolCaller
 
     endpoint: McpEndpoint = request.app.state.mcp

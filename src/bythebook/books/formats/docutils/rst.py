@@ -38,14 +38,14 @@ CODE = frozenset({
     "jupyter-execute",
 })  # fmt: skip
 VERSIONS = frozenset({"versionadded", "versionchanged", "versionremoved", "deprecated", "rst-class"})
-"""Directives whose argument means nothing by itself."""
+"""Directives whose argument says nothing by itself."""
 NOTHING = frozenset({
     "toctree", "include", "literalinclude", "raw", "image", "automodule", "autoclass", "autofunction", "autoexception",
     "autodata", "automethod", "autoattribute", "autosummary", "contents", "index", "highlight", "currentmodule", "module",
     "only-block", "testsetup", "testcleanup", "meta", "tabularcolumns", "default-role", "sectnum", "csv-table",
     "bibliography",
 })  # fmt: skip
-"""Directives whose content is in another file, or is made by a build."""
+"""Directives whose content is in another file or is made by a build."""
 DOCUTILS_OWN = (
     "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", "admonition", "topic", "sidebar",
     "epigraph", "table", "list-table", "compound", "container", "rubric", "figure", "replace", "unicode", "role",
@@ -116,7 +116,7 @@ def _code(directive: Directive) -> nodes.Node:
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()) -> Any:
-    """A role that docutils does not know gives its text, without its target."""
+    """The text of a role that docutils does not know, without its target."""
     said = ROLE_TARGET.match(nodes.unescape(text))
     words = said[1] if said and said[1] else target_words(name, nodes.unescape(text))
     kind = nodes.literal if name.rpartition(":")[2] in LITERAL_ROLES else nodes.inline
@@ -138,7 +138,7 @@ def _find_role(name: str, language: Any, line: int, reporter: Any) -> Any:
 
 
 def _known() -> dict[str, Any]:
-    """docutils' own directives for boxes and tables; the others need what only a build has."""
+    """docutils' own directives for boxes and tables. Its others need what only a build has."""
     return {name: directives.directive(name, _english(), None)[0] for name in DOCUTILS_OWN}
 
 

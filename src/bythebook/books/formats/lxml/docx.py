@@ -146,7 +146,7 @@ def _parsed(raw: bytes | None, part: str, tag: str) -> Iterator[Element]:
 
 
 def _noted(paragraph: Element, notes: dict[tuple[str, str], Element]) -> list[Element]:
-    """The paragraphs of the notes that this paragraph refers to, one of a text box on it aside."""
+    """The paragraphs of the notes that this paragraph refers to, without the notes of a text box in it."""
     references = [
         one
         for one in paragraph.iter("footnoteReference", "endnoteReference")
@@ -194,12 +194,12 @@ def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
 
 
 def _paragraphs(element: Element) -> list[Element]:
-    """A text box is stored in two forms, of which the second is for old programs and left out."""
+    """All paragraphs. A text box is stored in two forms; the second, for old programs, is left out."""
     return [one for one in element.iter("p") if next(one.iterancestors("Fallback"), None) is None]
 
 
 def _words(element: Element) -> str:
-    """The words of a paragraph, without those of its text boxes; of a formula its TeX."""
+    """The words of a paragraph, with the TeX of its formulas and without its text boxes."""
     parts: list[str] = []
     for child in element:
         if child.tag == "t":

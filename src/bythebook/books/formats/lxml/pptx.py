@@ -28,7 +28,7 @@ FURNITURE = frozenset({"dt", "ftr", "hdr", "sldNum", "sldImg"})
 LISTED = frozenset({"body", "obj", ""})
 """Placeholders whose paragraphs have bullets by default."""
 MOST_ROWS = 200
-"""Of a chart with more points the numbers are no text of the book: it is a measurement, and its title is read alone."""
+"""A chart with more points is a measurement: only its title is read."""
 SHAPES, FOLDED = ("sp", "graphicFrame"), ("grpSp", "AlternateContent", "Choice")
 
 
@@ -258,7 +258,7 @@ def _kind(properties: Element | None) -> str:
 
 
 def _chart_table(root: Element) -> ChartTable:
-    """The values are those that the program stored with the chart, so that no workbook has to be opened."""
+    """The chart's values as the program stored them with it, so that no workbook has to be opened."""
     title = root.find("chart/title")
     words = "".join(one.text or "" for one in title.iter("t")) if title is not None else ""
     series = list(root.iter("ser"))
@@ -275,7 +275,7 @@ def _chart_table(root: Element) -> ChartTable:
 
 
 def _points(series: Element, *tags: str) -> Iterator[tuple[str, str]]:
-    """Each point's index and its value."""
+    """The index and the value of each point."""
     for tag in tags:
         for point in series.iterfind(f"{tag}//pt"):
             held = point.find("v")

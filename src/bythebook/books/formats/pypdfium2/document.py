@@ -235,7 +235,8 @@ def _chars(text: Any) -> Iterator[PdfChar | None]:
 
 
 def _composed(chars: list[PdfChar | None]) -> list[PdfChar | None]:
-    """With an accent and the letter it stands over as one. The letter stays, without its text: places count characters."""
+    """The characters with each accent joined to its letter. The letter stays as a character without text, because places count
+    characters."""
     found = list(chars)
     for at, (accent, letter) in enumerate(pairwise(chars)):
         if not accent or not letter or accent.text not in ACCENTS or not letter.text.isalpha():
@@ -252,14 +253,14 @@ def _stands_over(accent: tuple[float, float], letter: tuple[float, float]) -> bo
 
 
 def _sides(page: Any, index: int) -> tuple[float, float]:
-    """Left and right of a character."""
+    """The left and right edge of a character."""
     box = pdfium.FS_RECTF()
     pdfium.FPDFText_GetLooseCharBox(page, index, box)
     return box.left, box.right
 
 
 def _accented(accent: str, letter: str) -> str:
-    """Both as they are where there is no such letter."""
+    """The accented letter; both characters unchanged where there is no such letter."""
     made = unicodedata.normalize("NFC", UNDOTTED.get(letter, letter) + ACCENTS[accent])
     return made if len(made) == 1 else accent + letter
 
@@ -280,7 +281,7 @@ def _mark_bulleted(lines: list[PdfLine], page: Any) -> None:
 
 
 def _dots(page: Any) -> Iterator[tuple[float, float, float, float]]:
-    """Left, bottom, right and top of what is drawn and is small."""
+    """Left, bottom, right and top of each small drawing."""
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     for at in range(pdfium.FPDFPage_CountObjects(page)):
         drawn = pdfium.FPDFPage_GetObject(page, at)
@@ -306,8 +307,8 @@ def _is_fixed(font: Any) -> bool:
 
 
 def _lines(page: int, chars: list[PdfChar | None]) -> Iterator[PdfLine]:
-    """PDFium continues a line where a word is divided, and sometimes elsewhere: where text goes back to the left and down, a line
-    ends."""
+    """The lines of a page. PDFium continues a line where a word is divided, and sometimes elsewhere: here a line ends where the
+    text goes back to the left and down."""
     held: list[PdfChar] = []
     for char in [*chars, None]:
         if held and (char is None or _is_below(held, char)):
@@ -318,8 +319,8 @@ def _lines(page: int, chars: list[PdfChar | None]) -> Iterator[PdfLine]:
 
 
 def _from_the_top(lines: list[PdfLine]) -> list[PdfLine]:
-    """Browsers draw blocks of code after the rest of the page. Where text goes back up and no line stands beside one from before,
-    the page has one column, and what goes back up is read after what stands above it."""
+    """The lines from top to bottom, if the page has one column: browsers draw blocks of code after the rest of the page. A page
+    has one column where the text goes back up and no line is beside one from before."""
     starts = [at for at in range(1, len(lines)) if lines[at].baseline - lines[at - 1].baseline > 2 * lines[at].size]
     if not starts:
         return lines
@@ -348,7 +349,7 @@ def _with_hyphens(lines: list[PdfLine]) -> list[PdfLine]:
 
 
 def _stand_beside(line: PdfLine, other: PdfLine) -> bool:
-    """As columns do, and the cells of a table, whose lines need not be level."""
+    """Whether lines are side by side, as columns are, and the cells of a table, whose lines need not be level."""
     away = abs(line.baseline - other.baseline)
     apart = line.left >= other.right or line.right <= other.left
     return away < (3.0 if apart else 0.6) * line.size

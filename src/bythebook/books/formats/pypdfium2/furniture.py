@@ -1,4 +1,4 @@
-"""What of a PDF's pages is no text of the book: running heads and feet, numbers of pages, lines of a table of contents."""
+"""Finds what on a PDF's pages is not text of the book: running heads and feet, page numbers, lines of a table of contents."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PAGE_NUMBER = re.compile(r"(?:page\s+)?(?:\d{1,4}|[ivxlcdm]{1,7})(?:\s+of\s+\d+)
 
 
 def without_furniture(pages: Sequence[list[PdfLine]], labels: Sequence[str], body: Style) -> list[list[PdfLine]]:
-    """Running heads and feet are the same words, digits aside, at the same height of three pages or more; any words with the
-    page's own number, where three pages have such a line at that height; or what every fourth page has alone above or below
-    its text."""
+    """The lines without running heads and feet. These have the same words, apart from digits, at the same height of three pages
+    or more; or the page's own number among any words, if three pages have such a line at that height; or they stand alone above
+    or below the text of every fourth page."""
     edges = [_edges(page) for page in pages]
     repeated = Counter((_key(line), _height(line)) for lines in edges for line in lines)
     numbered = Counter(
@@ -51,7 +51,8 @@ def _without_contents(lines: list[PdfLine]) -> list[PdfLine]:
 
 
 def _lines_apart(page: Sequence[PdfLine], body: Style) -> Iterator[PdfLine]:
-    """The first and the last line, numbers of pages aside, that stand apart and are set neither as text nor as headings are."""
+    """The first and the last line, apart from page numbers, that are separate from the text and look neither like text nor like
+    headings."""
     by_height = sorted((line for line in page if not PAGE_NUMBER.fullmatch(line.text.strip())), key=lambda line: -line.baseline)
     if len(by_height) < SHORTEST_PAGE:
         return
@@ -66,7 +67,7 @@ def _height(line: PdfLine) -> int:
 
 
 def _bears(line: PdfLine, label: str) -> bool:
-    """Whether the first or last word of a line is the number of its page."""
+    """Whether the first or last word of a line is its page's number."""
     words = line.text.split()
     return bool(label) and label in (words[0], words[-1])
 

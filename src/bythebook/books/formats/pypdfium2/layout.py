@@ -37,13 +37,13 @@ ENDS = (".", "!", "?", ":", ";", "…", "”", '"', ")")
 
 @dataclass(slots=True)
 class LayoutBlock:
-    """Lines that belong together. `level`: of a heading, counted from 1."""
+    """Lines that belong together. `level`: that of a heading, counted from 1."""
 
     kind: BlockKind
     lines: list[PdfLine]
     level: int = 0
     entry: int | None = None
-    """Of a heading: its place in the outline."""
+    """The place of a heading in the outline."""
 
     @property
     def last(self) -> PdfLine:
@@ -63,7 +63,8 @@ class Layout:
     headings: dict[int, tuple[int, int | None]] = field(init=False, default_factory=dict)
     """The level and the outline's entry of each line that belongs to a heading, by the line's identity."""
     numbered: set[Style] = field(init=False, default_factory=set)
-    """Styles of headings that are no larger than the text and all have numbers: without one, a line in them is a caption."""
+    """Styles of headings that are no larger than the text and always have a number: a line in such a style without a number is
+    a caption."""
     joined: set[int] = field(init=False, default_factory=set)
     """Lines that continue the heading of the line before."""
 
@@ -331,7 +332,7 @@ def _letters(text: str) -> str:
 
 
 def _is_row(line: PdfLine) -> bool:
-    """Wide gaps in a line are columns of a table."""
+    """Whether a line is a row of a table: wide gaps are its columns."""
     solid = [char for char in line.chars if not char.text.isspace()]
     return any(after.left - before.right > 1.8 * line.size for before, after in pairwise(solid))
 

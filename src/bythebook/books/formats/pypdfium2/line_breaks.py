@@ -1,5 +1,5 @@
-"""What to write between two lines that run on. Whether a hyphen divides a word ("impor-tant") or belongs to it ("well-known")
-is told by the rest of the book."""
+"""What to write between two lines that continue each other. The rest of the book shows whether a hyphen divides a word
+("impor-tant") or belongs to it ("well-known")."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 LAST_WORD = re.compile(rf"{WORD.pattern}$")
 ADDRESS = re.compile(r"(?:https?|ftp)://\S*$")
 ADDRESS_BREAKS = tuple("/.-_?&=#%~+:")
-"""Where an address that does not fit a line is broken."""
+"""Where an address that does not fit into a line is broken."""
 ADDRESS_PIECE = re.compile(r"[/._=?#&%~-]\w|/$")
-"""What no word has: after an address that ends with its line, "and" is the next word."""
+"""What an address has and a word has not. After an address that ends with its line, "and" is the next word."""
 LINES_EACH = 200
-"""A program that divides words does so in more than one line of these; one that does not only breaks compounds."""
+"""A program that divides words does so at least once in so many lines; one that does not only breaks compounds."""
 
 
 class LineBreaks:
@@ -33,7 +33,8 @@ class LineBreaks:
         self.divides = known or len(divided) * LINES_EACH >= len(lines)
 
     def between(self, before: PdfLine, after: PdfLine, said: str) -> str:
-        """A word that was divided is one again, and so is an address. `said`: what the paragraph has before this."""
+        """What to write between the two lines, so that a divided word or address is whole again. `said`: what the paragraph has
+        before this."""
         if ADDRESS.search(said):
             more = (after.text.split(maxsplit=1) or [""])[0]
             if before.hyphen:
@@ -62,7 +63,7 @@ class LineBreaks:
 
 
 def _undivided(lines: Iterable[PdfLine]) -> Iterable[str]:
-    """All words that stand undivided on a line, with their hyphens."""
+    """All words that are whole on a line, with their hyphens."""
     divided = False
     for line in lines:
         words = WORD.findall(line.text.casefold())

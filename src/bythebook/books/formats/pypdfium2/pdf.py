@@ -26,7 +26,7 @@ DAMAGED_PAGE = "damaged and not read; save or download it again"
 SLUG = re.compile(r"[^\w]+")
 NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
 WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|(?<![^\W\d_])(?!(?:[cdmknµ]m|ft|in|yd|mi|ha|Hz)$)[^\W\d_]{2}$|[.,;:!?)”’\"']$")
-"""What a footnote's mark follows. Two letters may also be a unit: 3 cm²."""
+"""What a footnote's mark follows. After two letters it may also be the power of a unit: 3 cm²."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +240,7 @@ def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
 
 
 def _shifted(line: PdfLine, at: int) -> tuple[int, int]:
-    """The end of the stretch that begins here, and whether it is above (1) or below (-1) the line."""
+    """The end of the stretch that begins here, and whether the stretch is above the line (1) or below it (-1)."""
     shift = _shift(line, line.chars[at])
     end = at + 1
     while end < len(line.chars) and (_shift(line, line.chars[end]) == shift):
