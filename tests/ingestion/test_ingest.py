@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from bythebook.books.booktoml import read_book
+from bythebook.books.model import BookOptions
 from bythebook.books.sandbox import Sandbox
 from bythebook.embedding.batches import EmbeddingCache
 from bythebook.errors import InvalidBook, Mismatch, NotFound, Unavailable
@@ -485,12 +486,16 @@ def test_a_lesson_that_vanishes_or_changes_after_planning(
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_every_file_is_read_once(book: Path, folder: Path, opened_files: list[str], dry_run: bool) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [IngestionRequest(), IngestionRequest(dry_run=True), IngestionRequest(options=BookOptions(title="Named by hand"))],
+)
+def test_every_file_is_read_once(book: Path, folder: Path, opened_files: list[str], asked: IngestionRequest) -> None:
     async def story() -> None:
         async with open_library(folder / "data") as library:
             opened_files.clear()
-            report = await library.ingest(book, dry_run=dry_run)
+            report = await library.ingestion.run(book, asked)
+            assert report.title == (asked.options.title or "A small book")
             opened = Counter(path for path in opened_files if path.startswith(f"{book}/"))
             assert len([path for path in opened if path.endswith(".md")]) == report.files_discovered
             assert opened.pop(str(book / "book.toml")) == 2  # as ours, and as the one that mdBook has by that name

@@ -21,7 +21,7 @@ from typing import Any
 from bythebook.books.discovery import read_beside, require_book
 from bythebook.books.frontmatter import LONGEST_TOML
 from bythebook.books.links import PATTERN_FIELDS
-from bythebook.books.model import BOOK_ID, NO_OPTIONS, SITE_STYLES, Book, BookOptions, BookWarning, SiteStyle
+from bythebook.books.model import BOOK_ID, SITE_STYLES, Book, BookOptions, BookWarning, SiteStyle
 from bythebook.books.sites.generators import is_mdbook
 from bythebook.books.sites.site import Site
 from bythebook.books.titles import file_title, front_title
@@ -52,15 +52,12 @@ CHECKOUT = re.compile(r"[0-9a-f]{16}")
 """The name of the folder that a repository is checked out into."""
 
 
-def read_book(
-    root: Path, *, book_id: str | None = None, site: Site | None = None, options: BookOptions = NO_OPTIONS
-) -> tuple[Book, tuple[BookWarning, ...]]:
-    """Returns the book in the folder `root`. What neither the options nor `book.toml` say comes from its site, and then from the
-    folder itself."""
+def read_book(root: Path, *, book_id: str | None = None, site: Site | None = None) -> tuple[Book, tuple[BookWarning, ...]]:
+    """Returns the book in the folder `root`. What `book.toml` does not say comes from the book's site, and then from the folder
+    itself."""
     require_book(root)
     values = _declared(root)
     book = _single_file(root) if root.is_file() else (values or _Values(root / FILE_NAME, "")).book(root, site)
-    book = _with_options(book, options)
     if book_id is not None:
         book = replace(book, book_id=book_id)
     if not BOOK_ID.fullmatch(book.book_id):
@@ -107,7 +104,8 @@ def check_options(options: BookOptions) -> None:
         raise InvalidInput(f"The language (--language) must be a code such as en or pt-BR, not '{options.language}'.")
 
 
-def _with_options(book: Book, options: BookOptions) -> Book:
+def with_options(book: Book, options: BookOptions) -> Book:
+    """The book with what the person who ingests it says about it."""
     check_options(options)
     style = next((style for style in SITE_STYLES if style == options.site), book.site)
     return replace(

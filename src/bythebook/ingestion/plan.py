@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bythebook.books.booktoml import FILE_NAME, declares_id, read_book
+from bythebook.books.booktoml import FILE_NAME, declares_id, read_book, with_options
 from bythebook.books.discovery import SourceFile, discover, passed_over
 from bythebook.books.included_lines import MissingInclude
 from bythebook.books.lesson import Category, Claim, chapter_titles, read_categories, read_claim
@@ -71,7 +71,7 @@ async def identify(records: Records, root: Path, request: IngestionRequest) -> I
         raise InvalidInput(_another(book, state, source))
     said = request.options.over(state.options if state and _same(state.source_root, source) else NO_OPTIONS)
     if said != NO_OPTIONS:
-        book, _ = await asyncio.to_thread(read_book, root, book_id=book.book_id, site=site, options=said)
+        book = with_options(book, said)
     return IdentifiedBook(book=book, state=state, warnings=warnings, site=site, options=said)
 
 
