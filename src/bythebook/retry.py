@@ -1,9 +1,10 @@
-"""How requests to a remote server are retried: how often, after which responses, with which pauses; and what a key may look
-like."""
+"""How requests to a remote server are retried: how often, after which responses, with which pauses. Also what a key may look
+like, and an address without the password in it."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from bythebook.errors import InvalidSettings
 RETRY_AFTER_MAX_SECONDS = 60.0
 MESSAGE_LENGTH = 200
 TRIED_AGAIN = frozenset({429, 500, 502, 503, 504})
+LOGIN = re.compile(r"(?<=://)(?:[^/]*@|[^/:@\[]*:(?!\d*/).*@)")
+"""Name and password before a host. A password may hold a slash, though it should not; an @ in the path belongs to no login."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,11 @@ def checked_key(key: str, key_variable: str) -> str:
     if not (key.isascii() and key.isprintable() and key == key.strip()):
         raise InvalidSettings(f"The key in {key_variable} has spaces or characters that no key has; set {key_variable} again")
     return key
+
+
+def without_login(url: str) -> str:
+    """The address without a name and password that may be in it, to be shown to people and stored."""
+    return LOGIN.sub("", url, count=1)
 
 
 def retry_after_seconds(header: str) -> float | None:

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.jobs.git import LOCK, Checkout, GitLimits
 from bythebook.jobs.model import Folder, Repository, Source, Website
+from bythebook.retry import without_login
 
 ADDRESS = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 PAGE = re.compile(
@@ -64,7 +65,7 @@ class Sources:
             folder=folder,
             url=url,
             branch=source.branch,
-            shown=shown(url),
+            shown=without_login(url),
             credentials=self._credentials(source),
             limits=self.limits,
         )
@@ -72,7 +73,7 @@ class Sources:
         root = folder / source.folder
         if not await asyncio.to_thread(_is_inside, root, folder):
             where = f" on branch {source.branch}" if source.branch else ""
-            raise NotFound(f"The repository {shown(url)} has no folder '{source.folder}'{where}.")
+            raise NotFound(f"The repository {without_login(url)} has no folder '{source.folder}'{where}.")
         return FetchedSource(root=root)
 
     async def _pages(self, source: Website) -> FetchedSource:
@@ -152,7 +153,7 @@ def _shared_name(source: Repository) -> str:
 
 def without_password(url: str) -> str:
     """The address as it is stored and given to git: over HTTP without name and password, over SSH unchanged."""
-    return shown(url) if url.startswith(("http://", "https://")) else url
+    return without_login(url) if url.startswith(("http://", "https://")) else url
 
 
 def under_roots(path: str, roots: Sequence[Path], own: Sequence[Path] | None = None) -> Path:
@@ -176,16 +177,10 @@ def same_repository(one: str, other: str) -> bool:
     return _plain(one) == _plain(other)
 
 
-def shown(url: str) -> str:
-    """The address without a name and password that may be in it."""
-    scheme, separator, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if separator else url
-
-
 def _plain(url: str) -> str:
     """git@host:owner/name.git, ssh://git@host/owner/name and https://host/owner/name are one repository."""
-    rest = url.partition("://")[2] or url.replace(":", "/", 1)
-    return rest.rpartition("@")[2].removesuffix("/").removesuffix(".git").lower()
+    rest = without_login(url).partition("://")[2] or url.rpartition("@")[2].replace(":", "/", 1)
+    return rest.removesuffix("/").removesuffix(".git").lower()
 
 
 def _is_inside(root: Path, checkout: Path) -> bool:

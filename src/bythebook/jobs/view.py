@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bythebook.jobs.model import Folder, Job, Progress, Repository, Source, Website, source_to_plain
-from bythebook.jobs.sources import shown
+from bythebook.retry import without_login
 
 D_FIELDS = (
     *("job_id", "book_id", "mode", "status", "files_processed", "files_skipped", "chunks_created", "chunks_deleted"),
@@ -36,12 +36,12 @@ def source_shown(source: Source) -> str:
         return str(source.path)
     if isinstance(source, Website):
         return source.url
-    return f"{shown(source.url)}#{source.branch}" + (f":{source.folder}" if source.folder else "")
+    return f"{without_login(source.url)}#{source.branch}" + (f":{source.folder}" if source.folder else "")
 
 
 def _source_to_plain(source: Source) -> dict[str, str]:
     plain = source_to_plain(source)
-    return {**plain, "git": shown(source.url)} if isinstance(source, Repository) else plain
+    return {**plain, "git": without_login(source.url)} if isinstance(source, Repository) else plain
 
 
 def _progress_to_plain(progress: Progress) -> dict[str, Any]:

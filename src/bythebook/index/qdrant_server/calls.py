@@ -9,13 +9,13 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from bythebook.errors import BookError, NotFound, RateLimited, Rejected, StorageFailure, Unavailable
 from bythebook.index.payload import UnreadableRecord, decoding
+from bythebook.retry import without_login
 
 TRIES = 4
 FIRST_PAUSE_SECONDS = 0.25
@@ -38,7 +38,8 @@ async def call(url: str, ask: Callable[[], Awaitable[Answer]], *, sleep: Sleep) 
         except ResourceExhaustedResponse as error:
             if attempt == TRIES:
                 raise RateLimited(
-                    f"The Qdrant server at {shown(url)} takes no more requests for now. Try again in {error.retry_after_s} s.",
+                    f"The Qdrant server at {without_login(url)} takes no more requests for now. "
+                    f"Try again in {error.retry_after_s} s.",
                     retry_after_seconds=error.retry_after_s,
                 ) from error
             pause = max(pause, error.retry_after_s)
@@ -46,7 +47,8 @@ async def call(url: str, ask: Callable[[], Awaitable[Answer]], *, sleep: Sleep) 
             if attempt == TRIES:
                 reason = " ".join(str(error.source).split())[:200] or type(error.source).__name__
                 raise Unavailable(
-                    f"The Qdrant server at {shown(url)} does not answer ({reason}). Check that it runs, and check QDRANT_URL."
+                    f"The Qdrant server at {without_login(url)} does not answer ({reason}). "
+                    "Check that it runs, and check QDRANT_URL."
                 ) from error
         await sleep(min(pause, LONGEST_PAUSE_SECONDS))
     raise AssertionError("the last try returns or raises")
@@ -60,26 +62,26 @@ def reading(url: str, what: str) -> Iterator[None]:
             yield
     except UnreadableRecord as error:
         raise StorageFailure(
-            f"The index at {shown(url)} cannot be used ({str(error)[:300]}). "
+            f"The index at {without_login(url)} cannot be used ({str(error)[:300]}). "
             "If it is damaged, run: bythebook ingest --mode recreate"
         ) from error
-
-
-def shown(url: str) -> str:
-    """The address without a name and password that may be in it, to be shown to people."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _refused(url: str, error: UnexpectedResponse) -> BookError:
     reason, status = _reason(error), error.status_code or 0
     if status in (401, 403):
-        return Rejected(f"The Qdrant server at {shown(url)} does not accept the key. Set QDRANT_API_KEY to one that it knows.")
+        return Rejected(
+            f"The Qdrant server at {without_login(url)} does not accept the key. Set QDRANT_API_KEY to one that it knows."
+        )
     if status == 404 and "doesn't exist" in reason:
-        return NotFound(f"The Qdrant server at {shown(url)} lacks what was asked for ({reason}). Run: bythebook ingest")
+        return NotFound(f"The Qdrant server at {without_login(url)} lacks what was asked for ({reason}). Run: bythebook ingest")
     if status in PASSING:
-        return Unavailable(f"The Qdrant server at {shown(url)} has a problem of its own ({status}: {reason}). Try again later.")
-    return Rejected(f"The Qdrant server at {shown(url)} refuses ({status}: {reason}). Check QDRANT_URL and the server's version.")
+        return Unavailable(
+            f"The Qdrant server at {without_login(url)} has a problem of its own ({status}: {reason}). Try again later."
+        )
+    return Rejected(
+        f"The Qdrant server at {without_login(url)} refuses ({status}: {reason}). Check QDRANT_URL and the server's version."
+    )
 
 
 def _reason(error: UnexpectedResponse) -> str:

@@ -29,7 +29,7 @@ from bythebook.index.payload import (
     swap,
     text_from_payload,
 )
-from bythebook.index.qdrant_server.calls import Sleep, call, reading, shown
+from bythebook.index.qdrant_server.calls import Sleep, call, reading
 from bythebook.index.qdrant_server.values import (
     condition,
     has_id,
@@ -40,6 +40,7 @@ from bythebook.index.qdrant_server.values import (
     requests,
 )
 from bythebook.index.vectors import DENSE, LEXICAL, Candidate, ChunkText, Filters, IndexedChunk, Replacement
+from bythebook.retry import without_login
 
 MANIFEST = "bythebook"
 UNFINISHED = "unfinished"
@@ -92,7 +93,7 @@ class ServerIndex:
                 headers={"api-key": api_key} if api_key else None,
             )
         except ValueError as error:
-            raise InvalidSettings(f"QDRANT_URL cannot be {shown(url)!r}: {error}. Give it as http://host:6333") from error
+            raise InvalidSettings(f"QDRANT_URL cannot be {without_login(url)!r}: {error}. Give it as http://host:6333") from error
         copies = {"replication_factor": replication_factor, "write_consistency_factor": write_consistency_factor}
         layout = {"shard_number": shard_number, **copies}
         return cls(client, url, collection_name=collection_name, layout=layout, sleep=sleep)
@@ -113,7 +114,9 @@ class ServerIndex:
         check_name(collection)
         if any(one.name == collection for one in (await self._call(self._client.get_collections)).collections):
             if await self._stored_manifest(collection) != UNFINISHED:
-                raise InvalidInput(f"The server at {shown(self._url)} has a collection '{collection}' already. Drop it first.")
+                raise InvalidInput(
+                    f"The server at {without_login(self._url)} has a collection '{collection}' already. Drop it first."
+                )
             await self._call(self._client.delete_collection, collection)
         await self._call(self._create, collection, manifest.dimension)
         for name, index in INDEXES.items():
@@ -273,7 +276,9 @@ class ServerIndex:
         if collection not in self._manifests:
             text = await self._stored_manifest(check_name(collection))
             if text is None or text == UNFINISHED:
-                raise NotFound(f"The collection '{collection}' at {shown(self._url)} holds no books. Run: bythebook ingest")
+                raise NotFound(
+                    f"The collection '{collection}' at {without_login(self._url)} holds no books. Run: bythebook ingest"
+                )
             with reading(self._url, "a manifest"):
                 self._manifests[collection] = Manifest.from_json(text)
         return self._manifests[collection]
