@@ -61,7 +61,6 @@ def pushed(workshop: Workshop) -> Row:
     given = {
         "BYTHEBOOK_GIT_SOURCES": f"{SAMPLE_BOOK}={bare.as_uri()}#main",
         "GITHUB_WEBHOOK_SECRET": SECRET,
-        "BYTHEBOOK_REQUESTS_PER_MINUTE": "100000",
     }
     took = []
     with _started(workshop, "edits-pushed", "serve", "--port", "0", given=given) as said:

@@ -24,8 +24,7 @@ def test_readers_do_not_notice_that_the_index_is_made_anew(tmp_path: Path) -> No
     book = write_listings(tmp_path / "books" / "small")
     data_dir = tmp_path / "data"
     assert run_process("ingest", book, data_dir=data_dir).code == 0
-    given = {"BYTHEBOOK_SOURCE_ROOTS": str(book.parent), "BYTHEBOOK_REQUESTS_PER_MINUTE": "1000000"}
-    with served(data_dir, **given) as service, client(service) as author:
+    with served(data_dir, BYTHEBOOK_SOURCE_ROOTS=str(book.parent)) as service, client(service) as author:
         first, before = found(author), collections(data_dir)
         with asked_all_the_time(service.url) as answers:
             job = author.post("/books/small/jobs", json={"mode": "recreate"}).json()

@@ -14,8 +14,9 @@ import pytest
 from sqlalchemy import update
 
 from bythebook.database.tables import keys
-from bythebook.web.access import READERS_AT_ONCE, network_of
+from bythebook.web.access import network_of
 from bythebook.web.keys import KeyLimits
+from bythebook.web.rate_limit import READERS_AT_ONCE
 from tests.support.sample_library import sample_library
 from tests.support.serving import BOOK, Service, ask, problem, running
 

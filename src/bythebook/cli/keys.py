@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bythebook.cli.options import AsJson, DataDir, fields_of, run_with_database, to_json
+from bythebook.web.rate_limit import REQUESTS_PER_MINUTE
 
 if TYPE_CHECKING:
     from bythebook.database.engine import Database
@@ -29,7 +30,7 @@ def create(
     book: Annotated[
         str | None, typer.Option("--book", "-b", help="Only for this book. Default: all books.", show_default=False)
     ] = None,
-    requests_per_minute: Annotated[int, typer.Option(help="How many requests it may make a minute.")] = 100,
+    requests_per_minute: Annotated[int, typer.Option(help="How many requests it may make a minute.")] = REQUESTS_PER_MINUTE,
     requests_per_day: Annotated[int | None, typer.Option(help="How many requests it may make a day.", show_default=False)] = None,
     tokens_per_day: Annotated[
         int | None, typer.Option(help="How many tokens of a model its answers may take a day.", show_default=False)

@@ -21,8 +21,8 @@ from bythebook.errors import NotFound
 from bythebook.index.manifest import served_books
 from bythebook.operations.reader import choose_among
 from bythebook.web.keys import Key, Keys
-from bythebook.web.problems import KeyRequired, NotAllowed
-from bythebook.web.rate_limit import exceeded
+from bythebook.web.problems import KeyRequired, NotAllowed, TooManyRequests
+from bythebook.web.rate_limit import PUBLIC_REQUESTS_PER_MINUTE, READERS_AT_ONCE
 from bythebook.web.state import Current, State
 
 Scope = Literal["chat", "ingest", "admin"]
@@ -35,9 +35,6 @@ READER_HEADER = "X-Reader"
 READER_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 PUBLIC = "public"
 """Stands for a key's id: the threads of readers who use public books without one."""
-PUBLIC_REQUESTS_PER_MINUTE = 30
-READERS_AT_ONCE = 50
-"""All readers of a public key together may send as many requests as so many readers: pretending to be more gains nothing."""
 
 bearer = HTTPBearer(auto_error=False, description="A key made with `bythebook keys create`.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
@@ -135,7 +132,10 @@ async def _count(owner: str, per_minute: int, current: State, notes: dict[str, A
     if notes is not None:
         notes["headers"] = standing.headers
     if not passes:
-        raise exceeded(standing)
+        raise TooManyRequests(
+            f"This key may make {standing.limit} requests a minute and has made them. Wait {standing.reset_seconds} s.",
+            retry_after_seconds=standing.reset_seconds,
+        )
     return standing.headers
 
 

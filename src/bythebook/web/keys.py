@@ -20,12 +20,11 @@ from bythebook.database.audit import act
 from bythebook.database.engine import Database
 from bythebook.database.tables import keys
 from bythebook.errors import InvalidInput, NotFound, StorageFailure
+from bythebook.web.rate_limit import MOST_REQUESTS_PER_MINUTE, REQUESTS_PER_MINUTE
 
 Scope = Literal["chat", "public", "ingest", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PREFIX = "btb"
-REQUESTS_PER_MINUTE = 100
-MOST_REQUESTS_PER_MINUTE = 1_000_000
 MAX_NAME = 100
 MOST_DAYS = 3650
 MOST_A_DAY = 1_000_000_000

@@ -1,4 +1,4 @@
-"""The rate limiter: how many requests a key has left in a minute. `limits` counts them.
+"""The rate limiter: how many requests a key may make in a minute, and how many it has left. `limits` counts them.
 
 Where Redis is configured and not available, no request passes uncounted: the response is 503 until it is back.
 """
@@ -9,10 +9,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bythebook.web.problems import TooManyRequests
-
 if TYPE_CHECKING:
     from bythebook.web.limits import MovingWindows
+
+REQUESTS_PER_MINUTE = 100
+"""The limit of a key that was made without another one."""
+MOST_REQUESTS_PER_MINUTE = 1_000_000
+PUBLIC_REQUESTS_PER_MINUTE = 30
+"""The limit of one address that uses public books without a key."""
+READERS_AT_ONCE = 50
+"""All readers of a public key together may send as many requests as so many readers: pretending to be more gains nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +67,3 @@ class RateLimiter:
     async def close(self) -> None:
         if self._made:
             await self._made.close()
-
-
-def exceeded(standing: QuotaState) -> TooManyRequests:
-    return TooManyRequests(
-        f"This key may make {standing.limit} requests a minute and has made them. Wait {standing.reset_seconds} s.",
-        retry_after_seconds=standing.reset_seconds,
-    )
