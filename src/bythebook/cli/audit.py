@@ -20,7 +20,8 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show who did what: keys, jobs, books, deletions, backups, settings; newest first. With --json, an entry on each line."""
+    """Show who did what, newest first. It lists keys, jobs, books, deletions, backups and settings. With --json, an entry on
+    each line."""
 
     async def work(database: Database) -> list[AuditEntry]:
         from bythebook.database.audit import LISTED, AuditLog

@@ -20,7 +20,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Write the database and the index to one file, also while the server runs. 'bythebook restore' puts it back."""
+    """Write the database and the index to one file. The server may be running. 'bythebook restore' puts the file back."""
 
     async def work(resources: OperationRunner[Resources]) -> BackupReport:
         from bythebook.operations.backup import back_up

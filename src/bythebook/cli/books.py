@@ -46,7 +46,7 @@ def list_books(context: typer.Context, json: AsJson = False, data_dir: DataDir =
 
 @app.command("show")
 def show(book: OneBook, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show a book and its files: each with its hash, its chunks, when it was ingested, and whether that was completed."""
+    """Show a book and its files. Each file has its hash, its chunks, when it was ingested, and whether that was completed."""
 
     async def read(database: Database) -> tuple[IngestionState, list[IngestionRecord]]:
         from bythebook.ingestion.records import Records
@@ -94,8 +94,8 @@ def remove(
     yes: Yes = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Remove a book for good, with its fit, its embeddings, its threads and its jobs; keys for it alone are revoked. The folder
-    it came from stays."""
+    """Remove a book for good. Its fit, its embeddings, its threads and its jobs go with it; keys for it alone are revoked. The
+    folder it came from stays."""
 
     async def look(resources: OperationRunner[Resources]) -> BookHoldings:
         from bythebook.operations.books import read_holdings

@@ -27,7 +27,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show how relevance was calibrated to a book: the method, the questions used, and the curve."""
+    """Show how relevance was fitted to a book. You see the method, the questions that were used, and the curve."""
     from bythebook.errors import InvalidInput
 
     if plot and plot.suffix.lower() != ".svg":

@@ -18,7 +18,7 @@ PROBLEMS_SHOWN = 5
 
 
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Verify every invariant of the index, for all books or one, and report what is broken."""
+    """Check the index of one book, or of all. Every invariant is verified, and what is broken is named."""
 
     async def look(resources: OperationRunner[Resources]) -> list[Inspection]:
         from bythebook.operations.author import inspect

@@ -15,7 +15,7 @@ SIGNS = {"works": "[green]✓[/]", "note": "[yellow]·[/]", "problem": "[red]✗
 
 
 def run(json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Check every part of this installation, and say what to do about each that does not work."""
+    """Check every part of this installation. For each part that does not work, it says what to do."""
     from bythebook.operations.diagnosis import diagnose
     from bythebook.settings import read_settings
 

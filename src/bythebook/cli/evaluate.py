@@ -42,7 +42,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Score the tutor on the author's questions: its answers, refusals and passages."""
+    """Score the tutor on the author's questions. Answers, refusals and passages are compared with what the author expects."""
     from bythebook.errors import InvalidInput
     from bythebook.evaluation.compare import compare as compare_reports
     from bythebook.evaluation.files import read_cases

@@ -35,7 +35,8 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List what readers asked and the book did not answer, or only at low confidence, by section; and what they rated wrong."""
+    """List what readers asked and the book did not answer. Answers at low confidence count too. The list is grouped by section,
+    and also has what readers rated wrong."""
 
     async def read(database: Database) -> tuple[list[Gap], list[WrongAnswer]]:
         from bythebook.evaluation.gaps import read_gaps, read_wrong_answers

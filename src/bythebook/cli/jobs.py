@@ -69,7 +69,7 @@ def list_jobs(
 
 @app.command("show")
 def show(job_id: JobId, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show one job: its progress, its result, which files failed and why."""
+    """Show one job. You see its progress, its result, and which files failed and why."""
     _print(_with_jobs(lambda jobs: jobs.get(job_id), data_dir), json)
 
 

@@ -20,7 +20,7 @@ def run(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Print a whole lesson: laid out in a terminal, as its Markdown into a file or a pipe."""
+    """Print a whole lesson. In a terminal it is laid out; in a file or a pipe it is the lesson's Markdown."""
 
     async def read(library: OperationRunner[Library]) -> list[Chunk]:
         from bythebook.operations.reader import OpenBook

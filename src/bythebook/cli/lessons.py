@@ -19,7 +19,7 @@ GAP = 6
 
 
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
-    """List the lessons of a book, each with the name by which 'bythebook lesson' prints it."""
+    """List the lessons of a book. Each has the name by which 'bythebook lesson' prints it."""
     records = run_with_database(lambda database: _read(database, book, data_dir), data_dir=data_dir)
     if json:
         from bythebook.index.state import record_to_plain

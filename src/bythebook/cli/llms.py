@@ -21,7 +21,8 @@ def run(
     book: BookId = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write llms.txt (the lessons with their links) and llms-full.txt (all the text) for a static site."""
+    """Write llms.txt and llms-full.txt for a static site. The first lists the lessons with their links, the second has all the
+    text."""
     from bythebook.errors import InvalidInput
 
     if not folder.is_dir():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(book: BookId = None, data_dir: DataDir = None) -> None:
-    """Serve the books to an editor or assistant by MCP, over standard input and output."""
+    """Serve the books to an editor or assistant by MCP. It speaks over standard input and output."""
     from bythebook.settings import read_settings
 
     run_async(_serve(read_settings(data_dir=data_dir), book))

@@ -29,7 +29,7 @@ def _group() -> None:
 
 @app.command("check")
 def check(json: AsJson = False) -> None:
-    """Ask the configured model a dozen questions about the sample book, and try its judgement on true and wrong sentences."""
+    """Try the configured model on the sample book. It gets a dozen questions, and true and wrong sentences to judge."""
     from bythebook.settings import read_settings
 
     settings = read_settings()

@@ -28,7 +28,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this new file.", show_default=False)] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write out all that is stored about a key or a user, one JSON object per line."""
+    """Write out all that is stored about a key or a user. Each line is one JSON object."""
     owner = _owner(key, user)
 
     async def work(database: Database) -> list[str]:

@@ -32,7 +32,7 @@ def draft(
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Propose questions from the book's own text, as JSON lines for its author to correct."""
+    """Propose questions from the book's own text. They are JSON lines for the book's author to correct."""
     from bythebook.errors import InvalidInput
 
     async def propose(library: OperationRunner[Library]) -> list[QuestionDraft]:

@@ -66,7 +66,7 @@ def show(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show a thread: each question, its answer or refusal, and the sources."""
+    """Show a thread. Each question has its answer or refusal, and the sources."""
     if transcript:
         _show_transcript(thread_id, json=json, data_dir=data_dir)
         return
@@ -122,7 +122,8 @@ def trace(
     json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show how a turn was made: what was searched and found, why it was answered or refused, and which sentences were dropped."""
+    """Show how a turn was made. You see what was searched and found, why it was answered or refused, and which sentences were
+    dropped."""
     from bythebook.errors import NotFound
 
     _, turns = _read(thread_id, data_dir)
