@@ -415,7 +415,7 @@ def test_another_books_text_is_never_evidence(folder: Path) -> None:
         answer = await light.ask(WICK)
         assert "ninety" not in answer.answer
         assert TRIMMED in answer.answer
-        with pytest.raises(NotFound, match=r"There is no book 'third'\. The library has: light, other"):
+        with pytest.raises(NotFound, match=r"no book 'third'.*light, other"):
             await light.ask(WICK, Forbidden(), book_id="third")
 
     tell(folder, story)
@@ -475,7 +475,7 @@ class Endless(Scripted):
 
 def test_a_draft_that_never_ends_is_given_up(folder: Path) -> None:
     async def story(light: Lighthouse) -> None:
-        with pytest.raises(Unavailable, match=r"took longer than 0\.05 seconds and was given up"):
+        with pytest.raises(Unavailable, match=r"0\.05 seconds"):
             await light.ask(WICK, Endless(), total_seconds=0.05)
 
     tell(folder, story)

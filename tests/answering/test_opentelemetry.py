@@ -164,9 +164,8 @@ def test_a_collector_that_takes_nothing_is_told_of_once(collector: Collector, ca
         with tracing() as steps, steps.step("search"):
             pass
         asyncio.run(tracing.close())
-    assert [record.getMessage() for record in caplog.records] == [
-        "The collector at OTEL_EXPORTER_OTLP_ENDPOINT takes no spans; they are lost until it does."
-    ]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told
 
 
 def test_configured_without_the_extra(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

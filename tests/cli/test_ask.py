@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,8 @@ def test_of_several_books_the_best_grounded_one_answers_and_says_so(shelf: Cli, 
     answer = read(shelf, WICK, "--book", "*")
     assert [(one["book_id"], one["answers"]) for one in answer["books"]] == [("light", True), ("boats", False)]
     missing = shelf("ask", WICK, "--book", "boats", "--book", "trains")
-    assert (missing.code, missing.err.strip()) == (1, "bythebook: There is no book 'trains'. The library has: boats, light.")
+    assert missing.code == 1
+    assert re.search("no book 'trains'.*boats, light", missing.sentence())
 
 
 def test_a_refusal_says_why_and_where_to_look_and_is_no_failure(shelf: Cli) -> None:
@@ -161,7 +163,8 @@ def test_the_documents_variables(shelf: Cli, monkeypatch: pytest.MonkeyPatch) ->
     assert read(shelf, WICK)["retrieval_count"] == 4
     monkeypatch.setenv("AGENT_TOP_K", "20")  # the tool's range is wider than this command's
     outcome = shelf("ask", WICK)
-    assert (outcome.code, outcome.sentence()) == (2, "Give --k, because AGENT_TOP_K must for this command be 3-8, got 20.")
+    assert outcome.code == 2
+    assert re.search("--k.*AGENT_TOP_K.*3-8, got 20", outcome.sentence())
     assert read(shelf, WICK, "--k", "8")["retrieval_count"] == 8
     monkeypatch.setenv("AGENT_TOP_K", "5")
     monkeypatch.setenv("AGENT_SCORE_THRESHOLD", "1")
@@ -215,7 +218,7 @@ def test_a_setting_out_of_range_is_named(shelf: Cli, monkeypatch: pytest.MonkeyP
 def test_an_unknown_book(shelf: Cli) -> None:
     outcome = shelf("ask", WICK, "--book", "third")
     assert outcome.code == 1
-    assert outcome.sentence() == "There is no book 'third'. The library has: light."
+    assert "no book 'third'" in outcome.sentence()
 
 
 def test_no_book_yet(cli: Cli) -> None:
@@ -275,7 +278,7 @@ def test_a_keys_shape_is_checked_against_openai_alone(
     monkeypatch.setenv("OPENAI_API_KEY", key)
     outcome = shelf("ask", WICK)
     assert outcome.code == 2
-    assert "OPENAI_API_KEY is not a key of OpenAI, which begins with 'sk-' and has at least 40 characters" in outcome.sentence()
+    assert re.search("OPENAI_API_KEY.*'sk-'.* 40 characters", outcome.sentence())
     assert key not in outcome.err
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
     assert "does not answer" in shelf("ask", WICK).sentence()

@@ -78,7 +78,7 @@ def test_lessons_that_cannot_be_read_are_named_and_the_others_go_in(shelf: Cli, 
     outcome = shelf("ingest", book)
     assert "looks binary" in failed_lesson(outcome, FINGERS)
     assert "larger than 10,000,000 bytes; split it" in failed_lesson(outcome, "huge.md")
-    assert failed_lesson(outcome, STAIRS).strip() == f"{STAIRS}, line 3: this is not UTF-8; save the file as UTF-8."
+    assert failed_lesson(outcome, STAIRS).strip().startswith(f"{STAIRS}, line 3: this is not UTF-8")
     for name, what in (("circle.md", "circle"), ("around", "link back"), ("secret.md", "link out of the book")):
         assert what in failed_lesson(outcome, name)
     assert "2 warnings about lesson" in outcome.out
@@ -169,7 +169,7 @@ def test_a_database_of_a_later_version(shelf: Cli, book: Path, folder: Path) -> 
     for arguments in (("ingest", book), ("check",), ("books",), ("upgrade",), ("serve",), ("backup", folder / "backup")):
         outcome = shelf(*arguments)
         assert outcome.code == 1
-        assert "has schema '9999', which this version of By the Book does not know" in outcome.sentence()
+        assert "schema '9999'" in outcome.sentence()
     assert not (folder / "backup").exists()
     _write_schema(path, SCHEMA)
     still_searchable(shelf)

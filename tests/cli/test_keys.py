@@ -48,9 +48,11 @@ def test_for_a_program(cli: Cli, folder: Path) -> None:
 
 def test_mistakes(cli: Cli) -> None:
     scope = cli("keys", "create", "Ada", "--scope", "root")
-    assert (scope.code, scope.sentence()) == (2, "The scopes of a key are chat, public, ingest, admin; 'root' is none of them.")
+    assert scope.code == 2
+    assert re.search("chat, public, ingest, admin; 'root'", scope.sentence())
     gone = cli("keys", "revoke", "never")
-    assert (gone.code, gone.sentence()) == (1, "There is no key 'never'. 'bythebook keys list' lists those there are.")
+    assert gone.code == 1
+    assert re.search("no key 'never'.*'bythebook keys list'", gone.sentence())
 
 
 def test_names_are_shown_as_they_are(cli: Cli) -> None:

@@ -33,4 +33,4 @@ def test_a_user_is_exported_and_erased(cli: Cli, folder: Path) -> None:
     assert cli("privacy", "erase", "--user", "ada", "--yes").out == "Erased 1 thread.\n"
     gone = cli("privacy", "erase", "--user", "ada", "--yes")
     assert (gone.code, gone.sentence()) == (1, "Nothing is stored about this key or user.")
-    assert cli("privacy", "export").sentence() == "Say whose data is meant, with --key KEY_ID or --user USER_ID."
+    assert "--key KEY_ID or --user USER_ID" in cli("privacy", "export").sentence()

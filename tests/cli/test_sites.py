@@ -101,8 +101,8 @@ def test_what_was_passed_over_is_said_and_pages_without_a_number_are_no_warning(
     out = cli("ingest", book).out
     assert "claims" not in out
     assert "Passed over" in out
-    assert "build/01-building.md  1 Markdown file in a folder called build/" in out
-    assert "slides.odp  2 .odp files, a format that is not read" in out
+    assert "build/01-building.md  1 Markdown file" in out
+    assert "slides.odp  2 .odp files" in out
     assert "node_modules" not in out
     assert "open.md:1  the frontmatter never ends" in out
     assert "book.toml:1  'english' is no code of a language" in out

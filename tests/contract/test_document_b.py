@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def test_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (settings.temperature, settings.max_tokens, settings.system_prompt) == (0.0, None, None)
     for blank in (" \n ", ""):
         monkeypatch.setenv("BYTHEBOOK_SYSTEM_PROMPT", blank)
-        with pytest.raises(InvalidSettings, match="BYTHEBOOK_SYSTEM_PROMPT must be a text that is not blank"):
+        with pytest.raises(InvalidSettings, match="BYTHEBOOK_SYSTEM_PROMPT"):
             read_settings()
 
 
@@ -90,7 +91,7 @@ def test_a_key_that_cannot_be_one_is_told_before_anything_is_opened(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-short")
     outcome = cli(*command)
     assert outcome.code == 2
-    assert outcome.sentence().startswith("OPENAI_API_KEY is not a key of OpenAI, which begins with 'sk-'")
+    assert re.match("OPENAI_API_KEY .*'sk-'", outcome.sentence())
     assert not (folder / "data").exists()
 
 
@@ -100,7 +101,8 @@ def test_a_number_out_of_range_is_an_error_everywhere(
 ) -> None:
     monkeypatch.setenv("AGENT_TOP_K", "21")
     outcome = cli(*command)
-    assert (outcome.code, outcome.sentence()) == (2, "AGENT_TOP_K must be a whole number from 1 to 20, but it is '21'.")
+    assert outcome.code == 2
+    assert re.match("AGENT_TOP_K .*from 1 to 20.*'21'", outcome.sentence())
 
 
 @pytest.mark.parametrize("key", ["", "sk-short", "pk-" + "a" * 60])

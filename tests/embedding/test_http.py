@@ -121,7 +121,7 @@ def test_nobody_listens(closed_port: int) -> None:
 
 @pytest.mark.parametrize(("key", "sentence"), [("sk-wrong", "does not accept the key it was sent"), ("", "asks for a key")])
 def test_a_wrong_key_is_said_without_showing_it(openai: OpenAIServer, key: str, sentence: str) -> None:
-    with pytest.raises(Rejected, match=f"{sentence}; set OPENAI_API_KEY to one it accepts") as caught:
+    with pytest.raises(Rejected, match=f"{sentence}; set OPENAI_API_KEY") as caught:
         ask(openai.url, Time(), key=key)
     assert "sk-" not in str(caught.value)
 
@@ -147,7 +147,7 @@ def test_a_refusal_by_the_server_is_told_on_one_line_and_not_repeated(openai: Op
 
 def test_an_answer_that_is_not_json(openai: OpenAIServer) -> None:
     openai.answers.append(Answer(body=b"<html>Welcome to this hotel"))
-    with pytest.raises(Unavailable, match="answered with something that is not JSON; check that its address"):
+    with pytest.raises(Unavailable, match="not JSON"):
         ask(openai.url, Time())
 
 

@@ -131,9 +131,7 @@ def test_a_wrong_model_or_address_is_refused_in_the_servers_words(openai: OpenAI
 )
 def test_nonsense_is_never_taken_for_embeddings(openai: OpenAIServer, body: dict[str, Any]) -> None:
     openai.answers.append(json_answer(200, body))
-    with pytest.raises(
-        Unavailable, match=r"^127\.0\.0\.1 answered with .*; check that its address is that of an embedding server$"
-    ):
+    with pytest.raises(Unavailable, match=r"^127\.0\.0\.1 answered with .*; check that its address"):
         with_embedder(openai, lambda embedder: embedder.embed_question("a text"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -162,10 +163,9 @@ def test_retrieval_tells_nothing_deeper_than_was_looked() -> None:
 def test_gates() -> None:
     gates = read_gates(["right=50%", "decision_accuracy = 0.9", "recall_at_5=0.5"])
     misses = missed(gates, figures(MARKS))
-    assert [miss.message for miss in misses] == [
-        "decision_accuracy is 0.667 and must be at least 0.9",
-        "recall_at_5 must be at least 0.5, and none of the questions can tell it",
-    ]
+    measured, unknown = (miss.message for miss in misses)
+    assert re.match(r"decision_accuracy .*0\.667 .*at least 0\.9", measured)
+    assert re.match(r"recall_at_5 must be at least 0\.5, .*none", unknown)
     assert set(by_name(figures(MARKS))) <= set(NAMES)
 
 

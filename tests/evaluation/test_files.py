@@ -164,9 +164,9 @@ def test_csv(tmp_path: Path, delimiter: str) -> None:
     )  # fmt: skip
     assert first.filters == {"hardware_tier_filter": 2, "proficiency_levels": ("A1", "A2")}
     assert (second.answerable, second.line) == (False, 3)
-    assert [(remark.line, remark.message) for remark in found.remarks] == [
-        (4, "left out: it has more cells than the first line names")
-    ]
+    (remark,) = found.remarks
+    assert remark.line == 4
+    assert remark.message.startswith("left out: it has more cells")
 
 
 def test_only_the_first_so_many(tmp_path: Path) -> None:

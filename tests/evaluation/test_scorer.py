@@ -183,7 +183,8 @@ async def test_a_model_that_fails_one_question_fails_no_other(light: Lighthouse,
     rows = [{"id": "wick", "question": WICK, "answerable": True}, {"id": "salary", "question": NEAR, "answerable": False}]
     report = await run(light, write_questions(tmp_path / "q.jsonl", rows), Down(for_question="wick"))
     wick, salary = report.marks
-    assert wick.faults == ("could not be asked: The model does not answer. Try again.",)
+    (fault,) = wick.faults
+    assert fault.startswith("could not be asked: ")
     assert salary.right is True
     assert from_plain(Report, to_plain(report)) == report
 

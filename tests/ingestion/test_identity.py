@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -49,10 +50,8 @@ def test_another_folder_under_a_known_id_is_refused_unless_said(folder: Path, mo
         for dry_run in (False, True):
             with pytest.raises(InvalidInput) as refused:
                 await library.ingest(bees, mode, book_id="insects", dry_run=dry_run)
-            assert str(refused.value) == (
-                f"The book 'insects' comes from {ants}, and this is {bees}. Give this one an id of its own with --book NEW, or "
-                "say --replace (\"replace\": true in a job) to put it in the place of 'insects'."
-            )
+            assert f"The book 'insects' comes from {ants}, and this is {bees}." in str(refused.value)
+            assert re.search('--book NEW.*--replace .*"replace": true', str(refused.value))
         assert await library.snapshot() == before
         await library.ingest(bees, mode, book_id="insects", consent=Consent(replace=True, remove=True))
         (state,) = await library.records.books()
@@ -120,15 +119,13 @@ def test_a_folder_that_is_a_book_already_says_so(folder: Path) -> None:
     async def story(library: Library) -> None:
         root = write_small_book(folder / "small")
         await library.ingest(root, book_id="first")
-        with pytest.raises(
-            InvalidInput, match=r"is in the library as 'first'\. Rename that with 'bythebook books rename first small'"
-        ):
+        with pytest.raises(InvalidInput, match=r"as 'first'\. .*'bythebook books rename first small'"):
             await library.ingest(root)
         report = await library.ingest(root, book_id="second")
         (warning,) = (one for one in report.warnings if one.field == "book")
         assert "in the library as 'first' too" in warning.message
         write(root, "book.toml", 'title = "Without an id"\n')
-        with pytest.raises(InvalidInput, match=r"is in the library as first and second\. Say which you mean with --book"):
+        with pytest.raises(InvalidInput, match=r"as first and second\. .*--book"):
             await library.ingest(root)
 
     tell(folder, story)

@@ -88,7 +88,7 @@ def test_a_removed_book_leaves_nothing_and_takes_nothing_with_it(folder: Path) -
             assert await library.index.count(name, Filters(book_id="one")) == 0
         assert await library.snapshot() == {"two": other}
         assert len(await Threads(library.database).list(ANY_KEY)) == 1
-        with pytest.raises(NotFound, match=r"There is no book 'one'\. The library has: two"):
+        with pytest.raises(NotFound, match="no book 'one'"):
             await shelf.remove("one")
         await shelf.remove("two")
         assert await library.index.collections() == {}

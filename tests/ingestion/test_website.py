@@ -82,7 +82,8 @@ def test_a_busy_site_is_waited_for_and_then_told(site: Site, tmp_path: Path) -> 
     site.pages["/book/legs"] = (429, {"Retry-After": "0"})
     report = fetch_site(f"{site.url}/book/", tmp_path)
     assert site.asked.count("/book/legs") == website.TRIES
-    assert report.problems == [f"{site.url}/book/legs answers 429; run it again later to read it."]
+    (problem,) = report.problems
+    assert problem.startswith(f"{site.url}/book/legs answers 429")
 
 
 def test_a_site_that_stays_busy_is_left_and_what_was_read_before_stays(site: Site, tmp_path: Path) -> None:
@@ -91,7 +92,8 @@ def test_a_site_that_stays_busy_is_left_and_what_was_read_before_stays(site: Sit
     site.asked.clear()
     report = fetch_site(f"{site.url}/book/", tmp_path)
     assert site.asked == ["/robots.txt", "/book/sitemap.xml", "/book/"]
-    assert report.problems == ["127.0.0.1 answers 429: it wants fewer requests; run it again later to go on."]
+    (problem,) = report.problems
+    assert problem.startswith("127.0.0.1 answers 429")
     assert files(report.root) == files(first.root)
     with pytest.raises(Unavailable, match=r"No page of .* was read: 127\.0\.0\.1 answers 429"):
         fetch_site(f"{site.url}/book/", tmp_path / "other")
@@ -113,7 +115,7 @@ def test_a_site_of_too_many_pages_is_cut_and_a_large_page_left_out(
 def test_a_public_name_that_turns_private_is_not_followed(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([["93.184.216.34"], ["127.0.0.1"]])
     monkeypatch.setattr(website._Visit, "_resolve", lambda self, host: next(answers, ["127.0.0.1"]))
-    with pytest.raises(Unavailable, match="now leads to an address inside a private network"):
+    with pytest.raises(Unavailable, match="private network"):
         fetch_site(f"{site.url}/book/", tmp_path)
     assert site.asked == []
 

@@ -80,7 +80,7 @@ def test_what_cannot_be_had_is_one_sentence(shown: tuple[Path, dict[str, Any]], 
 
     with pytest.raises(InvalidInput, match="1 to 1,000 characters"):
         asyncio.run(opened(data_dir=shown[0]))
-    with pytest.raises(NotFound, match=r"There is no book 'heavy'\. The library has: light"):
+    with pytest.raises(NotFound, match="no book 'heavy'"):
         asyncio.run(opened(book_id="heavy", data_dir=shown[0]))
     with pytest.raises(NotFound, match="There is no book yet"):
         asyncio.run(opened(data_dir=tmp_path))

@@ -155,4 +155,5 @@ def test_events_are_read_whatever_their_line_ends_and_an_answer_that_breaks_off_
     page.route("**/broken", lambda route: route.fulfill(content_type="text/event-stream", body=sent[:40]))
     whole, broken = (page.evaluate(EVENTS, path) for path in ("/whole", "/broken"))
     assert whole == [["found", None, {"a": 1}], ["done", "7", {}]]
-    assert broken == [["found", None, {"a": 1}], "The connection was lost before the answer was complete. Ask again."]
+    assert broken[0] == ["found", None, {"a": 1}]
+    assert "connection was lost" in broken[1]

@@ -302,7 +302,7 @@ def test_a_thread_deleted_while_its_turn_runs_stays_deleted(tale: Tell) -> None:
 def test_a_thread_that_is_full_offers_a_new_one(tale: Tell) -> None:
     async def story(room: Room) -> None:
         thread_id = await room.begun(WICK, WICK)
-        with pytest.raises(InvalidInput, match=r"This thread has had its 2 questions\. Begin a new one\."):
+        with pytest.raises(InvalidInput, match="has had its 2 questions"):
             await anext(room.conversation(max_turns=2).turn(asked(WICK, thread_id)))
         assert (await room.threads.get(thread_id, None)).turn_count == 2
         assert (await room.ask(WICK, thread_id))[0] == Opened(thread_id=thread_id, book_id="light", turn=3)

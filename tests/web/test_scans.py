@@ -26,7 +26,7 @@ def test_a_quoted_page_is_sent_as_a_picture_and_nothing_else_is(folder: Path) ->
         assert picture.content.startswith(b"\x89PNG")
         (book / "joints.pdf").unlink()
         gone = client.get(address)
-        assert (gone.status_code, gone.json()["detail"]) == (404, "This passage is not from a PDF on this machine.")
+        assert (gone.status_code, gone.json()["code"]) == (404, "not_found")
         other = client.post("/search", json={"text": "A knee locks", "book_id": "joints"}).json()["results"][0]
         assert other["source_file"] == "legs.md"
         assert client.get(f"/page/scans/{other['id']}?book_id=joints").status_code == 404
