@@ -13,7 +13,7 @@ import pytest
 
 from bythebook.books.booktoml import read_book
 from bythebook.errors import InvalidInput, NotFound, Unavailable
-from bythebook.ingestion import website
+from bythebook.ingestion import site_client, website
 from bythebook.ingestion.addresses import is_public
 from bythebook.ingestion.website import fetch_site, is_site, site_folder
 from tests.support.site_server import Site, serving_site
@@ -81,7 +81,7 @@ def test_a_redirect_to_another_host_or_in_a_circle_is_not_followed(site: Site, t
 def test_a_busy_site_is_waited_for_and_then_told(site: Site, tmp_path: Path) -> None:
     site.pages["/book/legs"] = (429, {"Retry-After": "0"})
     report = fetch_site(f"{site.url}/book/", tmp_path)
-    assert site.asked.count("/book/legs") == website.TRIES
+    assert site.asked.count("/book/legs") == site_client.TRIES
     (problem,) = report.problems
     assert problem.startswith(f"{site.url}/book/legs answers 429")
 
@@ -103,7 +103,7 @@ def test_a_site_of_too_many_pages_is_cut_and_a_large_page_left_out(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(website, "MOST_PAGES", 2)
-    monkeypatch.setattr(website, "LARGEST_PAGE", 5_000)
+    monkeypatch.setattr(site_client, "LARGEST_PAGE", 5_000)
     site.pages["/book/"] = b"x" * 6_000
     site.sitemap("/book/", "/book/legs", "/book/arms/")
     report = fetch_site(f"{site.url}/book/", tmp_path)
@@ -114,7 +114,7 @@ def test_a_site_of_too_many_pages_is_cut_and_a_large_page_left_out(
 
 def test_a_public_name_that_turns_private_is_not_followed(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([["93.184.216.34"], ["127.0.0.1"]])
-    monkeypatch.setattr(website._Visit, "_resolve", lambda self, host: next(answers, ["127.0.0.1"]))
+    monkeypatch.setattr(site_client.SiteClient, "_resolve", lambda self, host: next(answers, ["127.0.0.1"]))
     with pytest.raises(Unavailable, match="private network"):
         fetch_site(f"{site.url}/book/", tmp_path)
     assert site.asked == []
@@ -172,7 +172,7 @@ def test_a_title_with_control_characters_makes_a_book(site: Site, tmp_path: Path
 
 def test_a_page_that_comes_in_drops_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then keeps every wait for the next one short."""
-    monkeypatch.setattr(website, "PAGE_SECONDS", 0.5)
+    monkeypatch.setattr(site_client, "PAGE_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/book/"
 
