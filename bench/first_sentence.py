@@ -25,7 +25,7 @@ from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.grounding.citations import Checker
 from bythebook.grounding.facts import folded
 from bythebook.grounding.quotes import find_quote
-from bythebook.grounding.support import read_source
+from bythebook.grounding.support import checked_source
 
 FIRST_TOKEN_SECONDS, TOKENS_PER_SECOND = 0.5, 60.0
 CHARACTERS_PER_TOKEN = 4
@@ -166,7 +166,7 @@ def _said(row: Draft, body: dict[str, Any]) -> str:
 def _copied(row: Draft) -> str:
     """The sentence of the book in which the first quote of a draft begins."""
     first = row["sentences"][0]
-    sources = [read_source(chunk, "en") for one in evidence_of(row) for chunk in one.passages]
+    sources = [checked_source(chunk, "en") for one in evidence_of(row) for chunk in one.passages]
     found = next(iter(find_quote(first["basis"], sources)), None)
     said = next((one for one in found.source.statements if one.end > found.start), None) if found else None
     if found is None or said is None:

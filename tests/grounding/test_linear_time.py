@@ -17,7 +17,7 @@ from bythebook.grounding.hard_facts import code_lines, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.quantities import quantities
 from bythebook.grounding.quotes import find_quote
-from bythebook.grounding.support import read_source
+from bythebook.grounding.support import checked_source
 from tests.support.checker_cases import passage
 
 SMALL, LARGE = 1_000, 8_000
@@ -31,7 +31,7 @@ JSON = ["{", '{"a":', "[", '"', "\\", "<think>"]
 ASCIIDOC = ["link:", "link:a[", "[[", "footnote:[", "((a", "(((", "+a", "<<a,", "**a", "_a "]
 TYPES = ["<!DOCTYPE x [", "<!DOCTYPE x ", "] "]
 PIECES = [*MARKS, *WORDS, *JSON, *ASCIIDOC, *TYPES]
-SOURCE = read_source(passage(1), "en")
+SOURCE = checked_source(passage(1), "en")
 
 
 def stream(text: str) -> None:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from bythebook.grounding.citations import Checker, Doubtful, Unsupported
 from bythebook.grounding.quotes import find_quote
-from bythebook.grounding.support import read_source
+from bythebook.grounding.support import checked_source
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import TEXTS, Draft, evidence, passage
 from tests.support.made_chunks import chunk
 
-SOURCES = [read_source(passage(label), "en") for label in TEXTS]
+SOURCES = [checked_source(passage(label), "en") for label in TEXTS]
 
 
 def found(quote: str) -> list[str]:
@@ -67,7 +67,7 @@ def test_every_stretch_of_words_is_found_as_it_stands(data: st.DataObject) -> No
     text = " ".join(words) + ".\n"
     first = data.draw(st.integers(0, len(words) - 3))
     last = data.draw(st.integers(first + 2, len(words)))
-    source = read_source(chunk(text), "en")
+    source = checked_source(chunk(text), "en")
     (one,) = find_quote(" ".join(words[first:last]), [source])
     assert "".join(text[one.start : one.end].rstrip(".").split()) == "".join(words[first:last])
     assert (

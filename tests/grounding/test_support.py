@@ -18,7 +18,7 @@ from bythebook.grounding.alignment import altered
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.citations import Checker, Supported, Unsupported
 from bythebook.grounding.facts import read
-from bythebook.grounding.support import best_windows, read_source, signs
+from bythebook.grounding.support import best_windows, checked_source, signs
 from bythebook.ingestion.plan import make_plan
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import NODES, RATES, Draft, passage
@@ -112,7 +112,7 @@ def test_what_denies_and_what_does_not(text: str, count: int) -> None:
 
 
 def test_the_window_is_as_small_as_it_can_be() -> None:
-    source = read_source(passage(2), "en")
+    source = checked_source(passage(2), "en")
     windows, share = best_windows(read("The planner runs at 2 Hz.", "en"), [source], most=2)
     assert share == 1.0
     assert [statement.reading.text for statement in windows[0].statements] == [
@@ -121,17 +121,17 @@ def test_the_window_is_as_small_as_it_can_be() -> None:
 
 
 def test_a_window_never_leaves_its_paragraph() -> None:
-    source = read_source(chunk("A gear turns.\n\nA belt slips."), "en")
+    source = checked_source(chunk("A gear turns.\n\nA belt slips."), "en")
     windows, _ = best_windows(read("A gear turns and a belt slips.", "en"), [source], most=2)
     assert [len(window.statements) for window in windows] == [1, 1]
 
 
 def test_a_list_mark_is_no_part_of_a_quote() -> None:
-    source = read_source(passage(2), "en")
+    source = checked_source(passage(2), "en")
     quotes = [RATES[statement.start : statement.end] for statement in source.statements]
     assert "The lidar turns at 10 Hz and sees up to 12 m." in quotes
     assert not any(quote.startswith(("-", "#")) for quote in quotes)
-    assert "## Nodes" not in [NODES[one.start : one.end] for one in read_source(passage(1), "en").statements]
+    assert "## Nodes" not in [NODES[one.start : one.end] for one in checked_source(passage(1), "en").statements]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bythebook.grounding.facts import read
 from bythebook.grounding.form import asks
 from bythebook.grounding.hard_facts import hard_objection
 from bythebook.grounding.judgement import Assertion, Judge, Judgement, assertions_of, settle
-from bythebook.grounding.support import read_source
+from bythebook.grounding.support import checked_source
 from bythebook.retrieval.evidence import Evidence, gather
 
 MOST_CARDS = 10
@@ -127,7 +127,7 @@ def _objection(question: str, cited: Evidence, language: str) -> str | None:
     have."""
     if not asks(question) or len(question) > LONGEST_QUESTION:
         return "is no question"
-    sources = [read_source(chunk, language) for chunk in cited.passages]
+    sources = [checked_source(chunk, language) for chunk in cited.passages]
     said = question.rstrip(QUESTION_MARKS + " ")
     assumed = read(said, language)
     if not any(word in source.stems for source in sources for word in assumed.content):

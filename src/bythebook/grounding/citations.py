@@ -21,7 +21,7 @@ from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
 from bythebook.grounding.objections import objection
 from bythebook.grounding.quotes import FoundQuote, find_quote, stems_around
-from bythebook.grounding.support import CheckedSource, Window, best_windows, read_source, same_words
+from bythebook.grounding.support import CheckedSource, Window, best_windows, checked_source, same_words
 from bythebook.retrieval.evidence import Evidence
 
 BLOCKS = ("code", "table", "maths")
@@ -153,7 +153,7 @@ class Checker:
     def _weigh_words(
         self, text: str, sentence: CheckedSentence, cited: Sequence[Evidence], asked: ReadText
     ) -> Supported | Unsupported | Doubtful:
-        every = [read_source(chunk, self._language) for one in cited for chunk in one.passages]
+        every = [checked_source(chunk, self._language) for one in cited for chunk in one.passages]
         same = self._same(text, cited)
         said = prose(text)
         claim = read(said, self._language)
@@ -232,7 +232,7 @@ class Checker:
         """The place in the book that says exactly this. A model that copies a sentence may give it the wrong label."""
         for one in dict.fromkeys((*(one.label for one in cited), *self._evidence)):
             for chunk in self._evidence[one].passages:
-                if place := same_words(text, read_source(chunk, self._language)):
+                if place := same_words(text, checked_source(chunk, self._language)):
                     return _citation(self._evidence[one], chunk, *place)
         return None
 
@@ -240,7 +240,7 @@ class Checker:
         """All other evidence: a quote may be from there if the model gave it the wrong label."""
         known = {source.chunk.id for source in sources}
         passages = (chunk for one in self._evidence.values() for chunk in one.passages if chunk.id not in known)
-        return [read_source(chunk, self._language) for chunk in passages]
+        return [checked_source(chunk, self._language) for chunk in passages]
 
     def _citations(self, quoted: Sequence[FoundQuote]) -> tuple[Citation, ...]:
         held = {chunk.id: one for one in reversed(self._evidence.values()) for chunk in one.passages}
@@ -297,7 +297,7 @@ def shown_to_judge(evidence: Evidence, language: str) -> str:
     """The evidence as a judge of meaning sees it: its place in the book, and its text without paragraphs addressed to a model."""
     first = evidence.first
     place = " > ".join(filter(None, (first.page_title, *first.heading_path)))
-    texts = [read_source(chunk, language).without_planted for chunk in evidence.passages]
+    texts = [checked_source(chunk, language).without_planted for chunk in evidence.passages]
     return "\n\n".join([place, first.preface + texts[0], *texts[1:]])
 
 

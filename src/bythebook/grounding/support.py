@@ -157,7 +157,7 @@ class CheckedSource:
 
 
 @lru_cache(maxsize=1024)
-def read_source(chunk: Chunk, language: str) -> CheckedSource:
+def checked_source(chunk: Chunk, language: str) -> CheckedSource:
     return CheckedSource(chunk, language)
 
 

@@ -286,29 +286,29 @@ def _raw(folder: Path, name: str) -> bytes | None:
         return None
 
 
-def read_source(folder: Path, name: str) -> str | None:
+def read_text(folder: Path, name: str) -> str | None:
     raw = _raw(folder, name)
     return None if raw is None else raw.decode("utf-8-sig", "replace")
 
 
 def _script(folder: Path, stem: str) -> tuple[str, list[Literal] | None]:
     for name in (f"{stem}.{suffix}" for suffix in SCRIPTS):
-        if (source := read_source(folder, name)) is not None:
+        if (source := read_text(folder, name)) is not None:
             return name, list(literals(source))
     return "", None
 
 
 def read_yaml(folder: Path, name: str) -> dict[str, Any] | None:
-    return _loaded(read_source(folder, name), load_yaml, yaml.YAMLError)
+    return _loaded(read_text(folder, name), load_yaml, yaml.YAMLError)
 
 
 def _toml(folder: Path, name: str) -> dict[str, Any] | None:
-    source = read_source(folder, name)
+    source = read_text(folder, name)
     return _loaded(source if source is None or len(source) <= LONGEST_TOML else "", tomllib.loads, ValueError)
 
 
 def _json(folder: Path, name: str) -> dict[str, Any] | None:
-    return _loaded(read_source(folder, name), json.loads, ValueError)
+    return _loaded(read_text(folder, name), json.loads, ValueError)
 
 
 def _loaded(source: str | None, load: Callable[[str], Any], wrong: type[Exception]) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from bythebook.books.sites.generators import read_source
+from bythebook.books.sites.generators import read_text
 from bythebook.books.sites.site import Site
 
 CONFIG = "conf.py"
@@ -22,7 +22,7 @@ TITLED = re.compile(r"[^<>]*<([^<>]+)>")
 
 def sphinx(folder: Path) -> Site | None:
     """Reads `conf.py`. Other programs have a file of that name too: one that names no project is not taken for Sphinx's."""
-    said = _assigned(read_source(folder, CONFIG) or "")
+    said = _assigned(read_text(folder, CONFIG) or "")
     if "project" not in said:
         return None
     first = said.get("root_doc") or said.get("master_doc") or "index"
@@ -62,7 +62,7 @@ def _documents(folder: Path, first: str) -> Iterator[str]:
             continue
         seen.add(name)
         yield name
-        text = next(filter(None, (read_source(folder, name + suffix) for suffix in SUFFIXES)), "")
+        text = next(filter(None, (read_text(folder, name + suffix) for suffix in SUFFIXES)), "")
         waiting += reversed([_resolved(entry, name) for entry in _toctree(text)])
 
 
