@@ -213,6 +213,9 @@ def test_docusaurus_reads_a_heading_as_mdx(heading: str, expected: str) -> None:
         ("jupyterbook", "3. What's new in 2.0?", "what-s-new-in-2-0"),
         ("jupyterbook", "1985", "id1"),
         ("sphinx", "Straße und Øl", "strasze-und-ol"),
+        ("sphinx", "Equal chances [{term}`def<Equal and diverse>`]", "equal-chances-def"),
+        ("sphinx", "The `{term}` role", "the-term-role"),
+        ("mkdocs", "The {term} `x`", "the-term-x"),
     ],
 )
 def test_anchors_of_other_generators(site: SiteStyle, heading: str, anchor: str) -> None:

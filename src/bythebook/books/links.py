@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from bythebook.books.inline import InlineReader
+from bythebook.books.inline import ROLE, InlineReader
 from bythebook.books.markdown import HEADING_ID
 from bythebook.books.model import Book, SiteStyle
 
@@ -311,6 +311,8 @@ class _AnchorReader(InlineReader):
         pass
 
     def _braces(self, start: int, mark: str) -> int:
+        if self.site in SPHINX_STYLES and ROLE.fullmatch(mark):
+            return InlineReader._braces(self, start, mark)
         self.out.append(mark)
         return start + len(mark)
 
