@@ -134,7 +134,9 @@ class MarkdownWriter:
             self._write(f"{'#' * min(level, 6)} ", words.rstrip("#").rstrip() or words, "", place, exact)
 
     def paragraph(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
-        self.pieces([(SPACE.sub(" ", text).strip(), place, exact)])
+        words = SPACE.sub(" ", text).strip()
+        if words:
+            self._write("", _guarded(words), "", place, exact)
 
     def pieces(self, pieces: Sequence[Piece]) -> None:
         """A paragraph of pieces from several places, such as the lines of a page. The pieces bring their own spaces."""

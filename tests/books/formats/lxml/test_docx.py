@@ -114,6 +114,15 @@ def test_a_deleted_end_of_a_paragraph_joins_it_to_the_next_and_a_deleted_row_goe
     assert all(mark.exact for mark in reading.marks)
 
 
+def test_an_entity_that_only_a_declaration_explains_is_told() -> None:
+    first, second = read(
+        "a.docx", docx(paragraph("Arms", style="H1"), paragraph("It &bends; &eacute;."), paragraph("Legs", style="H1"))
+    )
+    assert "It … é." in first.text
+    explains = "which only a declaration explains; … stands instead. Write the text itself there."
+    assert (first.warnings, second.warnings) == ((f"word/document.xml has &bends;, {explains}",), ())
+
+
 def test_runs_that_a_program_cut_are_one_word() -> None:
     fixed = '<w:rFonts w:ascii="Courier New"/>'
     reading = read_one("a.docx", docx(paragraph("Call ", run("st", fixed), run("op", fixed), " in a_", "b_c.")))

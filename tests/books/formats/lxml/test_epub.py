@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import zipfile
 
 import pytest
@@ -43,7 +44,17 @@ def test_one_changed_chapter_changes_one_lesson() -> None:
 
 def test_entities_that_unfold_without_end_are_never_unfolded() -> None:
     bomb = {"OPS/text/ch1.xhtml": f"{LOL}<html><body><p>Calm &l8; words.</p></body></html>"}
-    assert read("a.epub", epub(PAGES, more=bomb))[0].text == "Calm words.\n\n"
+    reading = read("a.epub", epub(PAGES, more=bomb))[0]
+    assert reading.text == "Calm … words.\n\n"
+    explains = "which only a declaration explains; … stands instead. Write the text itself there."
+    assert reading.warnings == (f"OPS/text/ch1.xhtml has &l8;, {explains}",)
+
+
+def test_a_page_of_noise_is_named() -> None:
+    """As one is whose protection is not declared."""
+    with pytest.raises(InvalidBook) as said:
+        read("a.epub", epub(PAGES, more={"OPS/text/ch1.xhtml": random.Random(0).randbytes(5_000)}))
+    assert str(said.value) == "OPS/text/ch1.xhtml in it is no text: it is damaged or protected; save or download it again"
 
 
 def test_a_page_that_the_spine_names_again_and_again_is_read_once() -> None:

@@ -143,11 +143,13 @@ def test_a_compound_is_known_by_others_like_it() -> None:
         "tant rules, and its time is machine-dependent or compiler-",
         "dependent. A robot cannot cut-and-",
         "paste, but robots cut",
-        "and they paste.",
+        "and they paste, as of arm-",
+        "8.0.tar.gz.",
     )
     text = read_one("a.pdf", MadePdf([lines]).write()).text
     assert "that is non-normal and user-controllable, obeys important rules" in text
     assert "compiler-dependent. A robot cannot cut-and-paste" in text
+    assert "as of arm-8.0.tar.gz." in text
 
 
 def test_a_word_divided_by_the_end_of_a_page_is_one() -> None:
@@ -196,6 +198,14 @@ def test_the_lines_of_a_table_of_contents_go_however_few_their_dots() -> None:
     assert "An arm.. 43" in text
 
 
+def test_of_a_printed_index_only_its_heading_is_read() -> None:
+    index = column("Index", top=740, size=16, font="bold") + column(
+        "&", "call . . . . . . . 7", "A", "arm . . . . . . . 2, 31", "ash . . . . . . . 4", "B"
+    )
+    text = read("a.pdf", MadePdf([column("An arm bends."), index], outline=[(0, "Index", 1)]).write())[-1].text
+    assert text == "# Index\n\n"
+
+
 def test_the_number_of_a_footnote_on_a_line_of_its_own_goes() -> None:
     body = column(*["An elbow bends in one plane and carries the forearm with it."] * 5)
     note = [Word("2", 72, 106, 5), *column("It was proposed by Fenwick.", "He was right.", top=94, size=8)]
@@ -207,6 +217,16 @@ def test_bullets_that_a_browser_drew_are_items() -> None:
     words = column("The joints are:", "An elbow bends in", "one plane.", "A wrist turns.", x=90)
     page: list[Word | Dot] = [*words, Dot(80, 690), Dot(80, 666)]
     assert read_one("a.pdf", MadePdf([page]).write()).text.endswith("- An elbow bends in one plane.\n\n- A wrist turns.\n\n")
+
+
+def test_a_bullet_in_larger_type_marks_the_line_beside_it() -> None:
+    words = [
+        *column("The joints are:", x=72),
+        Word("*", 80, 683, 13),
+        Word("An elbow bends in", 90, 688),
+        Word("one plane.", 90, 676),
+    ]
+    assert read_one("a.pdf", MadePdf([words]).write()).text == "The joints are:\n\n- An elbow bends in one plane.\n\n"
 
 
 def test_what_programs_set_apart_is_read_as_it_was_meant() -> None:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bythebook.books.formats.archive import open_archive
 from bythebook.books.formats.lxml.officemath import formula
-from bythebook.books.formats.lxml.xml import parse_xml, value
+from bythebook.books.formats.lxml.xml import entity_warnings, parse_xml, value
 from bythebook.books.formats.writer import MarkdownWriter, Run, inline_text
 from bythebook.books.model import NOTES, Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
 Element = Any
 HEADING = re.compile(r"heading ?(\d)", re.IGNORECASE)
+DOCUMENT = "word/document.xml"
 CODE = re.compile(r"code|source|verbatim|preformatted|listing|program", re.IGNORECASE)
 MONOSPACED = re.compile(r"mono|courier|consol|menlo|inconsolata", re.IGNORECASE)
 DELETED = frozenset({"del", "moveFrom", "instrText", "delText", "footnoteReference", "endnoteReference", "commentReference"})
@@ -36,12 +37,14 @@ SLUG = re.compile(r"[^\w]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordFile:
-    """The parts of a Word file that are read. `notes`: footnotes and endnotes by the tag and the id of what refers to them."""
+    """The parts of a Word file that are read. `notes`: footnotes and endnotes by the tag and the id of what refers to them.
+    `unknown`: entities in its text that only a declaration explains."""
 
     body: Element
     styles: dict[str, ParagraphStyle]
     ordered: set[tuple[str, str]]
     notes: dict[tuple[str, str], Element]
+    unknown: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +64,14 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
     parts = [part for part in writer.parts if part.out.marks]
     if not parts:
         raise InvalidBook("it has no paragraph with text; write one, or take it out of the book")
-    if len(parts) == 1:
-        return (_reading(path, path, parts[0]),)
     width = len(str(len(parts)))
-    return tuple(
-        _reading(path, f"{path}/{at:0{width}}-{SLUG.sub('-', part.title.casefold()).strip('-')[:50] or 'start'}", part)
+    names = [
+        f"{path}/{at:0{width}}-{SLUG.sub('-', part.title.casefold()).strip('-')[:50] or 'start'}"
         for at, part in enumerate(parts, start=1)
-    )
+    ]
+    names = names if len(parts) > 1 else [path]
+    first, *rest = (_reading(path, name, part) for name, part in zip(names, parts, strict=True))
+    return (replace(first, warnings=entity_warnings(DOCUMENT, file.unknown)), *rest)
 
 
 def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
@@ -106,10 +110,11 @@ def _reading(path: str, name: str, part: _DocumentPart) -> Reading:
 
 def _open(raw: bytes) -> WordFile:
     archive = open_archive(raw, "Word file")
-    document = archive.read("word/document.xml")
+    document = archive.read(DOCUMENT)
     if document is None:
-        raise InvalidBook("it is not a Word file (word/document.xml is missing in it); save it as .docx again")
-    root = parse_xml(document, "word/document.xml")
+        raise InvalidBook(f"it is not a Word file ({DOCUMENT} is missing in it); save it as .docx again")
+    unknown = set[str]()
+    root = parse_xml(document, DOCUMENT, unknown)
     body = root.find("body")
     if body is None:
         raise InvalidBook("its text is damaged; open it in Word and save it again")
@@ -124,6 +129,7 @@ def _open(raw: bytes) -> WordFile:
             for one in _parsed(archive.read(f"word/{kind}s.xml"), f"word/{kind}s.xml", kind)
             if not value(one, "type")
         },
+        unknown=frozenset(unknown),
     )
 
 

@@ -7,7 +7,7 @@ of another generator is read from its `main`, `article` or `body`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -17,7 +17,7 @@ from lxml import etree
 
 from bythebook.books.formats.lxml.characters import without_types
 from bythebook.books.formats.lxml.mathml import to_tex
-from bythebook.books.formats.writer import SPACE, code_span, escaped, subscript, superscript
+from bythebook.books.formats.writer import ANY_SIGN, SPACE, code_span, escaped, subscript, superscript
 from bythebook.errors import InvalidBook
 
 Element = Any
@@ -71,6 +71,13 @@ NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
 AROUND = frozenset({"prev", "previous", "next", "up", "home", "start", "contents", "index"})
 """Values of `rel` on links to the pages before, after or above this one."""
 CODE = frozenset({"code", "kbd", "samp", "tt"})
+SET_APART: dict[str, Callable[[str], str]] = {
+    "sup": superscript,
+    "sub": subscript,
+    "br": lambda _: " ",
+    "img": lambda _: "",
+}
+"""Elements that are not simply their words, and what they are as Markdown."""
 SET_IN_HTML = ("em", "i", "var", "sup", "sub", "math", "img")
 """A formula that holds one of these is no TeX: pandoc writes simple ones so, and a power must not read as more digits."""
 
@@ -207,50 +214,83 @@ def is_display(element: Element) -> bool:
     )
 
 
-def inline(element: Element, *, whole: bool = True) -> str:
-    """The content of an element as Markdown on one line. `whole`: nothing else stands in its paragraph."""
+def inline(element: Element, *, whole: bool = True) -> tuple[str, str]:
+    """The plain words in an element, with which marks are compared, and the same as Markdown on one line, where spaces and line
+    ends are still those of the page. `whole`: nothing else stands in its paragraph."""
     if not len(element):
-        return escaped(spaced(element.text), whole=whole)
-    pieces = [element.text or ""]
+        text = element.text or ""
+        return text, marked(text, whole=whole)
+    return inline_pieces(_pieces(element))
+
+
+def _pieces(element: Element) -> Iterator[str | Element]:
+    yield element.text or ""
     for child in element:
         if not is_furniture(child):
-            pieces.append(child)
-        pieces.append(child.tail or "")
-    return inline_pieces(pieces)
+            yield child
+        yield child.tail or ""
 
 
-def inline_pieces(pieces: Iterable[str | Element]) -> str:
-    """Texts and inline elements as Markdown. Elements of code that touch are one span: the marks of two would read as others."""
+def inline_pieces(pieces: Iterable[str | Element]) -> tuple[str, str]:
+    """As `inline`, of texts and inline elements. Both in one walk: looking at its elements is most of what a page costs."""
+    words: list[str] = []
     parts: list[str] = []
+    _gather(pieces, words, parts)
+    return "".join(words), "".join(parts)
+
+
+def _gather(pieces: Iterable[str | Element], words: list[str], parts: list[str]) -> None:
+    """Elements of code that touch are one span: the marks of two would read as others."""
     code = ""
     for piece in pieces:
-        if not isinstance(piece, str) and piece.tag in CODE and tex_of(piece) is None:
-            code += words_of(piece)
-        elif piece != "":
-            if code:
-                parts.append(code_span(code))
-                code = ""
-            parts.append(escaped(spaced(piece)) if isinstance(piece, str) else inline_piece(piece))
-    return "".join((*parts, code_span(code)) if code else parts)
+        if piece == "":
+            continue
+        is_text = isinstance(piece, str)
+        formula = None if is_text else tex_of(piece)
+        if not is_text and formula is None and piece.tag in CODE:
+            said = words_of(piece)
+            words.append(said)
+            code += said
+            continue
+        if code:
+            parts.append(code_span(code))
+            code = ""
+        if is_text:
+            words.append(piece)
+            parts.append(marked(piece))
+        elif formula is not None:
+            words.append(formula)
+            parts.append(_formula(formula))
+        else:
+            _gather_element(piece, words, parts)
+    if code:
+        parts.append(code_span(code))
 
 
-def inline_piece(child: Element) -> str:
-    """An inline element as Markdown."""
-    formula = tex_of(child)
-    if formula is not None:
-        words = " ".join(formula.split())
-        return f"${words}$" if words else ""
-    if child.tag in CODE:
-        return code_span(words_of(child))
-    if child.tag == "sup":
-        return superscript(spaced(words_of(child)).strip())
-    if child.tag == "sub":
-        return subscript(spaced(words_of(child)).strip())
-    if child.tag == "br":
-        return " "
-    if child.tag == "img":
-        return ""
-    return inline(child, whole=False)
+def _gather_element(element: Element, words: list[str], parts: list[str]) -> None:
+    """An inline element that is neither code nor a formula."""
+    tag = element.tag
+    if tag in SET_APART:
+        said = words_of(element)
+        words.append(said)
+        parts.append(SET_APART[tag](spaced(said).strip()))
+    elif not len(element):
+        text = element.text
+        if text:
+            words.append(text)
+            parts.append(marked(text))
+    else:
+        _gather(_pieces(element), words, parts)
+
+
+def _formula(tex: str) -> str:
+    words = " ".join(tex.split())
+    return f"${words}$" if words else ""
+
+
+def marked(text: str, *, whole: bool = False) -> str:
+    """Words as Markdown. Most have no sign of it, and their spaces are made single where the whole paragraph is written."""
+    return escaped(spaced(text), whole=whole) if ANY_SIGN.search(text) else text
 
 
 def spaced(text: str | None) -> str:

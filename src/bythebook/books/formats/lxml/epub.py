@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from bythebook.books.formats.archive import Archive, open_archive
 from bythebook.books.formats.lxml.elements import main_element
 from bythebook.books.formats.lxml.html import PageWalker, page_title
-from bythebook.books.formats.lxml.xml import parse_xml
+from bythebook.books.formats.lxml.xml import entity_warnings, parse_xml
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
 
@@ -46,7 +46,8 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
         stem = STEM.sub("-", posixpath.splitext(posixpath.basename(part))[0])
         if part in package.contents or stem in MADE_INDEXES:
             continue
-        root = _page(archive, part)
+        unknown = set[str]()
+        root = _root(archive.read(part), part, unknown)
         walker = PageWalker(file=path, part=part)
         walker.walk(main_element(root))
         if not walker.writer.marks:
@@ -59,6 +60,7 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
                 marks=tuple(walker.writer.marks),
                 title=titles.get(part) or page_title(root),
                 anchors=("",) * len(walker.writer.anchors),
+                warnings=entity_warnings(part, unknown),
             )
         )
     if not readings:
@@ -72,7 +74,7 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
     def text(place: SourcePlace) -> str:
         if place.part not in said:
             walker = PageWalker(file="", part=place.part)
-            walker.walk(main_element(_page(archive, place.part)))
+            walker.walk(main_element(_root(archive.read(place.part), place.part)))
             said[place.part] = walker.said
         return said[place.part][place.number - 1]
 
@@ -131,11 +133,7 @@ def _entries(root: Any) -> Iterator[tuple[str, str]]:
             yield content.get("src", ""), label.text or ""
 
 
-def _page(archive: Archive, part: str) -> Any:
-    return _root(archive.read(part), part)
-
-
-def _root(raw: bytes | None, name: str) -> Any:
+def _root(raw: bytes | None, name: str, unknown: set[str] | None = None) -> Any:
     if raw is None:
         raise InvalidBook(f"{name} is missing in it; {AGAIN}")
-    return parse_xml(raw, name)
+    return parse_xml(raw, name, unknown)

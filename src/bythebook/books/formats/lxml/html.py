@@ -20,8 +20,8 @@ from bythebook.books.formats.lxml.elements import (
     is_display,
     is_furniture,
     main_element,
+    marked,
     parse_html,
-    spaced,
     tex_of,
     words_of,
 )
@@ -109,39 +109,33 @@ class PageWalker:
         """Writes all blocks of an element. Text between blocks is a paragraph."""
         run: list[Piece] = [element.text or ""]
         for child in element:
-            if is_furniture(child):
-                pass
-            elif self._is_inline(child):
-                run.append(child)
-            else:
-                self._flush(run)
-                run = []
-                self._block(child)
+            if not is_furniture(child):
+                formula = tex_of(child)
+                if _is_inline(child, formula):
+                    run.append(child)
+                else:
+                    self._flush(run)
+                    run = []
+                    self._block(child, formula)
             run.append(child.tail or "")
         self._flush(run)
-
-    def _is_inline(self, element: Element) -> bool:
-        if tex_of(element) is not None:
-            return not is_display(element)
-        return element.tag in INLINE and (not len(element) or all(map(_inline_only, element.iterdescendants())))
 
     def _flush(self, run: list[Piece]) -> None:
         if len(run) == 1 and isinstance(run[0], str):
             if run[0].strip():
-                self.writer.paragraph(escaped(spaced(run[0]), whole=True), self._place(run[0], None))
+                self.writer.paragraph(marked(run[0], whole=True), self._place(run[0], None))
             return
         elements = [piece for piece in run if not isinstance(piece, str)]
-        words = "".join(piece if isinstance(piece, str) else words_of_inline(piece) for piece in run)
+        words, text = inline_pieces(run)
         if not words.strip():
             for piece in elements:
                 self._pictures(piece)
             return
         owner = elements[0] if elements else None
-        self.writer.paragraph(inline_pieces(run), self._place(words, owner))
+        self.writer.paragraph(text, self._place(words, owner))
 
-    def _block(self, element: Element) -> None:
+    def _block(self, element: Element, formula: str | None) -> None:
         tag = element.tag
-        formula = tex_of(element)
         if formula is not None:
             self.writer.maths(formula, self._place(formula, element))
         elif tag in HEADINGS:
@@ -164,7 +158,8 @@ class PageWalker:
             self._within(element)
 
     def _title(self, element: Element) -> None:
-        self.writer.title(inline(element), self._place(words_of(element), element))
+        words, text = inline(element)
+        self.writer.title(text, self._place(words, element))
 
     def _within(self, element: Element) -> None:
         before = self.anchor
@@ -175,11 +170,10 @@ class PageWalker:
 
     def _heading(self, element: Element) -> None:
         self.anchor = _heading_id(element)
-        words = words_of(element)
+        words, text = inline(element)
         if NUMBER_ALONE.fullmatch(words.strip()) and _leads_back(element):
             return
-        place = self._place(words, element)
-        self.writer.heading(int(element.tag[1]), inline(element), place, self.anchor)
+        self.writer.heading(int(element.tag[1]), text, self._place(words, element), self.anchor)
 
     def _list(self, element: Element) -> None:
         if _is_contents(element):
@@ -190,7 +184,7 @@ class PageWalker:
             if is_furniture(child):
                 continue
             if child.tag != "li":
-                self._block(child)
+                self._block(child, tex_of(child))
                 continue
             mark = f"{number}. " if element.tag == "ol" else "- "
             number += 1
@@ -204,15 +198,15 @@ class PageWalker:
         cells = [[cell for cell in row if cell.tag in ("td", "th") and not is_furniture(cell)] for row in rows]
         caption = element.find("caption")
         if caption is not None:
-            self._block(caption)
+            self._title(caption)
         holds_blocks = any(
             one.tag in ("pre", "table", "ul", "ol", "dl") for row in cells for cell in row for one in cell.iterdescendants()
         )
-        words = [[words_of(cell) for cell in row] for row in cells]
-        beside = max((sum(bool(one.strip()) for one in row) for row in words), default=0)
+        said = [[inline(cell, whole=False) for cell in row] for row in cells]
+        beside = max((sum(bool(words.strip()) for words, _ in row) for row in said), default=0)
         if holds_blocks or element.get("role") == "presentation" or beside < 2:
-            for row, said in zip(cells, words, strict=True):
-                titles = [cell for cell, one in zip(row, said, strict=True) if cell.tag == "th" and one.strip()]
+            for row, held in zip(cells, said, strict=True):
+                titles = [cell for cell, (words, _) in zip(row, held, strict=True) if cell.tag == "th" and words.strip()]
                 if titles and beside < 2:
                     self._title(titles[0])
                     continue
@@ -220,10 +214,10 @@ class PageWalker:
                     self._within(cell)
             return
         made = []
-        for row, held, said in zip(rows, cells, words, strict=True):
-            if any(one.strip() for one in said):
-                place = self._place("|".join(said), row)
-                made.append(([inline(cell, whole=False) for cell in held], place))
+        for row, held in zip(rows, said, strict=True):
+            if any(words.strip() for words, _ in held):
+                place = self._place("|".join(words for words, _ in held), row)
+                made.append(([text for _, text in held], place))
         self.writer.table(made)
 
     def _pictures(self, element: Element) -> None:
@@ -239,9 +233,10 @@ class PageWalker:
         return SourcePlace(file=self.file, part=self.part, kind="element", number=len(self.said), label=own)
 
 
-def words_of_inline(element: Element) -> str:
-    formula = tex_of(element)
-    return words_of(element) if formula is None else formula
+def _is_inline(element: Element, formula: str | None) -> bool:
+    if formula is not None:
+        return not is_display(element)
+    return element.tag in INLINE and (not len(element) or all(map(_inline_only, element.iterdescendants())))
 
 
 def _inline_only(element: Element) -> bool:

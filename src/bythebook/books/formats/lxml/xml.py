@@ -1,10 +1,11 @@
 """XML of a book's file as a tree of plain names. Declarations of entities and types are removed before parsing: no book needs
-them, and some expand to gigabytes."""
+them, and some expand to gigabytes. What stands for text that only they explain is shown as … and told."""
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Collection
+from html.entities import html5
 from typing import Any
 
 from lxml import etree
@@ -16,10 +17,18 @@ PROLOG = re.compile(r"^\s*<\?xml[^>]*\?>")
 ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|apos;|#)(\w+);")
 
 
-def parse_xml(raw: bytes, part: str) -> Any:
-    """The root element of a part of a book's file, without namespaces."""
-    text = without_types(PROLOG.sub("", decoded(raw)))
-    text = ENTITY.sub(lambda match: html.unescape(match[0]) if html.unescape(match[0]) != match[0] else "", text)
+UNKNOWN = "…"
+MOST_NAMED = 3
+
+
+def parse_xml(raw: bytes, part: str, unknown: set[str] | None = None) -> Any:
+    """The root element of a part of a book's file, without namespaces. `unknown` gets the entities that HTML does not have."""
+    try:
+        text = without_types(PROLOG.sub("", decoded(raw)))
+    except InvalidBook as error:
+        raise InvalidBook(f"{part} in it is no text: it is damaged or protected; save or download it again") from error
+    names = unknown if unknown is not None else set[str]()
+    text = ENTITY.sub(lambda match: html5.get(f"{match[1]};") or _unexplained(match[1], names), text)
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, recover=True, remove_comments=True, remove_pis=True
     )
@@ -30,6 +39,20 @@ def parse_xml(raw: bytes, part: str) -> Any:
         if isinstance(element.tag, str) and "}" in element.tag:
             element.tag = element.tag.rpartition("}")[2]
     return root
+
+
+def _unexplained(entity: str, unknown: set[str]) -> str:
+    unknown.add(entity)
+    return UNKNOWN
+
+
+def entity_warnings(part: str, unknown: Collection[str]) -> tuple[str, ...]:
+    """What a reader is told of a part with such entities."""
+    if not unknown:
+        return ()
+    named = ", ".join(f"&{name};" for name in sorted(unknown)[:MOST_NAMED])
+    more = f" and {len(unknown) - MOST_NAMED:,} more" if len(unknown) > MOST_NAMED else ""
+    return (f"{part} has {named}{more}, which only a declaration explains; … stands instead. Write the text itself there.",)
 
 
 def value(element: Any | None, name: str = "val") -> str:

@@ -39,6 +39,7 @@ TEX_SIGNS = {
 }  # fmt: skip
 """Signs of TeX's older fonts for formulas that PDFium takes for the letters with their numbers: X'X came out as X0X."""
 LARGEST_BULLET = 20.0
+BULLETS = "•◦▪■‣∙·●○►▶➢✓❑\uf0b7\uf0a7\uf076*"
 LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 SOFT_HYPHEN = "\N{SOFT HYPHEN}"
 HYPHENS = frozenset({0x02, 0xFFFE, 0xAD})
@@ -178,6 +179,7 @@ class Document:
             with self._page(number) as (page, text):
                 found = _with_hyphens(_from_the_top(list(_lines(number, _composed(list(_chars(text)))))))
                 _mark_bulleted(found, page)
+                found = _without_lone_bullets(found)
                 pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
                 return found, pictured
         except pypdfium2.PdfiumError:
@@ -278,6 +280,19 @@ def _mark_bulleted(lines: list[PdfLine], page: Any) -> None:
             and top < line.baseline + 0.8 * size
             for left, bottom, right, top in dots
         )
+
+
+def _without_lone_bullets(lines: list[PdfLine]) -> list[PdfLine]:
+    """A bullet in larger type than its text, or set lower, is a line of its own: it marks the line beside it."""
+    kept = []
+    for line, after in zip_longest(lines, lines[1:]):
+        alone = line.text.strip()
+        near = after is not None and 0 < after.left - line.right < 1.5 * after.size
+        if near and len(alone) == 1 and alone in BULLETS and abs(after.baseline - line.baseline) < 0.8 * after.size:
+            after.bulleted = True
+        else:
+            kept.append(line)
+    return kept
 
 
 def _dots(page: Any) -> Iterator[tuple[float, float, float, float]]:

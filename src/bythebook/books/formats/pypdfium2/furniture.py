@@ -13,7 +13,8 @@ REPEATED = 3
 OFTEN = 4
 """A running head that names the section differs from page to page. It is one if every fourth page has such a line."""
 SHORTEST_PAGE = 4
-LEADERS = re.compile(r"(?:\.\s?){5,}\s*[\divxlc]{0,6}\s*$")
+LEADERS = re.compile(r"(?:\.\s?){5,}\s*[\divxlc]{0,6}(?:,\s*\d{1,4})*+\s*$")
+"""Also with the several pages of an entry of an index."""
 SHORT_LEADERS = re.compile(r"[^\s.]\s?(?:\.\s?){2,4}\s*[\divxlc]{1,6}\s*$")
 """After a long title there is room for two dots. Elsewhere than among other lines of contents they are an omission: 1, 2 ... 9"""
 PAGE_NUMBER = re.compile(r"(?:page\s+)?(?:\d{1,4}|[ivxlcdm]{1,7})(?:\s+of\s+\d+)?", re.IGNORECASE)
@@ -46,8 +47,11 @@ def without_furniture(pages: Sequence[list[PdfLine]], labels: Sequence[str], bod
 
 
 def _without_contents(lines: list[PdfLine]) -> list[PdfLine]:
+    """Among other lines of contents, or of an index, a line of one character is a heading of the index: a letter or a sign."""
     left = [line for line in lines if not LEADERS.search(line.text)]
-    return left if len(lines) - len(left) < REPEATED else [line for line in left if not SHORT_LEADERS.search(line.text)]
+    if len(lines) - len(left) < REPEATED:
+        return left
+    return [line for line in left if not SHORT_LEADERS.search(line.text) and len(line.solid) > 1]
 
 
 def _lines_apart(page: Sequence[PdfLine], body: Style) -> Iterator[PdfLine]:

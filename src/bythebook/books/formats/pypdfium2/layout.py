@@ -15,7 +15,7 @@ from itertools import pairwise, zip_longest
 from statistics import median
 from typing import Literal
 
-from bythebook.books.formats.pypdfium2.document import OutlineEntry, PdfLine
+from bythebook.books.formats.pypdfium2.document import BULLETS, OutlineEntry, PdfLine
 from bythebook.books.formats.pypdfium2.furniture import Style, without_furniture
 
 BlockKind = Literal["heading", "paragraph", "item", "code", "maths", "note"]
@@ -23,7 +23,7 @@ LONGEST_HEADING = 160
 NUMBERING = re.compile(
     r"^\W*(?:(?:chapter|part|appendix|section|lecture|unit)\b)?\W*(?:[\divxlc]+|[a-h])?(?:\.\d+)*[.:)]?\s+", re.IGNORECASE
 )
-BULLET = re.compile(r"^([•◦▪■‣∙·●○►▶➢✓❑\uf0b7\uf0a7\uf076*–—-])\s+(?=\S)")
+BULLET = re.compile(rf"^([{BULLETS}–—-])\s+(?=\S)")
 NUMBER = re.compile(r"^(\d{1,3})[.)]\s+(?=\S)")
 ONES = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
 NUMBER_ALONE = re.compile(

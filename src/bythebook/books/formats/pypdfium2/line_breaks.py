@@ -48,7 +48,7 @@ class LineBreaks:
 
     def _hyphen(self, before: PdfLine, after: PdfLine) -> str:
         halves = _halves(before, after)
-        if not self.divides:
+        if not self.divides or after.text[:1].isdigit():
             return "-"
         if not halves:
             return ""
