@@ -154,6 +154,8 @@ def _cause(status: int, seconds: float) -> str:
     if status == OUT_OF_MEMORY:
         return MUCH_MEMORY
     how = f"signal {-status}" if status < 0 else f"status {status}"
+    if -status in GIVEN_UP:
+        return f"needs too much memory to be read, or is damaged ({how}); save or download it again, or split it"
     return f"ends the process that reads it ({how}); look for what is unusual in it, or split it"
 
 
@@ -172,6 +174,8 @@ def _receive(pipe: IO[bytes]) -> Any:
 
 TOO_SLOW, OUT_OF_MEMORY = 1, 3
 """The child's exit codes: set by faulthandler, or by itself."""
+GIVEN_UP = (signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGKILL)
+"""How libraries in C end where they get no more memory, and how the system ends what takes too much."""
 MUCH_MEMORY = "needs too much memory to be read; split it into several lessons"
 
 

@@ -243,44 +243,38 @@ def _gather(pieces: Iterable[str | Element], words: list[str], parts: list[str])
     """Elements of code that touch are one span: the marks of two would read as others."""
     code = ""
     for piece in pieces:
-        if piece == "":
-            continue
-        is_text = isinstance(piece, str)
-        formula = None if is_text else tex_of(piece)
-        if not is_text and formula is None and piece.tag in CODE:
+        if not isinstance(piece, str) and piece.tag in CODE and tex_of(piece) is None:
             said = words_of(piece)
             words.append(said)
             code += said
-            continue
-        if code:
-            parts.append(code_span(code))
-            code = ""
-        if is_text:
-            words.append(piece)
-            parts.append(marked(piece))
-        elif formula is not None:
-            words.append(formula)
-            parts.append(_formula(formula))
-        else:
-            _gather_element(piece, words, parts)
+        elif piece != "":
+            if code:
+                parts.append(code_span(code))
+                code = ""
+            if isinstance(piece, str):
+                words.append(piece)
+                parts.append(marked(piece))
+            else:
+                _gather_element(piece, words, parts)
     if code:
         parts.append(code_span(code))
 
 
 def _gather_element(element: Element, words: list[str], parts: list[str]) -> None:
-    """An inline element that is neither code nor a formula."""
-    tag = element.tag
-    if tag in SET_APART:
+    """An inline element that is not code."""
+    formula = tex_of(element)
+    if formula is not None:
+        words.append(formula)
+        parts.append(_formula(formula))
+    elif element.tag in SET_APART:
         said = words_of(element)
         words.append(said)
-        parts.append(SET_APART[tag](spaced(said).strip()))
-    elif not len(element):
-        text = element.text
-        if text:
-            words.append(text)
-            parts.append(marked(text))
-    else:
+        parts.append(SET_APART[element.tag](spaced(said).strip()))
+    elif len(element):
         _gather(_pieces(element), words, parts)
+    elif element.text:
+        words.append(element.text)
+        parts.append(marked(element.text))
 
 
 def _formula(tex: str) -> str:
