@@ -134,6 +134,24 @@ def test_threads_follow_a_renamed_book_and_cite_its_chunks(folder: Path) -> None
     tell(folder, story)
 
 
+@pytest.mark.parametrize("wanted", [[("one", "new"), ("two", "new")], [("one", "new"), ("one", "newer")]])
+def test_of_two_renames_at_once_that_exclude_each_other_one_is_done(folder: Path, wanted: list[tuple[str, str]]) -> None:
+    """Two books never become one, and a book never two."""
+
+    async def story(library: Library, shelf: Shelf) -> None:
+        ended = await asyncio.gather(*(shelf.rename(*one) for one in wanted), return_exceptions=True)
+        assert [type(one) for one in ended if isinstance(one, Exception)] in ([InvalidInput], [NotFound])
+        manifests = (await library.index.collections()).values()
+        served = [book_id for manifest in manifests for book_id in manifest.books]
+        assert sorted(served) == [state.book_id for state in await library.records.books()]
+        assert len(served) == 2
+        for book_id in served:
+            state = await library.search.book(book_id)
+            assert await library.index.count(state.collection_name, Filters(book_id=book_id)) == state.total_chunks
+
+    tell(folder, story)
+
+
 def test_what_a_book_cannot_be_called(folder: Path) -> None:
     async def story(library: Library, shelf: Shelf) -> None:
         with pytest.raises(InvalidInput, match="There is a book 'two' already"):

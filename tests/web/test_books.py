@@ -52,6 +52,17 @@ def test_a_book_that_is_not_there(client: httpx.Client) -> None:
         problem(client.get(path), 404, "not_found")
 
 
+def test_a_book_whose_index_is_gone_is_no_fault_of_the_program(folder: Path) -> None:
+    """As it is for a moment when a book is rebuilt or removed beside a request."""
+    asyncio.run(_shelve(folder, "legs"))
+    with running(folder / "data") as service, service.client() as client:
+        (book,) = client.get("/books").json()["books"]
+        service.run(service.state.resources.index.drop(book["collection_name"]))
+        for path in ("/books/legs", "/books/legs/calibration"):
+            assert "recreate" in problem(client.get(path), 503, "storage_failure")["detail"]
+        assert client.get("/books/legs/records").status_code == 200
+
+
 def test_what_the_book_did_not_answer_is_its_authors_to_see(locked: Service) -> None:
     question = "=2+2 How long does a humanoid's battery last on the moon?"
     with locked.client(locked.key("chat")) as reader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
@@ -15,11 +16,14 @@ import uvicorn
 from bythebook.web.server import LONGEST_HEAD_BYTES, Patient
 from bythebook.web.sockets import listen
 from tests.support.clock import Clock
-from tests.support.processes import wait_for
+from tests.support.processes import SECONDS, wait_for
 from tests.support.serving import Service, ask
 
 NODE = "What is a node?"
 CHAT = json.dumps({"message": NODE}).encode()
+UNSENT = 20_000_000
+"""More bytes than the system keeps for a connection."""
+App = Callable[..., Awaitable[None]]
 
 
 def test_ten_megabytes_are_not_read(service: Service) -> None:
@@ -127,9 +131,38 @@ def test_a_request_that_was_sent_ahead_is_answered_however_long_it_takes() -> No
         assert runner.run(story()).count(b"HTTP/1.1 200 ") == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not count this")
+@pytest.mark.parametrize("more", [False, True], ids=["all is said", "more is to be said"])
+def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch, more: bool) -> None:
+    """What waits for it would stay in the memory, and its request would count among those at once."""
+    monkeypatch.setattr("bythebook.web.sockets.UNREAD_MILLISECONDS", 50)
+    lost = asyncio.Event()
+
+    class Observed(Patient):
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            lost.set()
+
+    async def app(scope: dict[str, object], receive: object, send: Callable[[dict[str, object]], Awaitable[None]]) -> None:
+        length = b"%d" % (UNSENT + more)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        await send({"type": "http.response.body", "body": b"x" * UNSENT, "more_body": more})
+        if more:
+            await send({"type": "http.response.body", "body": b"!"})
+
+    async def story() -> None:
+        async with listening(app, Observed) as address:
+            with socket.create_connection(address) as line:
+                line.sendall(head("GET", "/", {}))
+                async with asyncio.timeout(SECONDS):
+                    await lost.wait()
+
+    asyncio.run(story())
+
+
 @asynccontextmanager
-async def listening(app: Callable[..., Awaitable[None]], protocol: type[Patient]) -> AsyncIterator[tuple[str, int]]:
-    with socket.create_server(("127.0.0.1", 0)) as line:
+async def listening(app: App, protocol: type[Patient]) -> AsyncIterator[tuple[str, int]]:
+    with listen("127.0.0.1", 0) as line:
         server = uvicorn.Server(uvicorn.Config(app, http=protocol, lifespan="off", log_config=None))
         serving = asyncio.create_task(server._serve([line]))
         yield line.getsockname()

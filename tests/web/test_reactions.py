@@ -66,5 +66,7 @@ def test_only_its_owner_rates_and_shares_and_a_link_opens_for_keys_of_the_book(l
         assert other.get(link).status_code == 200
         problem(other.get(f"/books/{BOOK}/wrong"), 403, "not_allowed")
     with locked.client(locked.key("chat", book_id="another")) as stranger, locked.client() as nobody:
-        assert stranger.get(link).status_code in (403, 404)
+        told = problem(stranger.get(link), 404, "not_found")["detail"]
+        assert told == problem(stranger.get("/shared/" + "x" * 32), 404, "not_found")["detail"]
+        assert BOOK not in told
         problem(nobody.get(link), 401, "key_required")

@@ -14,7 +14,10 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi.dependencies.models import ModelField
+from fastapi.routing import APIRoute
 
+from bythebook.web.routes import page
 from bythebook.wiring import reader
 from tests.support.library import copy_library
 from tests.support.lighthouse import WICK, make_embedder, published, write_lighthouse
@@ -30,8 +33,20 @@ STRANGERS = {
     "chat of any book, another reader's": (("chat",), None),
     "public of any book, another reader's": (("public",), None),
 }
+
+
+def _named(route: APIRoute) -> tuple[tuple[str, list[ModelField]], ...]:
+    return ("path", route.dependant.path_params), ("query", route.dependant.query_params)
+
+
 OPEN = {"/health", "/health/live", "/webhooks/github"}
 """What asks for no key, or for a signature in its place."""
+OF_THE_PAGE = {
+    route.path: {"get": {"parameters": [{"name": one.name, "in": kind} for kind, some in _named(route) for one in some]}}
+    for route in page.router.routes
+    if isinstance(route, APIRoute) and route.path not in ("/", "/page/{name}")
+}
+"""The page's own routes, which the document leaves out."""
 ALLOWED = {401, 403, 404, 422}
 """422: the request was refused before anybody looked for what it names."""
 SECRETS = ("every four hours", "Keeping a Lighthouse", "wick")
@@ -82,7 +97,7 @@ def tenant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, methods in document["paths"].items():
+    for path, methods in {**document["paths"], **OF_THE_PAGE}.items():
         for method, operation in methods.items():
             if path not in OPEN and ("{" in path or _names_a_resource(operation)):
                 yield method.upper(), path, operation
@@ -170,4 +185,4 @@ def _tells_nothing(response: httpx.Response) -> bool:
 def test_every_operation_that_names_something_is_tried(tenant: Tenant) -> None:
     tried = {path for _, path, _ in operations(tenant.document)}
     assert {path for path in tenant.document["paths"] if "{" in path} <= tried
-    assert "/personal-data" in tried
+    assert {"/personal-data", "/page/lessons/{parent_doc_id}", "/page/pictures/{book_id}"} <= tried

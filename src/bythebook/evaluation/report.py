@@ -23,6 +23,7 @@ from bythebook.evaluation.run import Manner, Outcome, ask_all
 from bythebook.evaluation.scorer import Scorer
 from bythebook.evaluation.times import Times, taken
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Fit
+from bythebook.index.manifest import manifest_of
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import FOREIGN, BookQuestion, for_fitting, read_questions
@@ -74,7 +75,7 @@ async def evaluate(
     """Yields progress, then the report."""
     sources = LessonTexts(index, state)
     cases, unknown = await sources.settle(given.cases)
-    manifest = (await index.collections())[state.collection_name]
+    manifest = manifest_of(state, await index.collections())
     fitted = _fitted(cases, state, Fit.read(manifest.calibration.get(state.book_id)))
     scorer = Scorer(sources, language=state.language)
     outcomes: dict[str, Outcome] = {}

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from bythebook.books.model import CHUNKER_VERSION
-from bythebook.errors import Mismatch
+from bythebook.errors import Mismatch, StorageFailure
 from bythebook.index.lexical import LEXICAL_VERSION
 from bythebook.index.state import IngestionState
 
@@ -96,6 +96,17 @@ def served_books(collections: Mapping[str, Manifest]) -> dict[str, IngestionStat
         if other is None or state.last_ingested >= other.last_ingested:
             states[state.book_id] = state
     return dict(sorted(states.items()))
+
+
+def manifest_of(state: IngestionState, collections: Mapping[str, Manifest]) -> Manifest:
+    """The manifest of the book's collection, which may have gone since the state was read: the book was rebuilt or removed."""
+    manifest = collections.get(state.collection_name)
+    if manifest is None:
+        raise StorageFailure(
+            f"The index of '{state.book_id}' is gone, or was rebuilt while it was read. If it stays so, restore it from a "
+            "backup, or rebuild it: bythebook ingest FOLDER --mode recreate"
+        )
+    return manifest
 
 
 def _plain(state: IngestionState) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from bythebook.books.statements import statements
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import InvalidBook
 from bythebook.grounding.calibration import AUTHOR_FOREIGN_SOURCE, AUTHOR_SOURCE, FOREIGN_SOURCE, Calibration, Fit, Probe, fit
+from bythebook.index.manifest import manifest_of
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.retrieval.query import MAX_TEXT, MIN_TEXT, Scope
@@ -154,7 +155,7 @@ class Calibrator:
 
     async def _store(self, state: IngestionState, close: Calibration, quick: Calibration) -> None:
         async with self._arranging():
-            manifest = (await self._index.collections())[state.collection_name]
+            manifest = manifest_of(state, await self._index.collections())
             stored = Fit(close=close, quick=quick).to_dict()
             await self._index.save_manifest(state.collection_name, manifest.fitted(state.book_id, stored))
 

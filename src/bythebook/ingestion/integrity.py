@@ -12,7 +12,7 @@ import numpy as np
 from bythebook.books.chunker import CAP, size
 from bythebook.books.discovery import SourceFile
 from bythebook.books.model import HARDWARE_TIERS, LAYERS, PROFICIENCIES, Chunk, chunk_id, parent_id, sha256, where
-from bythebook.index.manifest import Manifest
+from bythebook.index.manifest import Manifest, manifest_of
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, VectorIndex
 from bythebook.ingestion.readings import FileReader
@@ -46,7 +46,7 @@ class Inspection:
 
 
 async def inspect_book(index: VectorIndex, records: Records, state: IngestionState, reader: FileReader) -> Inspection:
-    manifest = (await index.collections())[state.collection_name]
+    manifest = manifest_of(state, await index.collections())
     recorded = await records.records(state.book_id, state.collection_name)
     problems: list[BrokenInvariant] = []
     lessons: dict[str, list[Chunk]] = defaultdict(list)

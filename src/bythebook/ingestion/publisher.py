@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.grounding.calibration import Fit
+from bythebook.index.manifest import manifest_of
 from bythebook.index.vectors import VectorIndex
 from bythebook.ingestion.calibrator import Calibrator
 from bythebook.ingestion.ingest import Ingestion
@@ -91,7 +92,7 @@ class Publisher:
         async with self.records.catalog_lock():
             state = await self.records.book(book_id)
             assert state is not None, "it was fitted"
-            manifest = (await self.index.collections())[state.collection_name]
+            manifest = manifest_of(state, await self.index.collections())
             fit = Fit.read(manifest.calibration[book_id])
             assert fit is not None, "it was fitted"
             marked = replace(fit, outdated=outdated).to_dict()

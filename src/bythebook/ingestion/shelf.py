@@ -18,6 +18,7 @@ from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
 from bythebook.database.engine import Database
 from bythebook.embedding.batches import EmbeddingCache, cache_key
 from bythebook.errors import InvalidInput, NotFound, no_such_book
+from bythebook.index.manifest import manifest_of
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
 from bythebook.ingestion.records import Records
@@ -77,12 +78,12 @@ class Shelf:
     async def rename(self, old: str, new: str) -> IngestionState:
         """Gives the book another id. Chunk ids are made from the book's id, so every chunk gets a new one; nothing is embedded
         again."""
-        state = await self._renamable(old, new)
         told = act("book renamed", old, new_id=new)
         async with self.records.catalog_lock():
+            state = await self._renamable(old, new)  # in here: another rename may have just taken either id
             collection = state.collection_name
             ids = await self._copy(state, new)
-            manifest = (await self.index.collections())[collection]
+            manifest = manifest_of(state, await self.index.collections())
             renamed = replace(state, book_id=new)
             fit = manifest.calibration.get(old)
             serving = manifest.serving(renamed).without(old)

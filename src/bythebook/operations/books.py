@@ -22,12 +22,13 @@ async def remove_book(resources: Resources, *, book_id: str) -> BookHoldings:
 
 
 async def rename_book(resources: Resources, *, book_id: str, new_id: str) -> IngestionState:
-    await _check_idle(resources, book_id)
+    for one in (book_id, new_id):
+        await _check_idle(resources, one)
     return await resources.shelf.rename(book_id, new_id)
 
 
 async def _check_idle(resources: Resources, book_id: str) -> None:
-    """Raises while a job ingests the book: it cannot be removed or renamed meanwhile."""
+    """Raises while a job ingests the book: it cannot be removed, renamed or mixed with another meanwhile."""
     for job in await resources.jobs.list(book_id=book_id, status="running", limit=1):
         raise Busy(
             f"Job {job.job_id} of '{book_id}' is running. Wait for its end, or cancel it: bythebook jobs cancel {job.job_id}"

@@ -18,6 +18,7 @@ from bythebook.threads.rows import turn_of
 from bythebook.threads.store import stored_turns
 
 ONE_TURN = ("thread_id", "turn")
+OPENS_NOTHING = "This link opens nothing: its owner has revoked it, or deleted the thread, or its book is not for this key."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,7 @@ class Reactions:
         wanted = stored_turns().join(shares, same).where(shares.c.token_hash == _hash(token))
         row = await self._database.run(lambda connection: connection.execute(wanted).first())
         if row is None:
-            raise NotFound("This link opens nothing: its owner has revoked it, or deleted the thread.")
+            raise NotFound(OPENS_NOTHING)
         return turn_of(row)
 
 

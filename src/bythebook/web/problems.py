@@ -67,6 +67,10 @@ class TooSlow(BookError):
     """The request did not arrive in time."""
 
 
+class Crowded(BookError):
+    """More arrives at once than the memory is for."""
+
+
 class ShuttingDown(BookError):
     """The server is shutting down, and what was asked for would outlast it."""
 
@@ -108,6 +112,7 @@ KINDS: tuple[tuple[type[BookError], int, str], ...] = (
     (InvalidInput, 422, "invalid_input"),
     (InvalidBook, 422, "invalid_book"),
     (TooManyRequests, 429, "too_many_requests"),
+    (Crowded, 503, "overloaded"),
     (Locked, 503, "locked"),
     (ShuttingDown, 503, "stopping"),
     (StorageFailure, 503, "storage_failure"),
@@ -181,7 +186,7 @@ def headers_of(error: BookError) -> dict[str, str]:
             return {"WWW-Authenticate": "Bearer"}
         case TooManyRequests() | RateLimited(retry_after_seconds=float()):
             return {"Retry-After": str(math.ceil(error.retry_after_seconds or RETRY_SECONDS))}
-        case Locked() | ShuttingDown() | StorageFailure() | Unavailable() | Busy():
+        case Crowded() | Locked() | ShuttingDown() | StorageFailure() | Unavailable() | Busy():
             return {"Retry-After": str(RETRY_SECONDS)}
     return {}
 

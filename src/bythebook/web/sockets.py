@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import socket
+import sys
 from ipaddress import ip_address
 
 from bythebook.errors import InvalidSettings
 
 BACKLOG = 2048
+UNREAD_MILLISECONDS = 30_000
+"""A client that takes nothing of what is sent to it for so long is let go. Otherwise its responses would stay in the memory, and
+its request among those at once, for as long as it likes. The system counts this; other systems than Linux do not."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -15,6 +19,8 @@ def listen(host: str, port: int) -> socket.socket:
     # Named, because asyncio sends small answers at once (TCP_NODELAY) only where the socket says that it is TCP: 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform == "linux":
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MILLISECONDS)
     try:
         listening.bind((host, port))
         listening.listen(BACKLOG)

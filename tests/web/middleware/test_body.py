@@ -73,6 +73,40 @@ async def test_a_forge_may_send_more() -> None:
     assert (await sent([b"x" * 100_000], path="/webhooks"))[0] == 413
 
 
+async def test_no_more_large_bodies_are_held_at_once_than_the_memory_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read before anybody's key is checked. Small ones, and those of other paths, come through meanwhile."""
+    monkeypatch.setattr("bythebook.web.middleware.body.LARGE_AT_ONCE", 150_000)
+    door, waiting = WholeBody(_echo), asyncio.Event()
+    first = asyncio.create_task(_through(door, "/webhooks/github", 100_000, until=waiting))
+    await asyncio.sleep(0)
+    assert await _through(door, "/webhooks/github", 100_000) == (503, b"5")
+    assert await _through(door, "/webhooks/github", MOST_BYTES) == (200, None)
+    assert await _through(door, "/v1/chat/completions", 100_000) == (200, None)
+    waiting.set()
+    assert await first == (200, None)
+    assert await _through(door, "/webhooks/github", 100_000) == (200, None)
+
+
+async def _through(door: WholeBody, path: str, size: int, until: asyncio.Event | None = None) -> tuple[int, bytes | None]:
+    """The status, and when to come again. The body's end comes when `until` is set."""
+    parts: list[Message] = [{"type": "http.request", "body": b"x" * size, "more_body": True}]
+    answered: list[Message] = []
+
+    async def receive() -> Message:
+        if parts:
+            return parts.pop()
+        if until:
+            await until.wait()
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [], "state": {}, "client": ("203.0.113.7", 40_000)}
+    await door(scope, receive, send)
+    return answered[0]["status"], dict(answered[0]["headers"]).get(b"retry-after")
+
+
 @pytest.mark.parametrize("length", ["-1", "1e3", "٣", "", "0x10"])
 async def test_a_length_that_is_no_number_counts_for_nothing(length: str) -> None:
     assert (await sent([b"abc"], headers={"content-length": length}))[0] == 200

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Path, Query, Response
 from bythebook.books.model import BookWarning, Chunk, parent_id
 from bythebook.errors import NeedsConsent, NotFound
 from bythebook.grounding.calibration import Fit
+from bythebook.index.manifest import manifest_of
 from bythebook.index.state import IngestionRecord, IngestionState, RecordStatus, record_to_plain
 from bythebook.ingestion.shelf import BookHoldings
 from bythebook.operations.books import read_holdings, remove_book
@@ -149,11 +150,11 @@ async def list_books(who: Reader, current: Current) -> Response:
 @router.get("/{book_id}", response_model=BookView, summary="A book: its lessons, and what can be filtered by")
 async def read_book(book_id: Wanted, who: Reader, current: Current) -> Response:
     state = await _state(book_id, who, current)
+    manifest = manifest_of(state, await current.resources.index.collections())
     records = (await current.resources.records.records(book_id, state.collection_name)).values()
     firsts = [record.chunk_ids[0] for record in records if record.chunk_ids]
     held = await current.resources.index.chunks(state.collection_name, book_id, firsts)
     chunks = {one.chunk.source_file: one.chunk for one in held}
-    manifest = (await current.resources.index.collections())[state.collection_name]
     view = BookView(
         **_summary(state, who, len(records)),
         modules=_modules(list(records), chunks, author=who.may("ingest")),
@@ -208,7 +209,7 @@ async def delete_book(
 @router.get("/{book_id}/calibration", response_model=dict[str, Any], summary="How relevance was fitted to the book")
 async def read_calibration(book_id: Wanted, who: Reader, current: Current) -> Any:
     state = await _state(book_id, who, current)
-    manifest = (await current.resources.index.collections())[state.collection_name]
+    manifest = manifest_of(state, await current.resources.index.collections())
     fit = Fit.read(manifest.calibration.get(book_id))
     if fit is None:
         raise NotFound(f"The book '{book_id}' is not calibrated: it is too small, or its ingestion has not ended.")

@@ -10,9 +10,11 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import UUID4, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from bythebook.answering.answer import Answer
+from bythebook.errors import NotFound
 from bythebook.evaluation.gap_texts import to_questions
 from bythebook.evaluation.gaps import WrongAnswer, read_wrong_answers
 from bythebook.threads.model import StoredTurn
+from bythebook.threads.reactions import OPENS_NOTHING
 from bythebook.web.access import Author, Principal, Reader
 from bythebook.web.problems import ERRORS
 from bythebook.web.requests import BookId, Readable
@@ -97,7 +99,8 @@ async def read_shared(
     token: Annotated[str, Path(min_length=16, max_length=100, pattern=r"^[\w-]+$")], who: Reader, current: Current
 ) -> Response:
     turn = await current.resources.reactions.shared(token)
-    book_id = who.book(turn.answer.book_id)
+    if not who.opens(book_id := turn.answer.book_id):
+        raise NotFound(OPENS_NOTHING)  # the same as for any link: another book's id is not told
     shown = replace(turn.answer, dropped=(), tool_calls=())
     html = rendered(shown.sentences)
     stale = turn.stale_since is not None
