@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi.dependencies.models import ModelField
 from fastapi.routing import APIRoute
 
 from bythebook.web.routes import page
@@ -35,14 +34,16 @@ STRANGERS = {
 }
 
 
-def _named(route: APIRoute) -> tuple[tuple[str, list[ModelField]], ...]:
-    return ("path", route.dependant.path_params), ("query", route.dependant.query_params)
+def _given(place: str, fields: Iterable[Any]) -> list[dict[str, str]]:
+    return [{"name": one.name, "in": place} for one in fields]
 
 
 OPEN = {"/health", "/health/live", "/webhooks/github"}
 """What asks for no key, or for a signature in its place."""
 OF_THE_PAGE = {
-    route.path: {"get": {"parameters": [{"name": one.name, "in": kind} for kind, some in _named(route) for one in some]}}
+    route.path: {
+        "get": {"parameters": [*_given("path", route.dependant.path_params), *_given("query", route.dependant.query_params)]}
+    }
     for route in page.router.routes
     if isinstance(route, APIRoute) and route.path not in ("/", "/page/{name}")
 }
