@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from base64 import b64encode
@@ -9,17 +10,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
+from bythebook.texts import LANGUAGES, page_words
 from scripts.screenshots import launch
 from tests.support.hostile_book import BOOK_ID, shelf
 from tests.support.library import copy_data, fast_folder
 from tests.support.serving import BOOK, Service, running, silent
 
+MODULES = Path(str(files("bythebook.web") / "page"))
+EMPTY = "<!doctype html><html lang=en><title>Empty</title><main></main><div id=announcer></div><div id=toasts></div>"
 WIDE = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 SECONDS = 60
@@ -79,6 +85,28 @@ def browser() -> Iterator[Browser]:
         browser = launch(playwright)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def modules(browser: Browser) -> Iterator[Page]:
+    """An empty page with the page's modules and no server: any other request is answered with nothing."""
+    context = browser.new_context(base_url="http://localhost:9")
+    page = context.new_page()
+    page.route("**/*", _module)
+    page.goto("/")
+    yield page
+    context.close()
+
+
+def _module(route: Route) -> None:
+    name = urlsplit(route.request.url).path.rpartition("/")[2]
+    if name.startswith("words-") and name[6:-3] in LANGUAGES:
+        told = json.dumps(page_words(name[6:-3]))
+        route.fulfill(content_type="text/javascript", body=f"export default {told};")
+    elif name and (MODULES / name).is_file():
+        route.fulfill(path=MODULES / name, content_type="text/javascript")
+    else:
+        route.fulfill(status=200 if not name else 404, content_type="text/html", body=EMPTY)
 
 
 @pytest.fixture(scope="package")

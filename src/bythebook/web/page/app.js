@@ -1,10 +1,10 @@
 // The frame: which view the address names, which book is open, the key, light and dark, and what happens when the server is away.
 
+import { lessonAddress, mainView, placeAddress, readAddress } from "./addresses.js";
 import { Api, Problem } from "./api.js";
 import { lessonsOf } from "./chapters.js";
 import { lessonAt } from "./contents.js";
 import { button, element, icon, toast } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import { keepText, lastPlace } from "./reading.js";
 import { say, speak, word } from "./words.js";
 import "./profile.js";
@@ -202,29 +202,6 @@ let showing = 0;
 /** A question that is asked in the view at `address`, once that is there. @type {{question: string, address: string} | null} */
 let pending = null;
 
-// `#/books/ID/lessons/some/path.md?at=1-9` -> {parts: ["books", "ID", "lessons", "some", "path.md"], query}
-/** @returns {{parts: string[], query: URLSearchParams}} */
-function address() {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-  return { parts: path.split("/").map(decoded), query: new URLSearchParams(query) };
-}
-
-/** @param {string} part */
-function decoded(part) {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part; // a sign that was never encoded
-  }
-}
-
-/** @param {string[]} parts */
-function mainView([view, id, kind]) {
-  if (view === "books" && !id) return "shelf";
-  if (view === "author" || (view === "threads" && !id)) return view;
-  return view === "books" && (kind === "lessons" || kind === "quiz") ? "read" : "ask";
-}
-
 /** @param {string} current */
 function markView(current) {
   for (const link of document.querySelectorAll(".top [data-view]")) {
@@ -235,7 +212,7 @@ function markView(current) {
 
 async function show() {
   const turn = ++showing;
-  const { parts, query } = address();
+  const { parts, query } = readAddress(location.hash);
   const current = mainView(parts);
   markView(current);
   if (pending?.address !== location.hash) pending = null;
@@ -364,8 +341,7 @@ async function elsewhere(id, site, heading, turn) {
   const lesson = book && lessonAt(book, site);
   if (!lesson)
     throw Object.assign(new Error("The book has no lesson at this address. It may have been renamed."), { status: 404 });
-  const section = heading ? `?section=${encodeURIComponent(heading)}` : "";
-  return leadOn(lessonAddress(id, lesson.source_file) + section);
+  return leadOn(placeAddress(id, { source_file: lesson.source_file, heading_path: heading ? [heading] : [] }));
 }
 
 /** @param {string} address @returns {never} */

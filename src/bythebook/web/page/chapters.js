@@ -47,11 +47,6 @@ export function chapterNamed(book, query) {
     .find((chapter) => Object.entries(chapter.query).every(([name, value]) => query.get(name) === value));
 }
 
-/** @param {Book} book @param {Record<string, string>} query */
-export function quizAddress(book, query) {
-  return `#/books/${encodeURIComponent(book.book_id)}/quiz?${new URLSearchParams(query)}`;
-}
-
 // A folder with one lesson is no chapter, and one that holds them all tells nothing.
 /** @param {string} module @param {Lesson[]} lessons @returns {ShownChapter[]} */
 function foldersOf(module, lessons) {
@@ -72,6 +67,6 @@ function foldersOf(module, lessons) {
 function titleOf(folder, lessons) {
   const own = lessons.find((lesson) => INDEX.test(lesson.source_file) && lesson.source_file.startsWith(`${folder}/`));
   const depth = own && own.source_file.split("/").length === folder.split("/").length + 1;
-  const words = (folder.split("/").at(-1) ?? "").replace(/^[\d._-]+|[_-]+/g, (mark, at) => (at ? " " : ""));
+  const words = (folder.split("/").at(-1) ?? "").replace(/^[\d._-]+|[_-]+/g, (_, at) => (at ? " " : ""));
   return depth ? own.title : words.charAt(0).toUpperCase() + words.slice(1);
 }

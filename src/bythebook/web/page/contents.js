@@ -1,8 +1,8 @@
 // What is in the book: chapters that fold, a search as one types, and how something of it is taken along.
 
+import { lessonAddress, placeAddress } from "./addresses.js";
 import { entriesOf, lessonsOf } from "./chapters.js";
 import { element, plural } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import { plain } from "./plain-text.js";
 import { finishedLessons } from "./reading.js";
 
@@ -159,13 +159,6 @@ function drawFound(room, book, titles, results, words) {
       nothing && element("p", { class: "hint" }, "Nothing found. Fewer or other words may help."),
     ].filter((one) => one instanceof Node),
   );
-}
-
-// A section of a lesson, by its heading.
-/** @param {string} bookId @param {Pick<SearchResult, "source_file" | "heading_path">} place */
-export function placeAddress(bookId, { source_file: file, heading_path: path }) {
-  const heading = path?.at(-1);
-  return lessonAddress(bookId, file) + (heading ? `?section=${encodeURIComponent(heading)}` : "");
 }
 
 // The stretch of a passage that has the words, or its beginning.

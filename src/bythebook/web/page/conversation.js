@@ -1,11 +1,11 @@
 // Asking: the question box, the turns of a thread, the sources beside them.
 
+import { lessonAddress, placeAddress } from "./addresses.js";
 import { AskLoop } from "./ask-loop.js";
 import { Composer } from "./composer.js";
 import { contents, download, lessonAt } from "./contents.js";
 import { ago, button, element, find, icon, iconButton, plural } from "./dom.js";
 import { earlier } from "./earlier.js";
-import { lessonAddress } from "./lesson-text.js";
 import { filtersOf, readProfile, writeProfile } from "./profile.js";
 import { reactions } from "./reactions.js";
 import { keepText, lastPlace } from "./reading.js";
@@ -219,9 +219,8 @@ export class BookConversation extends HTMLElement {
 
   /** @param {Lesson} lesson @param {string} [heading] */
   openLesson(lesson, heading) {
-    if (!this.onsource) return this.panel?.showLesson(lesson.parent_doc_id, [], heading);
-    const section = heading ? `?section=${encodeURIComponent(heading)}` : "";
-    location.hash = lessonAddress(this.book.book_id, lesson.source_file) + section;
+    if (!this.onsource) return void this.panel?.showLesson(lesson.parent_doc_id, [], heading);
+    location.hash = placeAddress(this.book.book_id, { source_file: lesson.source_file, heading_path: heading ? [heading] : [] });
   }
 
   /** @param {SelectedWords} selection */

@@ -1,10 +1,11 @@
 // Reading: a lesson as a page of its own, the lessons before and after it, and beside it the contents and the tutor.
 
+import { lessonAddress, quizAddress } from "./addresses.js";
 import { followChanges } from "./book-changes.js";
-import { chapterAround, lessonsOf, quizAddress } from "./chapters.js";
+import { chapterAround, lessonsOf } from "./chapters.js";
 import { contents } from "./contents.js";
 import { announce, button, element, find, icon, toast } from "./dom.js";
-import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
+import { HEADINGS, lessonArticle } from "./lesson-text.js";
 import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
 import { lastPlace, rememberPlace } from "./reading.js";
 import { followSelection } from "./selection.js";
@@ -64,7 +65,7 @@ export class LessonPage extends HTMLElement {
     this.aside.replaceChildren(element("div", { class: "side-top" }, this.tabs, close), this.side);
     this.replaceChildren(this.column, this.aside, this.bar());
     this.tutor.open(room, null, {
-      onsource: (turn, label, citation) => this.goTo(citation),
+      onsource: (_turn, _label, citation) => this.goTo(citation),
       placeholder: "Ask about what you read …",
     });
     this.ending = followSelection(
@@ -216,12 +217,13 @@ export class LessonPage extends HTMLElement {
         element("span", { class: "where" }, label),
         element("span", { dir: "auto" }, lesson.title),
       );
+    const out = outLink(lessons[at].source_url);
     return element(
       "nav",
       { class: "ways", "aria-label": "Lessons before and after" },
       way(lessons[at - 1], "Before", "prev"),
       way(lessons[at + 1], "Next", "next"),
-      element("p", { class: "out-link" }, outLink(lessons[at].source_url)),
+      out && element("p", { class: "out-link" }, out),
     );
   }
 

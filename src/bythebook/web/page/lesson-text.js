@@ -1,16 +1,8 @@
-// A lesson's text as an article, and its address on this page.
+// A lesson's text as an article.
 
 import { element, withCopyButtons } from "./dom.js";
 import { showPictures } from "./pictures.js";
 import { chapterWords } from "./words.js";
-
-// `spans` are the stretches of the lesson's file to be marked.
-/** @param {string} bookId @param {string} file @param {Span[]} spans */
-export function lessonAddress(bookId, file, spans = []) {
-  const path = file.split("/").map(encodeURIComponent).join("/");
-  const at = spans.map((span) => `at=${span.start}-${span.end}`).join("&");
-  return `#/books/${encodeURIComponent(bookId)}/lessons/${path}${at && `?${at}`}`;
-}
 
 export const HEADINGS = ".passage :is(h2, h3, h4, h5, h6)";
 

@@ -1,10 +1,10 @@
 // Highlights and notes: words of a lesson that the reader marks, with what they think of them. Kept in this browser. They are found
 // again by their words, so they survive an edit of the book as long as the words stand there.
 
+import { lessonAddress } from "./addresses.js";
 import { lessonsOf } from "./chapters.js";
 import { download } from "./contents.js";
 import { button, element, iconButton, plural, toast } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import { keep, readKept } from "./reading.js";
 import { say } from "./words.js";
 
@@ -116,7 +116,7 @@ export function drawNotes(root, bookId, file) {
   const read = lettersOf(root);
   const found = notes.map((note) => rangeOf(root, note, read));
   if (CSS.highlights) CSS.highlights.set(HIGHLIGHT, new Highlight(...found.filter((one) => one instanceof Range)));
-  return notes.filter((note, at) => !found[at]);
+  return notes.filter((_, at) => !found[at]);
 }
 
 /** @param {Book} book @param {Note[]} notes */

@@ -1,8 +1,8 @@
 // Ctrl-K or Cmd-K: go to a lesson, a thread or a book, or ask, by typing a few letters of it.
 
+import { lessonAddress } from "./addresses.js";
 import { lessonsOf } from "./chapters.js";
 import { element, icon } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import { word } from "./words.js";
 
 const MOST_SHOWN = 12;

@@ -1,8 +1,9 @@
 // What stands beside the conversation: the sources of the turn being read, a lesson, or the contents. On a narrow screen it is a
 // sheet.
 
+import { lessonAddress } from "./addresses.js";
 import { button, element, find } from "./dom.js";
-import { HEADINGS, lessonAddress, lessonArticle } from "./lesson-text.js";
+import { HEADINGS, lessonArticle } from "./lesson-text.js";
 import { Sheet } from "./sheet.js";
 import { closer, outLink, scrollWithin } from "./source-list.js";
 import { word } from "./words.js";

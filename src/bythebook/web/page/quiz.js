@@ -1,9 +1,9 @@
 // Quiz: a question, the book's own words behind it, and the reader says whether they knew. What was not known comes again.
 
-import { chapterAround, chapterNamed, lessonsOf, quizAddress } from "./chapters.js";
+import { lessonAddress, quizAddress } from "./addresses.js";
+import { chapterAround, chapterNamed, lessonsOf } from "./chapters.js";
 import { download } from "./contents.js";
 import { announce, button, element, find, plural, toast } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import { lastPlace } from "./reading.js";
 import { dueCards, keepCard, rated, readCards, toCsv } from "./repetition.js";
 import { say } from "./words.js";

@@ -1,6 +1,8 @@
 // A refusal is an answer of its own kind: what was not found, why, and where to go on.
 
+import { isWeb } from "./addresses.js";
 import { button, element, icon } from "./dom.js";
+import { plain } from "./plain-text.js";
 import { differing, readProfile, widened } from "./profile.js";
 import { say } from "./words.js";
 
@@ -72,13 +74,12 @@ function place(section, { onlesson, book }) {
   ].filter(Boolean);
   const title = element("span", { class: "path", dir: "auto" }, path.join(" › "));
   const open = onlesson?.(section);
-  const outside = /^https?:/.test(section.source_url);
   return element(
     "li",
     {},
     open
       ? element("button", { type: "button", class: "link", onclick: open }, title)
-      : outside
+      : isWeb(section.source_url)
         ? element("a", { href: section.source_url, target: "_blank", rel: "noopener" }, title, icon("out"))
         : title,
     element("span", { class: "where" }, where.join(" · ")),
@@ -133,7 +134,7 @@ function searching(turn, answer, within, actions) {
                   { type: "button", class: "path link", dir: "auto", onclick: () => actions.onpassage?.(result) },
                   [result.page_title, ...result.heading_path].join(" › "),
                 ),
-                element("span", { class: "snippet", dir: "auto" }, snippet(result.text)),
+                element("span", { class: "snippet", dir: "auto" }, plain(result.text, 160)),
               ),
             ),
           )
@@ -141,14 +142,4 @@ function searching(turn, answer, within, actions) {
     );
   });
   return element("div", { class: "within" }, run, shown);
-}
-
-/** @param {string} text */
-function snippet(text) {
-  const plain = text
-    .replace(/^#+ .*$/gm, "")
-    .replace(/[*`_]/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
-  return plain.length > 160 ? plain.slice(0, plain.lastIndexOf(" ", 160)) + " …" : plain;
 }

@@ -26,7 +26,7 @@ export function followSelection(root, ask, mark = null) {
     const chosen = selected(root);
     const selection = document.getSelection();
     bar.hidden = true;
-    if (chosen && "problem" in chosen) return toast(chosen.problem);
+    if (chosen && "problem" in chosen) return void toast(chosen.problem);
     if (chosen && selection) act(chosen, selection.getRangeAt(0));
     selection?.removeAllRanges(); // or the bar comes back with the next key
   };
@@ -84,9 +84,11 @@ function lessonAround(node) {
 /** @param {Range} range */
 function wordsOf(range) {
   const copy = range.cloneContents();
+  const within = range.commonAncestorContainer;
+  const inCode = (within instanceof Element ? within : within.parentElement)?.closest("pre"); // which the copy then lacks
   const walker = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode())
-    if (!node.parentElement?.closest("pre")) node.nodeValue = (node.nodeValue ?? "").replace(/\s+/g, " ");
+    if (!inCode && !node.parentElement?.closest("pre")) node.nodeValue = (node.nodeValue ?? "").replace(/\s+/g, " ");
   for (const formula of copy.querySelectorAll("math")) formula.replaceWith("…");
   for (const added of copy.querySelectorAll("button, figcaption, .footnote, .label")) added.replaceWith("\n");
   for (const block of copy.querySelectorAll("p, li, h4, h5, h6, pre, td, th, tr, blockquote")) block.append("\n");

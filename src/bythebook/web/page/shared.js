@@ -1,7 +1,7 @@
 // One answer that somebody shared: the question, the sentences, their sources. No thread around it.
 
+import { lessonAddress } from "./addresses.js";
 import { ago, element } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import "./answer.js";
 import "./source-list.js";
 import { say } from "./words.js";
@@ -13,7 +13,7 @@ export class SharedAnswer extends HTMLElement {
   async open(api, token, books) {
     const shared = await api.get(`/shared/${encodeURIComponent(token)}`);
     const turn = element("book-answer").begin(shared.answer.query, {
-      onsource: (made, label, citation) => this.list.open(label, citation),
+      onsource: (_, label, citation) => this.list.open(label, citation),
     });
     turn.finish(shared.answer, shared.html);
     const title = books.find((book) => book.book_id === shared.book_id)?.title;

@@ -1,8 +1,8 @@
 // The shelf: all books with where the reader stopped in each, and one question to all of them.
 
+import { lessonAddress } from "./addresses.js";
 import { Composer } from "./composer.js";
 import { element, icon, plural } from "./dom.js";
-import { lessonAddress } from "./lesson-text.js";
 import { finishedLessons, lastPlace } from "./reading.js";
 import { dueCards, readCards } from "./repetition.js";
 import { say, word } from "./words.js";

@@ -1,6 +1,7 @@
 // What one answer rests on, on the page and in the widget: each source with its number, its quotes, and on demand the passage they
 // stand in, what comes before and after it, and the way to its place.
 
+import { isWeb } from "./addresses.js";
 import { button, element, find, icon, iconButton, sourceName, withCopyButtons } from "./dom.js";
 import { scanButton, showPictures } from "./pictures.js";
 import { plain } from "./plain-text.js";
@@ -170,9 +171,10 @@ export class SourceList extends HTMLElement {
   }
 }
 
+// To the book's own site, if it has one.
 /** @param {string} address */
 export function outLink(address, words = "Open in the book") {
-  return address && element("a", { href: address, target: "_blank", rel: "noopener", class: "out" }, words, icon("out"));
+  return isWeb(address) && element("a", { href: address, target: "_blank", rel: "noopener", class: "out" }, words, icon("out"));
 }
 
 /** @param {string} label @param {() => void} act */

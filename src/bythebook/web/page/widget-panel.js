@@ -1,6 +1,7 @@
 // The panel of the widget: ask, read, follow a source to its place on this very site. The thread stays open while the reader goes
 // from page to page.
 
+import { isWeb, quoteAddress } from "./addresses.js";
 import { Api } from "./api.js";
 import { AskLoop } from "./ask-loop.js";
 import { Composer } from "./composer.js";
@@ -148,7 +149,7 @@ export class WidgetPanel extends HTMLElement {
       api: this.api,
       scroller: this.turns,
       fetchPassage: (id, spans) => this.api.get(`/page/chunks/${id}?${this.query(spans)}`),
-      links: (read, source) => /^https?:/.test(read.source_url) && placeLink(read, source),
+      links: (read, source) => isWeb(read.source_url) && placeLink(read, source),
     });
     turn.append(list);
     list.show(turn);
@@ -195,7 +196,7 @@ export class WidgetPanel extends HTMLElement {
   actions() {
     return {
       onsource: (turn, label, citation) => this.openSource(turn, label, citation),
-      onwiden: (profile, text) => ((this.here.checked = false), this.loop.ask(text)),
+      onwiden: (_, text) => ((this.here.checked = false), this.loop.ask(text)),
       widenLabel: "Ask the whole book",
     };
   }
@@ -227,17 +228,9 @@ function siteAddress() {
   return (said || location.href).replace(/[#?].*$/, "");
 }
 
-// The browser itself marks the quoted words on arrival, by a text fragment.
 /** @param {Passage} read @param {Source} source */
 function placeLink(read, source) {
-  const words = (source.quotes[0]?.quote ?? "")
-    .replace(/[*_`[\]]|\(.*?\)/g, "")
-    .trim()
-    .split(/\s+/);
-  const part = (/** @type {string[]} */ some) => encodeURIComponent(some.join(" ")).replaceAll("-", "%2D");
-  const quoted = words.length > 8 ? `${part(words.slice(0, 4))},${part(words.slice(-4))}` : part(words);
-  const address = read.source_url + (read.source_url.includes("#") ? "" : "#");
-  return element("a", { href: quoted ? `${address}:~:text=${quoted}` : read.source_url }, "Go to the place");
+  return element("a", { href: quoteAddress(read.source_url, source.quotes[0]?.quote ?? "") }, "Go to the place");
 }
 
 customElements.define("bythebook-panel", WidgetPanel);
