@@ -174,8 +174,9 @@ def _receive(pipe: IO[bytes]) -> Any:
 
 TOO_SLOW, OUT_OF_MEMORY = 1, 3
 """The child's exit codes: set by faulthandler, or by itself."""
-GIVEN_UP = (signal.SIGABRT, signal.SIGILL, signal.SIGTRAP, signal.SIGKILL)
-"""How libraries in C end where they get no more memory, and how the system ends what takes too much."""
+GIVEN_UP = (4, 5, 6, 9)
+"""SIGILL, SIGTRAP, SIGABRT, SIGKILL, which Windows does not name: how libraries in C end that get no more memory, and how the
+system ends what takes too much."""
 MUCH_MEMORY = "needs too much memory to be read; split it into several lessons"
 
 
