@@ -154,7 +154,7 @@ def _cause(status: int, seconds: float) -> str:
     if status == OUT_OF_MEMORY:
         return MUCH_MEMORY
     how = f"signal {-status}" if status < 0 else f"status {status}"
-    if -status in GIVEN_UP:
+    if -status in GIVEN_UP or status == NOT_LOADED:
         return f"needs too much memory to be read, or is damaged ({how}); save or download it again, or split it"
     return f"ends the process that reads it ({how}); look for what is unusual in it, or split it"
 
@@ -174,6 +174,8 @@ def _receive(pipe: IO[bytes]) -> Any:
 
 TOO_SLOW, OUT_OF_MEMORY = 1, 3
 """The child's exit codes: set by faulthandler, or by itself."""
+NOT_LOADED = 127
+"""The exit code of the system's loader, which gets no memory for a function that is called for the first time."""
 GIVEN_UP = (4, 5, 6, 9)
 """SIGILL, SIGTRAP, SIGABRT, SIGKILL, which Windows does not name: how libraries in C end that get no more memory, and how the
 system ends what takes too much."""
