@@ -44,6 +44,7 @@ from tests.support.lighthouse import (
     make_embedder,
     tell,
 )
+from tests.support.made_turns import NOON
 from tests.support.small_book import write
 
 BRAID = "A wick is a braid of cotton that lifts oil to the flame."
@@ -77,7 +78,7 @@ class SearchesAgain(Scripted):
             found = await request.search_again(query, 3, 0.0)
             self.found.append(found)
             known.update((evidence.label, evidence) for evidence in found)
-            yield ToolCall(tool_name="search_textbook", query=query, results_count=len(found), avg_similarity=0.5)
+            yield ToolCall(tool_name="search_textbook", query=query, results_count=len(found), avg_similarity=0.5, timestamp=NOON)
         for evidence in known.values():
             yield quoted(evidence)
 

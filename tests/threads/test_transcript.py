@@ -78,10 +78,15 @@ def test_the_programs_search_stands_in_document_bs_form() -> None:
 
 def test_further_searches_and_failed_ones_are_told_too() -> None:
     calls = (
-        ToolCall(tool_name="search_textbook", query="wick", results_count=1, avg_similarity=0.9),
-        ToolCall(tool_name="search_textbook", query="oil", results_count=2, avg_similarity=0.5),
+        ToolCall(tool_name="search_textbook", query="wick", results_count=1, avg_similarity=0.9, timestamp=NOON),
+        ToolCall(tool_name="search_textbook", query="oil", results_count=2, avg_similarity=0.5, timestamp=NOON),
         ToolCall(
-            tool_name="search_textbook", query="", results_count=0, avg_similarity=0.0, error="The query must not be empty."
+            tool_name="search_textbook",
+            query="",
+            results_count=0,
+            avg_similarity=0.0,
+            error="The query must not be empty.",
+            timestamp=NOON,
         ),
     )
     other = replace(RESULT, id="c2", text="The reservoir holds nine litres.")

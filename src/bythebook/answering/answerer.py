@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
@@ -314,7 +315,9 @@ class Answerer:
 
     def _call(self, query: str, levels: list[float]) -> ToolCall:
         average = sum(levels) / len(levels) if levels else 0.0
-        return ToolCall(tool_name=self._tool_name, query=query, results_count=len(levels), avg_similarity=average)
+        return ToolCall(
+            tool_name=self._tool_name, query=query, results_count=len(levels), avg_similarity=average, timestamp=datetime.now(UTC)
+        )
 
 
 def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:

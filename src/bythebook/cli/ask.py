@@ -90,7 +90,7 @@ def run(
     prefix: Prefix = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Ask the book. Every sentence of the answer comes with the passage that says it."""
+    """Ask the book a question. Every sentence of the answer comes with the passage that says it."""
     from bythebook.followups.rules import is_small_talk
 
     text = sys.stdin.read().strip() if question == "-" else question

@@ -38,7 +38,7 @@ def run(
     data_dir: DataDir = None,
     serve: Annotated[bool, typer.Option("--serve", help="Then serve the page until Ctrl-C.")] = False,
 ) -> None:
-    """Try it with the sample book. The book is ingested, then asked a question it answers and one it does not."""
+    """Try the program with its sample book. The book is ingested, then asked a question it answers and one it does not."""
     from bythebook.cli.output.console import Console
 
     console = Console(highlight=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, Protocol
 
 import numpy as np
@@ -48,7 +48,7 @@ class ToolCall:
     results_count: int
     avg_similarity: float
     error: str | None = None
-    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    timestamp: datetime = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

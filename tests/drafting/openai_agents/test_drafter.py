@@ -34,6 +34,7 @@ from bythebook.retrieval.evidence import Evidence
 from bythebook.retry import Patience
 from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says, Script, Silent, running
 from tests.support.made_chunks import chunk
+from tests.support.made_turns import NOON
 
 KEY = "sk-test-4815162342"
 NODES = "A node is one process of a robot. It sends messages on topics."
@@ -210,7 +211,9 @@ def test_a_further_search_is_made_and_recorded(server: ChatServer) -> None:
         request=_with(search_again=search),
     )
     assert asked == [("timer period", 7, 0.5)]
-    assert events[0] == ToolCall(tool_name="search_textbook", query="timer period", results_count=2, avg_similarity=0.8)
+    assert events[0] == ToolCall(
+        tool_name="search_textbook", query="timer period", results_count=2, avg_similarity=0.8, timestamp=NOON
+    )
     assert sentences(events) == [("A timer calls its function every 100 ms.", (2,))]
     assert [result["label"] for result in tool_outputs(server.bodies[1])[1]["results"]] == ["[1]", "[2]"]
 
@@ -257,7 +260,12 @@ def test_a_search_that_fails_is_told_to_the_model(server: ChatServer) -> None:
 
     events = drafted(server, calls("timer"), ANSWER, request=_with(search_again=gone))
     assert events[0] == ToolCall(
-        tool_name="search_textbook", query="timer", results_count=0, avg_similarity=0.0, error="The index of 'small' is gone."
+        tool_name="search_textbook",
+        query="timer",
+        results_count=0,
+        avg_similarity=0.0,
+        error="The index of 'small' is gone.",
+        timestamp=NOON,
     )
     assert tool_outputs(server.bodies[1])[1] == {"error": "The index of 'small' is gone.", "query": "timer"}
     assert sentences(events) == ANSWERED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from agents import Agent, FunctionTool
 
@@ -112,4 +113,13 @@ class SearchTool:
         return prompts.tool_error(message, query)
 
     def _record(self, query: str, count: int, average: float, error: str | None) -> None:
-        self._calls.append(ToolCall(tool_name=self._name, query=query, results_count=count, avg_similarity=average, error=error))
+        self._calls.append(
+            ToolCall(
+                tool_name=self._name,
+                query=query,
+                results_count=count,
+                avg_similarity=average,
+                error=error,
+                timestamp=datetime.now(UTC),
+            )
+        )
