@@ -82,6 +82,25 @@ def test_a_judge_is_tried_with_true_and_wrong_sentences(cli: Cli, model: ChatSer
     assert not model.refused
 
 
+@pytest.mark.parametrize(
+    ("yes", "told"),
+    [
+        (None, ["released    12 of 12 true", "removed     0 of 12 wrong", "does not tell true sentences from wrong ones"]),
+        (set(), ["released    0 of 12 true", "removed     12 of 12 wrong", "does not tell true sentences from wrong ones"]),
+    ],
+)
+def test_a_judge_that_always_says_the_same_is_told_plainly(
+    cli: Cli, model: ChatServer, yes: set[str] | None, told: list[str]
+) -> None:
+    model.turns.extend([lambda body: judged(body, yes=yes)] * 40)
+    with running(model):
+        outcome = cli("model", "check")
+    assert [one for one in told if one not in outcome.out] == [], outcome.out
+    wrong = [f"- released, though wrong: {one['wrong']}" for one in labelled()]
+    lost = [f"- removed, though true: {one['true']}" for one in labelled()]
+    assert [one in outcome.out for one in (*wrong, *lost)] == [yes is None] * 12 + [yes is not None] * 12
+
+
 def test_a_judge_that_answers_in_prose_decides_nothing(cli: Cli, model: ChatServer) -> None:
     model.turns.extend([lambda body: copies(body) if "tools" in body else Says(text="They all look fine to me.")] * 40)
     with running(model):

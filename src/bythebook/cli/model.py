@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Try the configured language model.", no_args_is_help=True)
 
+INSTEAD = "set BYTHEBOOK_CHECK=words, or BYTHEBOOK_CHECK_MODEL"
 FOLLOWS, MOSTLY = 0.9, 0.6
 """The share of sentences with a quote from which a model follows the protocol, or mostly does."""
 
@@ -124,17 +125,21 @@ def _print_judge(model: str, trial: JudgeTrial | None) -> None:
         for note in trial.notes:
             typer.echo(f"  - {note}")
         typer.echo("  It gave no usable answer about any of them, so in an answer the words alone would decide.")
-        typer.echo("  If it was reached, set BYTHEBOOK_CHECK=words, or BYTHEBOOK_CHECK_MODEL.")
+        typer.echo(f"  If it was reached, {INSTEAD}.")
         return
     typer.echo(
         f"  released    {trial.true_released} of {trial.true} true sentences; by words alone {trial.true_released_by_words}\n"
         f"  removed     {trial.wrong_removed} of {trial.wrong} wrong sentences; by words alone {trial.wrong_removed_by_words}\n"
         f"  undecided   {trial.undecided} sentences, for which the words decided"
     )
+    for one in trial.errors:
+        typer.echo(f"  - {'removed, though true' if one.true else 'released, though wrong'}: {one.sentence}")
     for note in trial.notes:
         typer.echo(f"  - {note}")
-    if not trial.is_better:
-        typer.echo("  This judge is no better than the words alone: set BYTHEBOOK_CHECK=words, or BYTHEBOOK_CHECK_MODEL.")
+    if not trial.tells_apart:
+        typer.echo(f"  This judge does not tell true sentences from wrong ones: {INSTEAD}.")
+    elif not trial.is_better:
+        typer.echo(f"  This judge is no better than the words alone: {INSTEAD}.")
 
 
 def _protocol(quoted: int, sentences: int) -> str:

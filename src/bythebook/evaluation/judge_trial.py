@@ -20,6 +20,9 @@ from bythebook.retrieval.evidence import Evidence
 
 AT_ONCE = 3
 """How many sentences one request asks about: as many as an answer has."""
+APART = 0.5
+"""A judge tells true from wrong if the share it releases of the true sentences is this much above that of the wrong ones. One
+that always gives the same answer has 0, and one that guesses hardly ever reaches half."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +61,23 @@ class JudgeTrial:
     verdicts: tuple[TrialVerdict, ...]
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether the judge's "yes" means something. Among these sentences it may be right more often than the words by always
+        giving the same answer."""
+        wrong_released = self.wrong - self.wrong_removed
+        return self.true_released * self.wrong - wrong_released * self.true >= APART * self.true * self.wrong
+
+    @property
     def is_better(self) -> bool:
         """Whether more sentences end rightly with the judge than without it."""
         with_judge = self.true_released + self.wrong_removed
         return with_judge > self.true_released_by_words + self.wrong_removed_by_words
+
+    @property
+    def errors(self) -> tuple[TrialVerdict, ...]:
+        """What the judge itself got wrong, the wrong sentences that it released first."""
+        wrongly = [one for one in self.verdicts if one.by == "judge" and one.released != one.true]
+        return tuple(sorted(wrongly, key=lambda one: one.true))
 
 
 def trial_sentences(path: Path, book: Book, chunks: Sequence[Chunk]) -> list[TrialSentence]:
