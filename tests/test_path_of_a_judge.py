@@ -17,7 +17,7 @@ from bythebook.settings import read_settings
 from bythebook.wiring.reader import open_library
 from tests.support.fakes.openai_server import ChatServer, Fails, Json, Says, Script, Silent, running
 from tests.support.library import copy_data
-from tests.support.lighthouse import TRIMMED, WICK, make_embedder, published
+from tests.support.lighthouse import NEAR, TRIMMED, WICK, make_embedder, published
 from tests.support.room import asked
 from tests.support.sample_library import sample_library
 
@@ -35,6 +35,10 @@ WORSE = {
 WRONG = {"quote": TRIMMED, "label": 1, "text": "- The keeper trims the wick every nine hours."}
 
 
+LINES = Says(text=f"> {LIFTS['quote']}\n{LIFTS['text']} [1]\n\n> {TRIMMED}\n{TRIMMED} [1]\n")
+"""The two sentences in the form of a server without structured output."""
+
+
 def answer(*sentences: Json) -> Says:
     return Says(text=json.dumps({"sentences": list(sentences), "search": ""}))
 
@@ -49,7 +53,7 @@ def turn(
 ) -> tuple[Answer, Trace, ChatServer]:
     """`lacks`: what the server does not have, of structured output, tools and streaming."""
     copy_data(published(), folder)
-    has = {name: name != lacks for name in ("structured", "tools", "streams")}
+    has = {name: name not in lacks for name in ("structured", "tools", "streams")}
     with running(ChatServer(key="", model="small", **has)) as server:
         for name, value in {"OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "small", **given}.items():
             monkeypatch.setenv(name, value)
@@ -213,6 +217,16 @@ def test_a_judge_that_fails_leaves_it_to_the_words_and_the_trace_says_so(
     assert "judge" in trace.draft[0].note
 
 
+@pytest.mark.parametrize(("judge", "level"), [(verdicts(True), "medium"), (Says(text="I think that is fine."), "low")])
+def test_the_level_rises_where_a_judge_has_looked_and_not_where_it_failed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, judge: Script, level: str
+) -> None:
+    """The search alone finds that the book hardly answers this."""
+    given, _, _ = turn(folder, monkeypatch, [answer({**LIFTS, "text": "A wick lifts oil to the flame."}), judge], question=NEAR)
+    assert [sentence.text for sentence in given.sentences] == ["A wick lifts oil to the flame."]
+    assert (given.confidence.confidence_level, given.disclaimer is None) == (level, level == "medium")
+
+
 def test_with_the_words_rule_nobody_judges(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given, trace, server = turn(folder, monkeypatch, [answer(LIFTS, COPIED)], BYTHEBOOK_CHECK="words")
     assert len(server.bodies) == 1
@@ -286,11 +300,19 @@ def test_before_it_gives_up_it_may_search_in_other_words(folder: Path, monkeypat
 
 
 def test_a_server_without_structured_output(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = Says(text=f"> {LIFTS['quote']}\n{LIFTS['text']} [1]\n\n> {TRIMMED}\n{TRIMMED} [1]\n")
-    given, trace, server = turn(folder, monkeypatch, [lines, Says(text="1 yes: lifts oil to the flame")], lacks="structured")
+    turns = [LINES, Says(text="1 yes: lifts oil to the flame")]
+    given, trace, server = turn(folder, monkeypatch, turns, lacks="structured")
     assert [sentence.text for sentence in given.sentences] == [LIFTS["text"], TRIMMED]
     assert [one.by for one in trace.draft] == ["judge", "program"]
     assert server.refused == ["Unrecognized request argument supplied: response_format"]
+
+
+def test_a_server_that_has_nothing_but_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [LINES, Says(text="1 yes: lifts oil to the flame")]
+    given, trace, server = turn(folder, monkeypatch, turns, lacks="structured, tools, streams")
+    assert [sentence.text for sentence in given.sentences] == [LIFTS["text"], TRIMMED]
+    assert [one.by for one in trace.draft] == ["judge", "program"]
+    assert all("tools" not in body and "response_format" not in body for body in server.bodies)
 
 
 @pytest.mark.parametrize("lacks", ["tools", "streams"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -14,12 +15,14 @@ from bythebook.grounding.verdict import (
     DEFAULT_SCORE_THRESHOLD,
     MIN_CHUNKS_FOR_ANSWER,
     Answerable,
+    ConfidenceLevel,
     ConfidenceMetrics,
     RefusalReason,
     Unanswerable,
     Verdict,
     assess,
     decide,
+    together,
 )
 
 
@@ -73,6 +76,26 @@ def test_low_answers() -> None:
     decided = verdict(metrics(0.6, 0.6))
     assert isinstance(decided, Answerable)
     assert decided.confidence.confidence_level == "low"
+
+
+@pytest.mark.parametrize(
+    ("level", "kept", "removed", "judged", "shown"),
+    [
+        ("medium", 2, 0, False, "medium"),
+        ("medium", 2, 0, True, "high"),
+        ("medium", 2, 1, True, "medium"),
+        ("medium", 1, 2, True, "low"),
+        ("high", 2, 0, True, "high"),
+        ("low", 1, 2, False, "low"),
+        ("insufficient", 1, 0, False, "low"),
+        ("insufficient", 1, 0, True, "medium"),
+    ],
+)
+def test_the_level_of_a_models_answer_is_the_searchs_and_the_judges(
+    level: ConfidenceLevel, kept: int, removed: int, judged: bool, shown: str
+) -> None:
+    decided = together(replace(POOR, confidence_level=level), kept=kept, removed=removed, judged=judged)
+    assert (decided.confidence_level, decided.should_answer) == (shown, True)
 
 
 def test_off_the_subject() -> None:

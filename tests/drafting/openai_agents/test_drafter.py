@@ -190,6 +190,19 @@ def test_earlier_turns_go_in_without_their_markers(server: ChatServer) -> None:
     ]
 
 
+def test_what_the_requests_of_a_thread_share_comes_first(server: ChatServer) -> None:
+    """A server keeps what it has read: the prompt and the tools are the same for every question about a book, and what changes
+    with a question stands after the turns before it."""
+    first = Exchange(question="What is a topic?", answer="A channel with a name.")
+    second = Exchange(question="What is it?", answer="A node is one process of a robot.")
+    drafted(server, ANSWER, request=_with(history=(first,)))
+    drafted(server, ANSWER, request=_with(history=(first, second), asked="And a timer?", evidence=(evidence(1, TIMERS),)))
+    one, other = server.bodies
+    assert one["tools"] == other["tools"]
+    assert [message["role"] for message in one["messages"]] == ["system", "user", "assistant", "user", "assistant", "tool"]
+    assert one["messages"][:4] == other["messages"][:4]
+
+
 @pytest.mark.parametrize(("tool_choice", "sent"), [("required", "auto"), ("auto", "auto"), ("none", "none")])
 def test_tool_choice(server: ChatServer, tool_choice: str, sent: str) -> None:
     """Document A: retrieval is always invoked. The program has done it, so the model need not."""
