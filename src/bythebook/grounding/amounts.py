@@ -51,7 +51,7 @@ def has_number(reading: ReadText, one: Quantity) -> bool:
     for known in reading.quantities:
         if known.ordinal and not one.ordinal and (one.spoken or counted):  # the third is not three of them
             continue
-        if one.multiple and known.repeats:  # tripled is not done three times
+        if one.multiple and (known.repeats or (one.value.isdigit() and not known.factor)):  # tripled is not three, or three times
             continue
         if _same(one, known) or says_date(known.value, one.value) or _same_hour(one, known):
             return True

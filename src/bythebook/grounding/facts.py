@@ -35,8 +35,9 @@ ALSO_DENIES = frozenset({
     "lack", "lacks", "lacking", "unable", "impossible", "fail", "fails", "failed", "failing", "instead", "rather", "prevent",
     "prevents", "avoid", "avoids", "forbid", "forbids", "refuse", "refuses", "wrong", "false", "hardly", "rarely", "unless",
     "missing", "absent", "except", "exception", "unaware", "regardless", "independent", "independently", "unlike", "exclude",
-    "excludes", "excluding", "ignore", "ignores", "ignored", "skip", "skips", "omit", "omits", "disable", "disables",
-    "disabled",
+    "excludes", "excluding", "excluded", "ignore", "ignores", "ignored", "ignoring", "skip", "skips", "skipped", "skipping",
+    "omit", "omits", "omitted", "omitting", "disable", "disables", "disabled", "disabling", "prevented", "preventing", "avoided",
+    "avoiding", "forbidden", "refused", "refusing", "insufficient", "lost",
 })  # fmt: skip
 """Words that may stand for a negation in a draft or in the book, though nobody is asked to repeat them."""
 NO_NEGATION = re.compile(
@@ -52,6 +53,10 @@ CLAUSE = re.compile(
     r"[,;:.](?=\s)|\s[\u2013\u2014-]\s|\b(?:and|but|or|because|which|while|whereas|so that|although)\b", re.IGNORECASE
 )
 CLAUSE_END = re.compile(r"[;:.!?]|\bbut\b")
+CONDITION_END = re.compile(r"[,;:.!?]|\b(?:but|then)\b")
+CONDITIONAL = re.compile(r"\b(?:if|when|whenever|unless|in case)\b", re.IGNORECASE)
+IN_CONDITION = re.compile(r"\b(?:if|when|whenever|in case)\b[^,;:.!?]*\Z", re.IGNORECASE)
+"""What comes before a negation in a condition: "if the GPS is not found, …"."""
 LIGHT = (
     "also thus therefore hence however moreover furthermore additionally instead similarly typically usually generally often"
     " basically simply just very quite really well even still already yes called known named means mean refers refer describes"
@@ -67,6 +72,7 @@ GERMAN = frozenset({
 })  # fmt: skip
 IN_GERMAN = 0.2
 """A sentence with this share of German function words is in German."""
+IN_A_NAME = re.compile(r"[-_](?!one\b)\w")
 SCOPE = 3
 UNIT_WORD = re.compile(r"[%°$€]|[A-Za-zµμ]{2,}+(?:/[a-z]++)?")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -74,11 +80,13 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """One negation: the content words after it in its clause, and the two before it. `plain`: it is not, no, never, without …"""
+    """One negation: the content words after it in its clause, and the two before it. `plain`: it is not, no, never, without …
+    `conditional`: it is part of a condition, and whoever tells what follows from it may leave it out."""
 
     after: tuple[str, ...]
     before: tuple[str, ...]
     plain: bool
+    conditional: bool = False
 
     @property
     def core(self) -> tuple[str, ...]:
@@ -202,7 +210,11 @@ def _denials(text: str, content: list[tuple[int, str]], bounds: Sequence[int]) -
     """The negations of a text. A negation at one of the `bounds` belongs to a number ("not more than") and need not be
     repeated."""
     masked = NO_NEGATION.sub(lambda match: "_" * len(match[0]), REPLY.sub(lambda match: " " * len(match[0]), text))
-    words_of_it = [(match.start(), match.end(), match[0].casefold().replace("\u2019", "'")) for match in WORD.finditer(masked)]
+    words_of_it = [
+        (match.start(), match.end(), match[0].casefold().replace("\u2019", "'"))
+        for match in WORD.finditer(masked)
+        if not _in_code(masked, match.start(), match.end())
+    ]
     denying = [
         (start, end, _is_plain(word) and not any(start <= place < end for place in bounds))
         for start, end, word in words_of_it
@@ -211,12 +223,18 @@ def _denials(text: str, content: list[tuple[int, str]], bounds: Sequence[int]) -
     said = [(start, stem) for start, stem in content if stem not in _denying()]
     found = []
     for place, (start, end, is_plain) in enumerate(denying):
-        stop = CLAUSE_END.search(masked, end)
+        conditional = IN_CONDITION.search(masked, 0, start) is not None
+        stop = (CONDITION_END if conditional else CLAUSE_END).search(masked, end)
         reach = min(stop.start() if stop else len(masked), denying[place + 1][0] if place + 1 < len(denying) else len(masked))
         after = tuple(dict.fromkeys(stem for at, stem in said if end <= at < reach))[:SCOPE]
         before = tuple(stem for at, stem in said if at < start)[-2:]
-        found.append(Denial(after=after, before=before, plain=is_plain))
+        found.append(Denial(after=after, before=before, plain=is_plain, conditional=conditional))
     return tuple(found)
+
+
+def _in_code(text: str, start: int, end: int) -> bool:
+    """Whether a word is a part of a name or an option: "no" in --no-dev and in no-cache, but not in no-one."""
+    return text[start - 1 : start] in ("-", "_") or IN_A_NAME.match(text, end) is not None
 
 
 def _clauses(text: str, content: list[tuple[int, str]]) -> tuple[tuple[str, ...], ...]:

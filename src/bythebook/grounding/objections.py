@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bythebook.grounding.alignment import DENIES, altered
 from bythebook.grounding.contradictions import contradiction
-from bythebook.grounding.facts import REPLY, Denial, ReadText, stem
+from bythebook.grounding.facts import CONDITIONAL, REPLY, Denial, ReadText, stem
 from bythebook.grounding.hard_facts import is_swap, placed
 from bythebook.grounding.support import CheckedSource, Window
 from bythebook.grounding.synonyms import synonyms
@@ -30,9 +30,9 @@ CLOSE = 0.5
 """A statement of the book that has this share of a draft's words is about the same thing, so its negations count."""
 VERB = re.compile(
     r"is|are|was|were|has|have|had|can|may|must|will|does|do|did|should|would|could|needs?|uses?|loads?|runs?|makes?|gives?|sends?|takes?"
-    r"|provides?|renders?|allows?|stores?|keeps?|works?|returns?|lets?|holds?|contains?|requires?|supports?",
-    re.IGNORECASE,
+    r"|provides?|renders?|allows?|stores?|keeps?|works?|returns?|lets?|holds?|contains?|requires?|supports?"
 )
+"""A verb behind a subject. "May" with a capital is a month."""
 UNDOING = re.compile(r"\b(?:un(?!der|til|less|i)|im(?=poss)|in(?=dep|valid|corr))\w+|\b(?:too|only)\b", re.IGNORECASE)
 """Words that deny without a "not": unaware, impossible, too large to …"""
 
@@ -141,12 +141,14 @@ def _denies(claim: ReadText, windows: Sequence[Window], rests: Sequence[ReadText
     theirs = [denial for reading in (*(statement.reading for statement in stated), *rests) for denial in reading.denials]
     if not _repeated([denial for denial in claim.denials if denial.plain], theirs):
         return "denies what its sources do not deny"
-    words = frozenset(claim.content)
+    words, conditional = frozenset(claim.content), CONDITIONAL.search(claim.text)
     for statement in stated:
         if len(words & statement.reading.stems) < CLOSE * len(words):
             continue
         wanted = [
-            denial for denial in statement.reading.denials if denial.plain and denial.core and words.issuperset(denial.core)
+            denial
+            for denial in statement.reading.denials
+            if denial.plain and denial.core and words.issuperset(denial.core) and not (denial.conditional and not conditional)
         ]
         if not _repeated(wanted, claim.denials):
             return "affirms what its sources deny"
@@ -160,8 +162,11 @@ def _affirms(claim: ReadText, rests: Sequence[ReadText]) -> str | None:
         return "denies what its sources do not deny"
     if claim.denials or UNDOING.search(claim.text):
         return None
+    conditional = CONDITIONAL.search(claim.text)
     for denial in (denial for reading in rests for denial in reading.denials):
-        if denial.plain and any(synonyms(word) & claim.stems for word in denial.after[:2]):
+        if not denial.plain or (denial.conditional and not conditional):
+            continue
+        if any(synonyms(word) & claim.stems for word in denial.after[:2]):
             return "affirms what its sources deny"
     return None
 

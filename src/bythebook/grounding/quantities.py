@@ -289,6 +289,9 @@ CENTURY = re.compile(r"(?:st|nd|rd|th)?[ -]centur(?:y|ies)\b", re.I)
 ORDER = re.compile(r"(?:st|nd|rd|th)\b")
 NOT_A_COUNT = re.compile(r"\b(?:between|any|no|every) \Z", re.I)
 """Words before a "two" that counts nothing: "between two calls"."""
+FACTOR_BEFORE = re.compile(r"(?:\bmultipl\w+ by|\btimes|\bfactor of|(?<!\d)\u00d7)[ `(]*\Z", re.I)
+FACTOR_AFTER = re.compile(r"[ -]?(?:fold\b|[x\u00d7](?! ?\w))| times\b", re.I)
+"""What stands beside a number that multiplies: "by a factor of 2", "2x"."""
 COUNTED = re.compile(r" ([A-Za-z]{3,30})(?: ([A-Za-z]{3,30}))?")
 
 
@@ -297,8 +300,8 @@ class Quantity:
     """One number of a text. `spoken`: it is written as a word. `asked`: a draft that has it must find it in the book ("one"
     need not be found). `counts`: the words after it, one of which may be what is counted. `digits`: how it is written, if in
     figures. `turned`: where the "not" of its bound is ("not more than"), else -1. `ordinal`: "third". `whole`: what it makes
-    with the number beside it ("one in six", "3 hours and 20 minutes"). `hedged`: "about". `multiple`: "doubles". `repeats`:
-    "three times", where that says how often."""
+    with the number beside it ("one in six", "3 hours and 20 minutes"). `hedged`: "about". `multiple`: "doubles". `factor`: it
+    multiplies, as in "twice" or "2x". `repeats`: "three times", where that says how often."""
 
     value: str
     unit: str
@@ -315,6 +318,7 @@ class Quantity:
     whole: tuple[str, str] | None = None
     hedged: bool = False
     multiple: bool = False
+    factor: bool = False
     repeats: bool = False
 
     @property
@@ -474,6 +478,7 @@ def _quantity(
         bound=bound,
         turned=start - len(before) + turned if turned >= 0 else -1,
         hedged=HEDGED.search(before) is not None,
+        factor=FACTOR_BEFORE.search(before) is not None or FACTOR_AFTER.match(after) is not None,
         repeats=REPEATS.match(after) is not None,
         per=rate if KIND_OF.get(unit) != "time" and "/" not in unit else "",
         spoken=spoken,
@@ -509,7 +514,8 @@ def _spoken(text: str) -> Iterator[Quantity]:
             yield replace(found, ordinal=True, unit="century" if century else "")
         else:
             said = text[one.start : one.end].casefold()
-            yield replace(found, multiple=one.kind == "multiple" and said not in THE_SAME_AGAIN)
+            multiple = one.kind == "multiple"
+            yield replace(found, multiple=multiple and said not in THE_SAME_AGAIN, factor=found.factor or multiple)
 
 
 def _is_asked(text: str, one: NumberWords, after: re.Match[str] | None) -> bool:

@@ -18,7 +18,7 @@ from bythebook.grounding.facts import ENUMERATOR, ReadText, folded, read, withou
 LONGEST_WINDOW = 3
 """How many consecutive sentences may support one drafted sentence."""
 LEANING = re.compile(
-    r"\W*(?:(?:it|its|this|that|they|their|these|those|such|he|she|here|there|both|neither|otherwise)\b"
+    r"\W*(?:(?:it|its|this|that|they|their|these|those|such|he|she|here|there|both|neither|otherwise|for (?:example|instance))\b"
     r"|(?:\S+\s+){0,3}(?:then|thus|therefore|hence)\b)",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ Both lists have everyday words. Names, numbers and technical terms are in neithe
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from bythebook.index.lexical import words
@@ -54,27 +55,55 @@ NEARBY = (
     "|accept refuse|decline accept|also only"
 )
 """Pairs that count against a sentence only where the book says the other word of the same thing."""
+MISREAD = re.compile(
+    r"\b(?:position\w*|options?|multipl(?:y|ie[ds]|ying|ications?)|relat(?:ed|es?|ing|ion|ions|ional|ionships?)|considerations?"
+    r"|publications?|negations?|vertices|successive\w*|weakness\w*|synchroni[sz]\w+|locali[sz]\w+|locales?|highly|mostly|largely"
+    r"|hardly|closely|shortly|lasting|rights|open[ -]source|close to|hard[ -](?:cod|drive|dis[ck]|link)\w*|(?:first|last) names?"
+    r"|at (?:first|last|least|most|all)|last time|(?:as|so|no|any) long(?:er)?(?: as)?|in short|short for"
+    r"|right (?:after|before|now|away)"
+    r"|up to|(?:set|look|back|end|pick|clean|sign)(?:s|ed|ting|ing)? up|left (?:out|over|unchanged)"
+    r"|(?:above|after) all|all the same|all right)\b",
+    re.IGNORECASE,
+)
+"""Words that share their stem with one of a pair, and phrases in which one of a pair means something else: options are not
+optional, and the last time is not the contrary of the first."""
+VARIANTS = (("is", "iz"), ("is", ""), ("alis", ""), ("ll", "l"), ("enc", "ens"), ("ys", "yz"), ("tr", "ter"))
+"""Ends of British stems, and of American ones: "normalise" has the stem "normalis", "normalize" has "normal"."""
 
 
 @lru_cache(maxsize=8192)
-def spelled(stem: str) -> str:
-    """One spelling of a stem, British or American."""
-    return re.sub(r"(?<=\w\w\w)our(?=s|ing|ed|able|\Z)", "or", stem) if len(stem) > 5 else stem
+def spellings(stem: str) -> frozenset[str]:
+    """A stem as it is spelled in Britain and in America."""
+    found = {stem, re.sub(r"(?<=\w\w\w)our(?=s|ing|ed|able|\Z)", "or", stem)} if len(stem) > 5 else {stem}
+    for one, other in (*VARIANTS, *(pair[::-1] for pair in VARIANTS)):
+        if len(stem) > len(one) + 2 and stem.endswith(one):
+            found.add(stem.removesuffix(one) + other)
+    return frozenset(found)
 
 
+@lru_cache(maxsize=8192)
 def synonyms(stem: str) -> frozenset[str]:
     """The stems that may replace a stem, including itself."""
-    return _groups().get(stem, frozenset()) | {stem, spelled(stem)}
+    return _groups().get(stem, frozenset()) | spellings(stem)
 
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems may replace each other."""
-    return spelled(one) == spelled(other) or other in _groups().get(one, frozenset())
+    return other in synonyms(one)
 
 
 def contraries(stem: str, *, nearby: bool = False) -> frozenset[str]:
     """The stems that mean the contrary of a stem."""
     return _contraries(nearby).get(stem, frozenset())
+
+
+def misread(texts: Sequence[str]) -> frozenset[str]:
+    """The stems that stand in the texts only in words and phrases of `MISREAD`."""
+    told = [(text, MISREAD.sub(" ; ", text)) for text in texts]
+    if all(text == left for text, left in told):
+        return frozenset()
+    every, rest = (frozenset(stem for text in some for _, _, stem in words(text, "en")) for some in zip(*told, strict=True))
+    return every - rest
 
 
 @cache
