@@ -226,12 +226,13 @@ of the hall. A leak leaves the motor unable to reach full speed. The guard does 
 become much slower, and it overheats with too strong a motor or not enough oil. 2 oil fillings last for all 3 motors. The
 hall is heated since March.
 
-If the filter is not detected, update the firmware of the panel with `panel-tool --no-color`. Every hose of the hall is tested in
-May. The options of the panel must be set before the start. The panel normalises the heat. A closed hatch can let air in, but will
-not let oil out. The hatch cannot be opened by a visitor, but a keeper can open it. Open hatches are excluded from the tour.
+If the filter is not detected, update the firmware of the panel with `panel-tool --no-color firmware`. Every hose of the hall
+is tested in May. The options of the panel must be set before the start. The panel normalises the heat. A closed hatch can let
+air in, but will not let oil out. The hatch cannot be opened by a visitor, but a keeper can open it. Open hatches are excluded
+from the tour.
 
-A wide funnel is useful when an inlet is narrow. For example, if you pour cold oil from a can in winter. The sheet can be useful
-when you know the number of the pump.
+A wide funnel is useful when an inlet is narrow. For example, if you pour cold oil from a can in winter. The sheet can be
+useful when you know the number of the pump.
 
 | Tank | Holds |
 |---|---|
@@ -263,24 +264,24 @@ when you know the number of the pump.
         ("The blue tank holds oil for up to 40 days.", "for up to 40 days"),
         ("Update the firmware of the panel.", "If the filter is not detected, update the firmware of the panel"),
         (
-            "The firmware is updated with `panel-tool --no-color`.",
-            "update the firmware of the panel with `panel-tool --no-color`",
+            "The firmware is updated with `panel-tool`.",
+            "update the firmware of the panel with `panel-tool --no-color firmware`",
         ),
-        ("All hoses of the hall are tested in May.", "Every hose of the hall is tested in\nMay."),
-        ("Throughout May, every hose of the hall is tested.", "Every hose of the hall is tested in\nMay."),
+        ("All hoses of the hall are tested in May.", "Every hose of the hall is tested in May."),
+        ("Throughout May, every hose of the hall is tested.", "Every hose of the hall is tested in May."),
         (
             "It is mandatory to set the options of the panel before the start.",
             "The options of the panel must be set before the start.",
         ),
         ("The panel normalizes the heat.", "The panel normalises the heat."),
-        ("A closed hatch lets air in but never lets oil out.", "A closed hatch can let air in, but will\nnot let oil out."),
+        ("A closed hatch lets air in but never lets oil out.", "A closed hatch can let air in, but will not let oil out."),
         (
             "Although a keeper can open it, the hatch cannot be opened by a visitor.",
             "The hatch cannot be opened by a visitor, but a keeper can open it.",
         ),
         ("Open hatches are not on the tour.", "Open hatches are excluded from the tour."),
         ("A wide funnel suits an inlet when cold oil comes from a can.", "if you pour cold oil from a can in winter"),
-        ("The number of the pump must be known for the sheet.", "The sheet can be useful\nwhen you know the number of the pump."),
+        ("The number of the pump must be known for the sheet.", "The sheet can be useful when you know the number of the pump."),
     ],
 )
 def test_other_words_for_the_same_pass_without_a_judge(text: str, basis: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from functools import lru_cache
 
-from bythebook.grounding.facts import NEGATORS, is_light, stem
+from bythebook.grounding.facts import NEGATORS, in_a_name, is_light, stem
 from bythebook.grounding.quantities import NUMBER_WORDS
 from bythebook.grounding.synonyms import alike
 from bythebook.grounding.units import UNITS, value_of
@@ -99,10 +99,10 @@ def _substitution(said: Tokens, written: Tokens, language: str) -> str | None:
 def tokens(text: str, language: str) -> Tokens:
     """The stems of a text, including stop words; numbers by their value, units by their sign, and one token for every plain
     negation."""
-    return tuple(_token(found, language) for found in TOKEN.findall(text))
+    return tuple(_token(found[0], language, named=in_a_name(text, found.start(), found.end())) for found in TOKEN.finditer(text))
 
 
-def _token(found: str, language: str) -> str:
+def _token(found: str, language: str, *, named: bool) -> str:
     word = found.casefold().replace("\u2019", "'")
     if found[0].isdigit():
         return value_of(found)
@@ -110,6 +110,6 @@ def _token(found: str, language: str) -> str:
         return NUMBER_WORDS[word]
     if word == "nor":  # the "not" has been said: "neither" or "not" stands before it
         return "or"
-    if word in NEGATORS or word.endswith("n't"):
+    if not named and (word in NEGATORS or word.endswith("n't")):
         return NOT
     return UNITS.get(found) or UNITS.get(word) or stem(word, language) if len(found) > 1 else found

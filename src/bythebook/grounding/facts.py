@@ -213,7 +213,7 @@ def _denials(text: str, content: list[tuple[int, str]], bounds: Sequence[int]) -
     words_of_it = [
         (match.start(), match.end(), match[0].casefold().replace("\u2019", "'"))
         for match in WORD.finditer(masked)
-        if not _in_code(masked, match.start(), match.end())
+        if not in_a_name(masked, match.start(), match.end())
     ]
     denying = [
         (start, end, _is_plain(word) and not any(start <= place < end for place in bounds))
@@ -232,7 +232,7 @@ def _denials(text: str, content: list[tuple[int, str]], bounds: Sequence[int]) -
     return tuple(found)
 
 
-def _in_code(text: str, start: int, end: int) -> bool:
+def in_a_name(text: str, start: int, end: int) -> bool:
     """Whether a word is a part of a name or an option: "no" in --no-dev and in no-cache, but not in no-one."""
     return text[start - 1 : start] in ("-", "_") or IN_A_NAME.match(text, end) is not None
 
