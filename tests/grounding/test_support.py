@@ -279,6 +279,7 @@ useful when you know the number of the pump.
             "Although a keeper can open it, the hatch cannot be opened by a visitor.",
             "The hatch cannot be opened by a visitor, but a keeper can open it.",
         ),
+        ("The guard does not trust the panel either way.", "The guard does not trust the panel."),
         ("Open hatches are not on the tour.", "Open hatches are excluded from the tour."),
         ("A wide funnel suits an inlet when cold oil comes from a can.", "if you pour cold oil from a can in winter"),
         ("The number of the pump must be known for the sheet.", "The sheet can be useful when you know the number of the pump."),

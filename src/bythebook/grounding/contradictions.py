@@ -31,7 +31,8 @@ CONDITION = re.compile(
 MEASURED = re.compile(
     r"\btoo (?:much |many )?(?P<much>\w+)|(?:\bnot|n['\u2019]t) (?:enough (?P<few>\w+)|(?P<little>\w+) enough\b)", re.IGNORECASE
 )
-EITHER = re.compile(r"\beither\b", re.IGNORECASE)
+EITHER = re.compile(r"\beither\b(?! (?:way|case)\b|[.;,!?]|\Z)", re.IGNORECASE)
+"""The opening of a choice. "Either way" offers none."""
 CHOICE = re.compile(r"\b(?:either|or|alternatively|optional|optionally)\b", re.IGNORECASE)
 OBLIGATION = re.compile(
     r"\b(?:must|ha(?:ve|s) to|needs? to|required?|requires|mandatory|always|never|guarante\w+|cannot)\b", re.IGNORECASE
