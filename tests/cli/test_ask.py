@@ -248,6 +248,14 @@ def test_a_models_sentences_are_shown_only_when_the_book_says_so(shelf: Cli, ser
     assert len(found["dropped"]) == 2
 
 
+def test_that_a_judge_failed_is_told_to_whoever_asks_how_the_answer_was_made(shelf: Cli, server: ChatServer) -> None:
+    server.turns.extend([Says(text=f"> {TRIMMED}\nThe wick is trimmed by the keeper every four hours [1]."), Fails(status=500)])
+    outcome = shelf("ask", WICK, "--verbose")
+    told = " ".join(outcome.out.split())
+    assert "The wick is trimmed by the keeper every four hours." in told
+    assert "words decided in the judge's place: no judge: The model at 127.0.0.1 does not answer" in told
+
+
 def test_a_refusal_asks_no_model(shelf: Cli, server: ChatServer) -> None:
     assert read(shelf, FOREIGN)["refused"]
     assert (server.bodies, server.refused) == ([], [])

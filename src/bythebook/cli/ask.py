@@ -176,6 +176,8 @@ async def show(events: AsyncIterator[ThreadEvent], *, quiet: bool, verbose: bool
                 count += 1
             case Answered() | Refused():
                 print_answer(console, event.answer, verbose=verbose, inline=inline)
+                for note in dict.fromkeys(one.note for one in event.trace.draft if one.note) if verbose and event.trace else ():
+                    console.print(f"  words decided in the judge's place: {note}", style="dim", markup=False)
                 ended = event.answer
     assert ended is not None, "a turn ends with its answer"
     return ShownTurn(answer=ended, found=found)
