@@ -41,6 +41,17 @@ def test_the_repositorys_name_tells_more_than_docs(tmp_path: Path, address: str,
     assert default_id(tmp_path / "clone" / "docs", "Introduction") == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [("Robots", "Robots"), ("Ros 2/docs", "Ros 2"), ("Ros 2/content/zh_CN", "Ros 2"), ("clone/docs", "walking-robots")],
+)
+def test_two_folders_of_one_name_have_titles_of_their_own(tmp_path: Path, path: str, title: str) -> None:
+    write(tmp_path, "clone/.git/config", '[remote "origin"]\n\turl = https://forge.example/somebody/walking-robots.git\n')
+    write(tmp_path, f"{path}/legs.md", "# Legs\n\nA leg has a knee.\n")
+    write(tmp_path, f"{path}/arms.md", "# Arms\n\nAn arm has an elbow.\n")
+    assert read_book(tmp_path / path)[0].title == title
+
+
 @pytest.mark.parametrize("config", [None, "[remote\nnonsense", "\x00\xff"])
 def test_a_repository_that_cannot_be_read_has_its_folders_name(tmp_path: Path, config: str | None) -> None:
     (tmp_path / "clone" / ".git").mkdir(parents=True)

@@ -218,7 +218,7 @@ def test_book_toml_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_front_page_that_leads_out_of_the_book_gives_no_title(tmp_path: Path) -> None:
     (tmp_path / "private.md").write_text("# The secret heading")
-    book = tmp_path / "book"
+    book = tmp_path / "lamps"
     book.mkdir()
     (book / "index.md").symlink_to(tmp_path / "private.md")
-    assert read_book(book)[0].title == "book"
+    assert read_book(book)[0].title == "lamps"

@@ -206,7 +206,7 @@ class _Values:
         """Where an address or another site style is given here, pages are addressed by their path in the book's folder."""
         style = self.site(site.style if site else "plain")
         found = site if site and site.style == style and "base_url" not in self.values else None
-        title = self.text("title", "") or (site.title if site else "") or front_title(root)
+        title = self.text("title", "") or (site.title if site else "") or front_title(root) or folder_title(root)
         return Book(
             book_id=self.text("book_id", "") or default_id(root, title),
             title=title,
@@ -258,13 +258,17 @@ def declares_id(root: Path) -> bool:
 
 
 def default_id(root: Path, title: str) -> str:
+    own = slug(root.resolve().name)
+    names = (own, _repository(root.resolve()), slug(title), slug(folder_title(root)))
+    return next((name for name in names if tells(name)), own or "book")
+
+
+def folder_title(root: Path) -> str:
+    """The folder's name; of a folder called `docs`, the name of its repository or of the next folder above that tells more."""
     root = root.resolve()
-    own = slug(root.name)
-    if tells(own):
-        return own
-    above = (slug(folder.name) for folder in root.parents)
-    candidates = (_repository(root), slug(title), next((name for name in above if tells(name)), ""), own)
-    return next((name for name in candidates if tells(name)), own or "book")
+    above = [folder.name for folder in root.parents]
+    names = (root.name, _repository(root), *above)
+    return next((name for name in names if tells(slug(name))), root.name or "Book")
 
 
 def slug(name: str) -> str:

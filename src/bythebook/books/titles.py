@@ -54,8 +54,8 @@ NO_ARCHIVE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedE
 
 
 def front_title(root: Path) -> str:
-    """The front page's heading, or the folder's name. A front page that cannot be read or is outside the book gives none; it is
-    reported as a lesson. The only page of a folder is its front page."""
+    """The front page's heading; empty where there is none. A front page that cannot be read or is outside the book gives none; it
+    is reported as a lesson. The only page of a folder is its front page."""
     only = _only_page(root)
     for name in (*FRONT_PAGES, *(name for name in only if name.endswith(MARKDOWN))):
         if title := _heading_of(_text(root, name)):
@@ -68,7 +68,7 @@ def front_title(root: Path) -> str:
             title = _book_of(words) if pattern is PAGE_TITLE else " ".join(words.split())
             if title:
                 return title
-    return root.resolve().name or "Book"
+    return ""
 
 
 def _heading_of(page: str) -> str:
