@@ -107,3 +107,22 @@ def test_a_lesson_is_read_again_when_what_it_includes_has_changed(cli: Cli, fold
     shown = cli("lesson", "one.md").out
     assert (KNEE in shown, ELBOW in shown) == (True, False)
     assert "every invariant holds" in cli("check").out
+
+
+def test_what_a_page_of_docusaurus_imports_is_read_there_and_is_no_page_of_its_own(cli: Cli, folder: Path) -> None:
+    book = folder / "joints"
+    config = 'export default {title: "Joints", url: "https://joints.example", baseUrl: "/", presets: [["classic", {}]]};\n'
+    write(book, "docusaurus.config.js", config)
+    page = "import Elbow, {toc} from './_elbow.mdx';\n\n# Arms\n\nAn arm is moved by its muscles.\n\n"
+    page += "<Tabs>\n  <Elbow side=\"left\" />\n</Tabs>\n\n```jsx\nimport Knee from './_knee.mdx';\n\n<Knee />\n```\n\n<Knee />\n"
+    write(book, "docs/arms.mdx", page)
+    write(book, "docs/_elbow.mdx", f"## Elbow\n\n{ELBOW}\n")
+    write(book, "docs/_knee.mdx", f"## Knee\n\n{KNEE}\n")
+    told = cli("ingest", book)
+    assert told.code == 0, told.err
+    assert "docs/_elbow.mdx Docusaurus makes no page of a name that begins with _ (and 1 more)" in " ".join(told.out.split())
+    assert [one["source_file"] for one in json.loads(cli("lessons", "--json").out)] == ["docs/arms.mdx"]
+    assert KNEE not in cli("lesson", "docs/arms.mdx").out
+    (citation,) = json.loads(cli("ask", QUESTION, "--threshold", "0", "--format", "json").out)["citations"]
+    assert (citation["quote"], citation["where"]) == (ELBOW, "docs/_elbow.mdx, line 3")
+    assert citation["source_url"] == "https://joints.example/docs/arms#elbow"

@@ -1,6 +1,6 @@
 """Resolves the includes of a lesson as its site generator would: mdBook's `{{#include}}`, MyST's and Sphinx' `include` and
 `literalinclude`, the snippets and `{!file!}` of MkDocs, FastAPI's `{* … *}`, Quarto's `{{< include >}}`, VitePress' `@include`
-and `<<<`. Opens no file itself; every line keeps the file and the line that it comes from."""
+and `<<<`, and what a lesson in MDX imports. Opens no file itself; every line keeps the file and the line that it comes from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ DEEPEST = 10
 MOST = 1_000
 """Includes in one lesson."""
 HINT = re.compile(
-    r"\{\{ ?#|\{!|8<-|\{(?:literal)?include\}|(?:literal)?include::|^\{\*|\{\{< *include|@include:|^<<<", re.MULTILINE
+    r"\{\{ ?#|\{!|8<-|\{(?:literal)?include\}|(?:literal)?include::|^\{\*|\{\{< *include|@include:|^<<<"
+    r"|^import [^\n]+\.mdx?[\"']",
+    re.MULTILINE,
 )
 MDBOOK = re.compile(r"(\\?)\{\{ *#(include|rustdoc_include|playground|playpen) +([^{}\n]+?) *\}\}")
 SNIPPET = re.compile(r"([ \t]*)(;?)-{1,}8<-{1,}(?:[ \t]+(?:\"([^\"\n]+)\"|'([^'\n]+)'))?[ \t]*\Z")
@@ -39,6 +41,8 @@ OPTION = re.compile(r"[ \t]*:([\w-]+):[ \t]*(.*?)[ \t]*\Z")
 SHORTCODE = re.compile(r"\{\{<[ \t]*include[ \t]+[\"']?([^\"'\s{}]+)[\"']?[ \t]*>\}\}[ \t]*\Z")
 COMMENT = re.compile(r"<!--[ \t]*@include:[ \t]*([^\s{}]+)[ \t]*(?:\{([\d, -]*)\})?[ \t]*-->[ \t]*\Z")
 CODE_IMPORT = re.compile(r"<<<[ \t]+@?([^\s{}#]+)(?:#([\w-]+))?[ \t]*(?:\{[^{}]*\})?[ \t]*(?:\[[^\]]*\])?[ \t]*\Z")
+IMPORT = re.compile(r"import[ \t]+([A-Z]\w*)(?:[ \t]*,[ \t]*\{[^{}\n]*\})?[ \t]+from[ \t]+[\"']([^\"'\n]+\.mdx?)[\"'];?[ \t]*\Z")
+PARTIAL = re.compile(r"([ \t]*)<([A-Z]\w*)(?:[ \t][^<>\n]*)?/>[ \t]*\Z")
 FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})([^`\n]*)\Z")
 RANGE = re.compile(r"(\S+?)(?::(\d*)(?::(\d*))?|:([A-Za-z][\w-]*))?\Z")
 MARKDOWN = (".md", ".mdx", ".markdown", ".qmd", ".rmd")
@@ -77,6 +81,8 @@ class _Expander:
     count: int = 0
     files: set[str] = field(default_factory=set)
     missing: list[MissingInclude] = field(default_factory=list)
+    imported: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The lesson that a file imports under a name."""
 
     def lines(self, given: Sequence[IncludedLine], stack: tuple[str, ...], *, rst: bool) -> Iterator[IncludedLine]:
         """`stack`: the files that these lines are in, the outermost first."""
@@ -84,7 +90,9 @@ class _Expander:
         while at < len(given):
             line = given[at]
             bare = line.text.rstrip("\r\n")
-            found = self._rst(given, at, stack) if rst else self._block(given, at, stack, fence)
+            found = (
+                self._rst(given, at, stack) if rst else self._block(given, at, stack, fence) or self._mdx(line, at, stack, fence)
+            )
             if found is not None:
                 lines, at = found
                 yield from lines
@@ -131,6 +139,17 @@ class _Expander:
             options = _options(given[at + 1 : end])
             return self._directive(line, stack, match[3], match[4], options, match[1]), end + 1
         return None
+
+    def _mdx(self, line: IncludedLine, at: int, stack: tuple[str, ...], fence: str) -> tuple[list[IncludedLine], int] | None:
+        """Notes under which name a lesson is imported, and puts it where that name stands as an element of its own."""
+        bare = line.text.rstrip("\r\n")
+        if fence:
+            return None
+        if match := IMPORT.match(bare):
+            self.imported[line.file, match[1]] = match[2].removeprefix("@site/")
+        match = PARTIAL.match(bare)
+        target = self.imported.get((line.file, match[2])) if match else None
+        return (_indented(self._text(line, stack, target), match[1]), at + 1) if match and target else None
 
     def _rst(self, given: Sequence[IncludedLine], at: int, stack: tuple[str, ...]) -> tuple[list[IncludedLine], int] | None:
         line = given[at]

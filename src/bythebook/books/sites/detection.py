@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bythebook.books.discovery import SourceFile
 from bythebook.books.formats.readers import PAGES
-from bythebook.books.model import PASSED_OVER, BookWarning
+from bythebook.books.model import PASSED_OVER, BookWarning, SiteStyle
 from bythebook.books.sites.executable_books import bookdown, jupyter_book, myst, quarto
 from bythebook.books.sites.generators import SUMMARY, docusaurus, hugo, jekyll, mdbook, mkdocs, summary, vitepress
 from bythebook.books.sites.page_links import linked_pages
@@ -22,6 +22,8 @@ LEVELS_ABOVE = 4
 BELOW = ("docs", "doc", "documentation", "website", "site", "book", "guide", "docs/en")
 WEB_ADDRESS = re.compile(r"(?:https?://[^\s/]|/)[^\s?#]*")
 LEAST_SHARE = 0.5
+PARTIALS: Mapping[SiteStyle, str] = {"docusaurus": "Docusaurus", "quarto": "Quarto"}
+"""Generators for which `_name` is no page."""
 SHORTEST_SUMMARY = 2
 Reader = Callable[[Path], Site | None]
 READERS: tuple[tuple[Reader, str], ...] = (
@@ -69,11 +71,19 @@ def shown_files(site: Site | None, files: Sequence[SourceFile]) -> tuple[tuple[S
     listing = None if site.within or len(summary(site.folder)) < shortest else below + SUMMARY
     shown = tuple(file for file in files if file.path.startswith(below) and file.path != listing)
     outside = [file.path for file in files if not file.path.startswith(below)]
-    if not outside:
-        return shown, ()
-    others = f" (and {len(outside) - 1:,} more outside {below})" if len(outside) > 1 else ""
-    message = f"{site.config} makes {below} the book's folder, so what lies outside it is no lesson{others}."
-    return shown, (BookWarning(source_file=outside[0], line=0, field=PASSED_OVER, message=message),)
+    partial = [file.path for file in shown if site.style in PARTIALS and "/_" in f"/{file.path.removeprefix(below)}"]
+    warnings = []
+    if outside:
+        others = f" (and {len(outside) - 1:,} more outside {below})" if len(outside) > 1 else ""
+        message = f"{site.config} makes {below} the book's folder, so what lies outside it is no lesson{others}."
+        warnings.append(BookWarning(source_file=outside[0], line=0, field=PASSED_OVER, message=message))
+    if partial:
+        others = f" (and {len(partial) - 1:,} more)" if len(partial) > 1 else ""
+        message = (
+            f"{PARTIALS[site.style]} makes no page of a name that begins with _{others}; it is read where a page includes it."
+        )
+        warnings.append(BookWarning(source_file=partial[0], line=0, field=PASSED_OVER, message=message))
+    return tuple(file for file in shown if file.path not in {*partial}), tuple(warnings)
 
 
 def _places(root: Path) -> Iterator[Path]:
