@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.page.conftest import PHONE
 from tests.support.hostile_book import BOOK_ID
 from tests.support.page import FOREIGN, ask, violations
 from tests.support.serving import BOOK
@@ -33,6 +34,9 @@ def test_a_job_is_watched_to_its_end_or_failure_and_warnings_stand_with_their_le
     expect(job).to_contain_text("book.toml")
     settings.write_text(kept, "utf-8")
     assert violations(page) == []
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.locator(".warnings li").first.evaluate("(one) => one.append('../folder'.repeat(20))")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], "a long path widens the page"
     page.goto(f"/#/books/{BOOK_ID}")
     turn = ask(page, "What does the wombat gear turn?")
     expect(turn.locator(".answer")).to_contain_text("drum once a minute")

@@ -317,3 +317,17 @@ def test_only_an_address_of_the_web_leads_to_the_books_site(modules: Page) -> No
     link = "async (address) => (await import('/page/source-list.js')).outLink(address).outerHTML ?? null"
     assert modules.evaluate(link, "tutorial/body.md") is None
     assert 'href="https://x.example/a" target="_blank"' in modules.evaluate(link, "https://x.example/a")
+
+
+def test_quoted_code_stands_as_code_in_the_list_of_sources(modules: Page) -> None:
+    told = modules.evaluate("""async () => {
+        const { SourceList } = await import("/page/source-list.js");
+        const quotes = [{ quote: "```py\\nx = 1\\n```", code: true, where: "line 2" }, { quote: "It is **x**.", where: "p. 3" }];
+        const list = new SourceList().with({ api: null, fetchPassage: null, scroller: null, links: null });
+        const card = list.draw({ label: 1, page_title: "Valves", section: "", chapter: "Chapter 2: Taps", quotes });
+        return card.querySelector(".quotes").innerHTML;
+    }""")
+    assert told == (
+        '<blockquote dir="ltr"><code>x = 1</code></blockquote><p class="place">line 2</p>'
+        '<blockquote dir="auto">It is x.</blockquote><p class="place">p. 3</p>'
+    )

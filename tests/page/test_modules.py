@@ -130,8 +130,8 @@ def test_a_source_has_one_number_and_each_of_its_quotes_once(modules: Page) -> N
     ]
     sources = call(modules, "answer", "sourcesOf", sentences)
     assert [one["label"] for one in sources] == [1, 2]
-    quotes = [(one["chunk_id"], one["html"]) for one in sources[0]["quotes"]]
-    assert quotes == [("c5", "A <em>b</em> c."), ("c60", None)]  # rendered where the sentence is the quote
+    quotes = [(one["chunk_id"], one["html"], one["code"]) for one in sources[0]["quotes"]]
+    assert quotes == [("c5", "A <em>b</em> c.", False), ("c60", None, True)]  # rendered where the sentence is the quote
     assert call(modules, "words", "placeWords", "p. 42") == "p. 42"
     assert call(modules, "words", "placeWords", "cell 12, line 3") == "cell 12, line 3"
     assert call(modules, "words", "chapterWords", "Chapter 3: On: colons") == "Chapter 3: On: colons"

@@ -18,6 +18,10 @@ from tests.support.page import ACTION, FOREIGN, FORMULA, NODE, ask, ended, viola
 from tests.support.serving import BOOK, running
 
 LESSON = f"/#/books/{BOOK}/lessons/module-1-ros2/chapter-1-how-robots-talk/02-topics-and-messages.md"
+BETWEEN = """(both) => {
+    const [upper, lower] = both.map((one) => document.querySelector(one).getBoundingClientRect());
+    return lower.top - upper.bottom;
+}"""
 TARGETS = """() => [...document.querySelectorAll("a, button, input, select, summary")]
     .filter((one) => one.checkVisibility() && !one.closest(".unseen, .skip, p, li, .prose"))
     .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
@@ -166,6 +170,7 @@ def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..
     expect(page.get_by_text("The author of the book will see it.")).to_be_visible()
     turn.get_by_role("button", name="Share this answer").click()
     expect(turn.get_by_role("button", name="Revoke the link")).to_be_visible()
+    assert page.evaluate(BETWEEN, [".toast", ".composer .box"]) >= 0, "what is said covers the question box"
     link = page.evaluate("navigator.clipboard.readText()")
     page.reload()
     expect(page.get_by_role("button", name="This was wrong")).to_have_attribute("aria-pressed", "true")

@@ -108,8 +108,8 @@ class QuestionDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposal:
-    """A proposed question. `promise` ranks proposals: 0 where the author set the defined word in bold, 2 where a title asks, 3
-    where only a title is asked for, 4 for "The price is …", which is seldom a definition."""
+    """A proposed question. `promise` ranks proposals: 0 where the author set the defined word in bold, 2 where a title asks,
+    3 where only a title is asked for, 4 for "The price is …", which is seldom a definition."""
 
     question: str
     lesson: str
@@ -261,7 +261,7 @@ def _from_headings(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_
     kept = names | {name for chunk in chunks for name in CODE_NAME.findall(chunk.text)}
     for title, chunk, quote in _first_sentences(chunks):
         if question := asked_by_heading(title, kept):
-            yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=1)
+            yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=2)
 
 
 def _first_sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, str]]:

@@ -29,15 +29,15 @@ from bythebook.retrieval.query import Scope
 logger = logging.getLogger(__name__)
 
 SURE = ("high", "medium")
-TRIES = 2
-"""How many candidates are tried for each question that is wanted: most are answered."""
+TRIES, TRIES_OF_THE_BOOK = 2, 5
+"""How many candidates are tried for each question that is wanted. The first page's are what a new reader sees, and found once."""
 SAMPLED_LESSONS = 12
 """Drafts for a whole book come from so many of its lessons, spread over it."""
 MOST_KEPT = 500
 STORED = 4
 """How many questions are stored for a lesson, and for the book: as many as the page shows."""
 REST_TIMES = 2
-DRAFTED_BY = 3
+DRAFTED_BY = 4
 """Raise it when other questions are drafted, or tried by other rules: stored questions are then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
@@ -112,7 +112,8 @@ class StudyQuestions:
         lesson, found_in = files[0] if files else WHOLE_BOOK, _digest(state, chunks, written)
         found = await self._store.read(state.book_id, lesson, found_in)
         if found is None:
-            found = await self._answered(state, await _all(written, chunks, STORED * TRIES, purpose), STORED)
+            tries = TRIES if files else TRIES_OF_THE_BOOK
+            found = await self._answered(state, await _all(written, chunks, STORED * tries, purpose), STORED)
             with suppress(BookError):  # a library that cannot be written can still be read
                 await self._store.keep(state.book_id, lesson, found_in, found)
         return found[:count]

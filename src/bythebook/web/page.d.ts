@@ -200,7 +200,7 @@ interface StoredThread extends Thread {
 /** A source of an answer: a citation with all quotes that share its number. */
 type Source = Pick<Citation, "label" | "chunk_id" | "page_title" | "chapter" | "section" | "source_url"> & { quotes: Quote[] };
 
-type Quote = Pick<Citation, "quote" | "span" | "where" | "place" | "chunk_id"> & { html?: string | null };
+type Quote = Pick<Citation, "quote" | "span" | "where" | "place" | "chunk_id"> & { html?: string | null; code?: boolean };
 
 /** Words of the book that a question is about, and where they stand. */
 interface SelectedWords {

@@ -235,6 +235,7 @@ export function sourcesOf(sentences) {
         place: citation.place,
         chunk_id: citation.chunk_id,
         html,
+        code: sentence.kind === "code",
       });
     }
   return [...found.values()].sort((one, other) => one.label - other.label);

@@ -200,8 +200,10 @@ function quoteIn(card, citation) {
 
 /** @param {HTMLElement} card @param {Source} source */
 function drawQuotes(card, source) {
-  const quotes = source.quotes.flatMap(({ quote, html, where }) => [
-    html ? element("blockquote", { dir: "auto", html }) : element("blockquote", { dir: "auto" }, plain(quote)),
+  const quotes = source.quotes.flatMap(({ quote, html, where, code }) => [
+    html
+      ? element("blockquote", { dir: "auto", html })
+      : element("blockquote", { dir: code ? "ltr" : "auto" }, code ? element("code", {}, plain(quote)) : plain(quote)),
     where ? element("p", { class: "place" }, placeWords(where)) : "",
   ]);
   find(card, ".quotes").replaceChildren(...quotes);
