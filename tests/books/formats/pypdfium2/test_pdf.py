@@ -54,6 +54,12 @@ def test_an_outline_gives_lessons_and_teaches_which_other_lines_are_headings() -
     assert "A small book" not in legs.text
 
 
+def test_a_page_whose_label_is_no_text_goes_by_its_number() -> None:
+    raw = MadePdf([column("A keeper trims the wick every four hours.")], roman_pages=1).write()
+    (reading,) = read("a.pdf", raw.replace(b"<</S/r>>", b"<</P<FEFFD8000041>>>"))
+    assert {where for _, where in placed(reading)} == {"p. 1"}
+
+
 def test_every_line_knows_its_page_by_label_and_number() -> None:
     _, arms, legs = read("arm.pdf", book().write())
     assert {where for _, where in placed(arms)} == {"p. 1"}

@@ -143,7 +143,13 @@ class Document:
 
     @cached_property
     def labels(self) -> list[str]:
-        return [self._pdf.get_page_label(number) or "" for number in range(len(self._pdf))]
+        return [self._label(number) for number in range(len(self._pdf))]
+
+    def _label(self, number: int) -> str:
+        try:
+            return self._pdf.get_page_label(number) or ""
+        except UnicodeDecodeError:  # half of a character: the page goes by its number
+            return ""
 
     def outline(self) -> list[OutlineEntry]:
         """The entries that lead to a page; a damaged outline ends where it is damaged."""
