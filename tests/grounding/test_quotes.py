@@ -24,6 +24,10 @@ def test_a_quote_is_found_whatever_its_marks_and_spaces() -> None:
     assert found('"The controller runs at 500 Hz."') == ["The controller runs at 500 Hz."]
 
 
+def test_code_at_either_end_of_a_quote_keeps_its_marks() -> None:
+    assert found("rclpy.spin(node) at the end of main") == ["`rclpy.spin(node)` at the end of `main`."]
+
+
 def test_a_quote_may_leave_out_and_run_over_two_passages() -> None:
     assert found("Nodes find each other … The controller runs at 500 Hz.") == [
         "Nodes find each other",

@@ -37,7 +37,7 @@ def card(quote: str, text: str, question: str) -> Json:
 
 KEPT = [
     card(ONE_WAY, RETOLD, "In how many directions do messages on a topic travel?"),
-    card(TYPED, "A message is a typed data structure whose fields are declared in a `.msg` file.", "What is a message?"),
+    card(TYPED, "A message is a typed data structure whose fields are declared in a `.msg` file.", "What is a `message`?"),
 ]
 FAILS = [
     card("A topic is a kind of mailbox.", "A topic is a kind of mailbox.", "What is a topic like?"),

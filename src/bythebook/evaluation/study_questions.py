@@ -15,6 +15,7 @@ from typing import Any
 
 from bythebook.answering.answerer import Answerer
 from bythebook.answering.question import Question
+from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, sha256
 from bythebook.errors import BookError
 from bythebook.evaluation.files import read_cases
@@ -184,7 +185,7 @@ def _model_question(card: CheckedCard) -> StudyQuestion:
     citation = card.answer.citations[0]
     return StudyQuestion(
         id=f"model-{sha256(card.question)[:8]}",
-        question=card.question,
+        question=readable(card.question),
         source_file=citation.source_file,
         page_title=citation.page_title,
         quote=citation.quote,

@@ -23,6 +23,7 @@ ENOUGH = 0.6
 """The share of a quote's letters that must be found."""
 SHORTEST = 3
 """A piece with fewer letters would be found somewhere by chance."""
+OPENING = ("`", "*", "_", "(", "\u201c")
 CLOSING, STOPS = ("`", "*", "_", ")", "\u201d"), (".", "!", "?")
 NEAREST = 0.8
 """A statement must have this share of a quote's words to be the nearest true span."""
@@ -71,8 +72,16 @@ def _exact(piece: str, sources: Sequence[CheckedSource]) -> FoundQuote | None:
         text, places = _index(source.chunk)
         at = text.find(wanted)
         if at >= 0 and not _planted(source, places[at], places[at + len(wanted) - 1] + 1):
-            return FoundQuote(source=source, start=places[at], end=_stop(source.chunk.text, places[at + len(wanted) - 1] + 1))
+            start, end = places[at], places[at + len(wanted) - 1] + 1
+            return FoundQuote(source=source, start=_start(source.chunk.text, start), end=_stop(source.chunk.text, end))
     return None
+
+
+def _start(text: str, start: int) -> int:
+    """The start of the quote with the marks that open it: code that begins it would otherwise be shown with half its marks."""
+    while start and text[start - 1] in OPENING:
+        start -= 1
+    return start
 
 
 def _stop(text: str, end: int) -> int:
