@@ -1,4 +1,4 @@
-"""The title of a book that has none in its settings: from its front page, or from what its only file says of itself."""
+"""The title of a book that has none in its settings: from its front page, or from the properties of its only file."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _only_page(root: Path) -> tuple[str, ...]:
 
 
 def file_title(path: Path) -> str:
-    """The title of a book in one file: what the file says of itself, else its name."""
+    """The title of a book in one file: the one in its properties, else its name."""
     suffix = path.suffix.lower()
     inside = _pdf_title(path) if suffix == ".pdf" else _archive_title(path) if suffix in ARCHIVES else ""
     inside = " ".join(inside.split())[:200]

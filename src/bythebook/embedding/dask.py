@@ -24,7 +24,7 @@ async def open_cluster(scheduler: str) -> AsyncIterator[Spread]:
         client = await asyncio.to_thread(Client, scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise Unavailable(
-            f"The Dask scheduler at {scheduler} does not answer. Check that it runs, and DASK_SCHEDULER."
+            f"The Dask scheduler at {scheduler} does not answer. Check that it runs, and check DASK_SCHEDULER."
         ) from error
     try:
         slots = sum((await asyncio.to_thread(client.nthreads)).values())

@@ -38,7 +38,9 @@ class Spread:
             task = asyncio.current_task()
             if task and task.cancelling():
                 raise
-            raise Unavailable("The workers that parse and embed lessons gave the work up. Start them again.") from error
+            raise Unavailable(
+                "The workers that parse and embed lessons stopped before they were done. Start them again."
+            ) from error
 
 
 class SpreadEmbedder:

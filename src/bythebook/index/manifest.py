@@ -49,7 +49,7 @@ class Manifest:
             raise ValueError("it is no object")
         if unknown := sorted(stored.keys() - {one.name for one in fields(cls)}):
             raise Mismatch(
-                f"The index in {where} says '{unknown[0]}' of itself, which this version of By the Book does not know: "
+                f"The manifest of the index in {where} has '{unknown[0]}', which this version of By the Book does not know: "
                 "a newer one made it. Upgrade By the Book, or use another data folder."
             )
         return cls(**stored)

@@ -45,7 +45,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a backup says of itself. `schema`: the database's, or None where the backup has no database."""
+    """The description of a backup, stored in it. `schema`: the database's, or None where the backup has no database."""
 
     format: int
     version: str

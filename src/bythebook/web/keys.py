@@ -268,7 +268,7 @@ def _checked_scopes(scopes: Collection[str]) -> tuple[Scope, ...]:
         given = f"'{unknown[0]}' is none of them" if unknown else "name at least one"
         raise InvalidInput(f"The scopes of a key are {', '.join(SCOPES)}; {given}.")
     if "public" in scopes and len(set(scopes)) > 1:
-        raise InvalidInput("A public key stands in a page for everyone to read, so it has no other scope: make two keys.")
+        raise InvalidInput("Everyone who opens the page can read a public key, so it has no other scope: make two keys.")
     return tuple(scope for scope in SCOPES if scope in scopes)
 
 

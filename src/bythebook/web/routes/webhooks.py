@@ -58,7 +58,7 @@ def _signed(body: bytes, signature: str, current: State) -> dict[str, Any]:
         raise NotFound("This service takes no webhooks. Set GITHUB_WEBHOOK_SECRET, here and at GitHub.")
     wanted = "sha256=" + hmac.new(secret.value.encode(), body, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace")):
-        raise KeyRequired("The signature is not of this service's secret. Set the same at GitHub and in GITHUB_WEBHOOK_SECRET.")
+        raise KeyRequired("The signature was made with another secret. Set the same one at GitHub and in GITHUB_WEBHOOK_SECRET.")
     try:
         push = json.loads(body)
     except (ValueError, RecursionError) as error:

@@ -132,7 +132,7 @@ def test_runs_that_a_program_cut_are_one_word() -> None:
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (b"\xd0\xcf\x11\xe0 an old .doc", "it is a Word file of before 2007 or with a password"),
+        (b"\xd0\xcf\x11\xe0 an old .doc", "it is a Word file from before 2007"),
         (b"not a zip", "it is damaged or no Word file at all"),
         (docx(paragraph("Arms"))[20:], "word/document.xml in it cannot be unpacked"),
         (
