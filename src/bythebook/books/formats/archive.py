@@ -51,9 +51,7 @@ class Archive:
 
 def open_archive(raw: bytes, what: str) -> Archive:
     if raw.startswith(COMPOUND):
-        raise InvalidBook(
-            f"it is a {what} from before 2007, or has a password; save it in today's format, without a password"
-        )
+        raise InvalidBook(f"it is a {what} from before 2007, or has a password; save it in today's format, without a password")
     try:
         file = zipfile.ZipFile(io.BytesIO(raw))
     except (zipfile.BadZipFile, OSError, ValueError) as error:
