@@ -7,15 +7,18 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy.exc import IntegrityError
 
 from bythebook.database.engine import Database, upsert
 from bythebook.database.tables import ratings, shares, turns
-from bythebook.errors import NotFound
+from bythebook.errors import NotFound, StorageFailure
 from bythebook.threads.model import StoredTurn
 from bythebook.threads.rows import turn_of
 from bythebook.threads.store import stored_turns
+from bythebook.threads.turn_statements import no_thread
 
 ONE_TURN = ("thread_id", "turn")
 OPENS_NOTHING = "This link opens nothing: its owner has revoked it, or deleted the thread, or its book is not for this key."
@@ -48,7 +51,7 @@ class Reactions:
         """Stores a rating; it replaces an earlier one."""
         here = {"thread_id": turn.thread_id, "turn": turn.number}
         row = {**here, "right": right, "reason": reason, "rated_at": datetime.now(UTC)}
-        await self._database.run(lambda connection: upsert(connection, ratings, [row], keys=ONE_TURN))
+        await self._keep(ratings, row, turn)
 
     async def withdraw(self, turn: StoredTurn) -> None:
         here = (ratings.c.thread_id == turn.thread_id) & (ratings.c.turn == turn.number)
@@ -88,7 +91,7 @@ class Reactions:
             "token_hash": _hash(token),
             "shared_at": datetime.now(UTC),
         }
-        await self._database.run(lambda connection: upsert(connection, shares, [row], keys=ONE_TURN))
+        await self._keep(shares, row, turn)
         return token
 
     async def revoke(self, turn: StoredTurn) -> None:
@@ -102,6 +105,14 @@ class Reactions:
         if row is None:
             raise NotFound(OPENS_NOTHING)
         return turn_of(row)
+
+    async def _keep(self, table: Table, row: dict[str, Any], turn: StoredTurn) -> None:
+        try:
+            await self._database.run(lambda connection: upsert(connection, table, [row], keys=ONE_TURN))
+        except StorageFailure as failure:
+            if isinstance(failure.__cause__, IntegrityError):  # the thread was deleted since the turn was read
+                raise no_thread(turn.thread_id) from failure
+            raise
 
 
 def _hash(token: str) -> str:
