@@ -93,6 +93,14 @@ def test_a_lesson_is_a_page_with_its_contents_its_neighbours_and_a_search(open_p
     expect(page.get_by_role("heading", name="Not here")).to_be_visible()
 
 
+def test_a_lesson_with_one_question_keeps_no_room_for_more(open_page: Callable[..., Page]) -> None:
+    page = open_page("/")
+    page.route("**/questions?*", lambda route: route.fulfill(json={"questions": [{"question": "What is a topic?"}]}))
+    page.goto(LESSON)
+    page.locator(".practice .worth li").wait_for()
+    assert 0 < page.evaluate(BETWEEN, [".practice li", ".practice .actions"]) < 40
+
+
 def test_where_the_reader_stopped_is_kept(open_page: Callable[..., Page]) -> None:
     page = open_page(LESSON)
     heading = page.get_by_role("heading", name="What a message is")

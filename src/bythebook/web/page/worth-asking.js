@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 
-// Room is kept for them, so that nothing moves when they come. `ask(question)` is called with the one that is chosen.
+// Room is kept for them, so that nothing that is seen moves when they come. `ask(question)` is called with the one that is chosen.
 /**
  * @param {Api} api
  * @param {Book} book
@@ -16,6 +16,7 @@ export function worthAsking(api, book, { file = null, title, ask, count = 4 }) {
     .get(`/books/${book.book_id}/questions?${query}`)
     .then(({ questions }) => {
       if (!questions.length) return room.replaceChildren();
+      room.classList.toggle("settled", room.getBoundingClientRect().top > innerHeight);
       list.append(
         ...questions.map((/** @type {{question: string}} */ one) =>
           element(
