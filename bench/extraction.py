@@ -4,6 +4,7 @@
 
 Sentences count as found where they stand character for character in the other reading, spaces aside. Formulas within them are
 compared as a reader sees them, and formulas on lines of their own not at all: one format has their TeX, another their letters.
+Straight and curved quotation marks are alike: the program that sets a book chooses them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SHORTEST = 25
 """Characters of a sentence that is looked for: a shorter one may stand anywhere."""
 NUMBERING = re.compile(r"(?:(?:[Cc]hapter|[Aa]ppendix|[Pp]art)\s+)?(?:\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)[.:]?\s+")
 MATHS = "$$"
+QUOTES = str.maketrans("‘’`´“”„", "''''\"\"\"")
 FENCE = re.compile(r"(\s*(?:(?:[-*]|\d+\.)\s+)*)(`{3,})")
 
 
@@ -83,7 +85,7 @@ def _shown(markdown: str) -> str:
 
 def _compared(text: str) -> str:
     """An index in a formula has its sign in some formats."""
-    return fold(text).replace("_", "")
+    return fold(text).replace("_", "").translate(QUOTES)
 
 
 def _share(outcomes: Iterable[bool]) -> float:
@@ -126,7 +128,7 @@ def _headings(readings: list[Reading]) -> set[str]:
                 fence = opened[2]
             elif re.match(r"#{1,6} ", line):
                 words = NUMBERING.sub("", readable(line).strip(), count=1)
-                found.add(fold(words).casefold())
+                found.add(_compared(words).casefold())
     return found - {""}
 
 

@@ -12,6 +12,7 @@ FONTS = {
     "code": "Courier",
     "signs": "CMSY10",
     "typed": "t1xtt",
+    "accents": "Times-Roman",
 }
 DESCRIPTOR = (
     "<</Type/FontDescriptor/FontName/t1xtt/Flags 4/FontBBox[0 -200 600 800]/ItalicAngle 0/Ascent 800/Descent -200/StemV 80>>"
@@ -19,6 +20,11 @@ DESCRIPTOR = (
 WIDTHS = {"typed": f"/FirstChar 32/LastChar 126/Widths[{'600 ' * 94}900]/FontDescriptor {DESCRIPTOR}"}
 """`typed`: every letter is equally wide, and neither the font's name nor its flags say so. One sign is wider,
 as in some of TeX's fonts."""
+TO_UNICODE = {
+    "accents": b"begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
+    b"2 beginbfchar <60> <0300> <A0> <00A0> endbfchar endcmap"
+}
+"""`accents`: ` is the accent that stands over a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,11 @@ class MadePdf:
     objects: list[bytes] = field(default_factory=list)
 
     def write(self) -> bytes:
+        meant = {name: f"/ToUnicode {self._stream('', body)} 0 R" for name, body in TO_UNICODE.items()}
         fonts = {
-            name: self._add(f"<</Type/Font/Subtype/Type1/BaseFont/{base}/Encoding/WinAnsiEncoding{WIDTHS.get(name, '')}>>")
+            name: self._add(f"<</Type/Font/Subtype/Type1/BaseFont/{base}/Encoding/WinAnsiEncoding{more}>>")
             for name, base in FONTS.items()
+            for more in (WIDTHS.get(name, "") + meant.get(name, ""),)
         }
         resources = "/Font<<" + "".join(f"/{name} {at} 0 R" for name, at in fonts.items()) + ">>"
         image = self._stream("/Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8", b"\x80")

@@ -150,7 +150,7 @@ def _batches(readings: Iterable[SandboxCall[T]]) -> Iterator[list[SandboxCall[T]
 
 def _cause(status: int, seconds: float) -> str:
     if status == TOO_SLOW:
-        return f"cannot be read within {seconds:.0f} seconds; split it into several lessons"
+        return f"cannot be read within {seconds:.0f} seconds; split it, or run it again when the machine has less to do"
     if status == OUT_OF_MEMORY:
         return MUCH_MEMORY
     how = f"signal {-status}" if status < 0 else f"status {status}"

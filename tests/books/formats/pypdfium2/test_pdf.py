@@ -184,6 +184,17 @@ def test_a_letter_under_its_accent_is_one_letter() -> None:
     assert all(mark.exact for mark in reading.marks)
 
 
+def test_an_accent_over_a_space_is_a_sign_of_its_own_where_it_is_seen() -> None:
+    words = [
+        Word("The", 72, 700),
+        Word("\N{NO-BREAK SPACE}stable' arm bends.", 92, 700, font="accents"),
+        Word("`", 92, 700, font="accents"),
+    ]
+    reading = read_one("a.pdf", MadePdf([words]).write())
+    assert readable(reading.text).strip() == "The `stable' arm bends."
+    assert all(mark.exact for mark in reading.marks)
+
+
 def test_a_running_head_that_names_the_section_is_no_text() -> None:
     def page(number: int, *lines: str) -> list[Word]:
         head = Word(f"CHAPTER 1. ARMS {'LONG ' * number}SECTION", 72, 760, 10, "italic")

@@ -48,6 +48,9 @@ ACCENTS = {
     "˘": "\u0306", "˚": "\u030a", "˝": "\u030b", "˙": "\u0307", "¯": "\u0304", "˛": "\u0328",
 }  # fmt: skip
 """TeX's older fonts have no accented letters: it sets the accent, goes back, and sets the letter."""
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+LONE_ACCENTS = {"\u0300": "`", "\u0301": "´"}
+"""Newer programs of TeX set an accent without a letter over a space. PDFium gives such accents where their line ends."""
 ACCENTED = re.compile(rf"([{''.join(ACCENTS)}])([^\W\d_]?)")
 UNDOTTED = {"ı": "i", "ȷ": "j"}
 
@@ -127,7 +130,7 @@ class Document:
         except pypdfium2.PdfiumError as error:
             locked = "password" in str(error).lower() or getattr(error, "err_code", None) == PASSWORD
             raise InvalidBook("it is locked with a password; save a copy without one" if locked else DAMAGED) from error
-        self._open: tuple[int, Any] | None = None
+        self._open: tuple[int, Any, dict[int, str]] | None = None
         self.damaged: list[int] = []
         """Pages that `lines` could not load."""
         if len(self._pdf) > MOST_PAGES:
@@ -183,7 +186,7 @@ class Document:
         """The lines of a page, and whether it is a picture without text."""
         try:
             with self._page(number) as (page, text):
-                found = _with_hyphens(_from_the_top(list(_lines(number, _composed(list(_chars(text)))))))
+                found = _with_hyphens(_from_the_top(list(_lines(number, _composed(_readable_chars(text))))))
                 _mark_bulleted(found, page)
                 found = _without_lone_bullets(found)
                 pictured = not found and any(one.type == pdfium.FPDF_PAGEOBJ_IMAGE for one in page.get_objects(max_depth=3))
@@ -196,9 +199,15 @@ class Document:
         """Characters [first, last) of a page, by another function of PDFium than `lines` uses. The page stays open for the next
         call."""
         if self._open is None or self._open[0] != number:
-            self._open = number, self._pdf[number].get_textpage()
-        page = self._open[1]
+            page = self._pdf[number].get_textpage()
+            has_accents = not LONE_ACCENTS.keys().isdisjoint(str(page.get_text_range()))
+            self._open = number, page, _lone_accents(list(_chars(page))) if has_accents else {}
+        _, page, lone = self._open
         said = str(page.get_text_range(first, last - first)).replace("\x02", "")
+        if lone:
+            may_change = (NO_BREAK_SPACE, *LONE_ACCENTS)
+            places = (at for at in range(first, last) if chr(pdfium.FPDFText_GetUnicode(page, at)) in may_change)
+            said = re.sub(f"[{''.join(may_change)}]", lambda match: lone.get(next(places, -1), match[0]), said)
         if ACCENTS.keys().isdisjoint(said):
             return said
         accents = [at for at in range(first, last) if chr(pdfium.FPDFText_GetUnicode(page, at)) in ACCENTS]
@@ -240,6 +249,30 @@ def _chars(text: Any) -> Iterator[PdfChar | None]:
         shown = SOFT_HYPHEN if hyphen else LIGATURES.get(code) or TEX_SIGNS.get((font[:4], chr(code))) or chr(code)
         if code and (shown.isprintable() or shown.isspace() or hyphen):
             yield PdfChar(shown, index, box.left, box.right, box.bottom, box.top, y.value, font, fixed)
+
+
+def _readable_chars(text: Any) -> list[PdfChar | None]:
+    """The characters with accents that stand alone where they are seen."""
+    chars = list(_chars(text))
+    lone = _lone_accents(chars)
+    if not lone:
+        return chars
+    shown = [replace(char, text=lone.get(char.index, char.text)) if char else None for char in chars]
+    return [char for char in shown if char is None or char.text]
+
+
+def _lone_accents(chars: list[PdfChar | None]) -> dict[int, str]:
+    """What characters are shown as, by their index: a space under an accent as that accent, the accent itself as nothing."""
+    shown: dict[int, str] = {}
+    blanks = [char for char in chars if char and char.text == NO_BREAK_SPACE]
+    for accent in chars if blanks else ():
+        if accent and accent.text in LONE_ACCENTS:
+            middle = (accent.left + accent.right) / 2
+            for blank in blanks:
+                near = abs(blank.baseline - accent.baseline) < blank.height
+                if near and blank.left - 1 <= middle <= blank.right + 1:
+                    shown |= {blank.index: LONE_ACCENTS[accent.text], accent.index: ""}
+    return shown
 
 
 def _composed(chars: list[PdfChar | None]) -> list[PdfChar | None]:
