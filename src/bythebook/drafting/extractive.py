@@ -23,14 +23,17 @@ from bythebook.texts import LANGUAGES, page_words
 
 LONGEST_ANSWER = 900
 LONGEST_TOGETHER = 600
-"""Characters beyond which nothing is added to the best statement. Questions for several things are answered at greater length."""
+"""How many characters an answer may have before nothing more is added to its best statement. Questions for several things get
+longer answers."""
 SEVERAL: tuple[Shape, ...] = ("listing", "steps", "comparison", "code")
 LONGEST_BLOCK = 1500
-"""Characters of a block that is the answer itself. One that only goes with a sentence has to fit into the answer."""
+"""How many characters a block may have that is the answer itself. A block that only accompanies a sentence has to fit into the
+answer."""
 LONGEST_TABLE = 900
 MOST_ITEMS = 10
 SHORT_LIST, HALF_TOLD = 300, 400
-"""Characters of a list that is told whole with one of its items that needs it, and with any two of them."""
+"""How many characters a list may have to be shown whole: with one of its items that cannot stand alone, and with any two of its
+items."""
 MOST_BEFORE = 1
 MOST_GROUPS = 4
 WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
@@ -42,11 +45,12 @@ WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
 """Which questions ask for a whole block."""
 LISTED = 0.2
 MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.5, 0.2, 0.75
-"""How much less than the best statement a further one may score, where they are ranked and where signs alone tell; and the share
-of that for one of another lesson."""
+"""How much lower than the best statement a further one may score: where statements are ranked, and where only signs tell; and
+the share of that for a statement of another lesson."""
 USUAL, BY_LENGTH, WIDEST = 120, 0.7, 2.0
-"""A statement of so many characters has that margin. A longer one has less and a shorter one more, by this power of how many
-times it is as long, and no more than twice as much: what is less likely to answer must cost the reader less."""
+"""A statement with this many characters has exactly that margin. The margin of a longer one is smaller and that of a shorter
+one larger, by this power of the ratio of their lengths, and never more than twice as large: the less likely a statement
+answers, the less it may cost the reader."""
 
 LEANS = re.compile(
     r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|however|but|and|or|then|therefore|thus|so|hence|both"
@@ -64,13 +68,13 @@ REMEDY = re.compile(
 )
 REMEDY_WITHIN = 3
 CAPTION = re.compile(r"(?:listing|figure|fig\.|table|example|algorithm)\s+[\dA-Z][\dA-Z.-]*(?:\s*[:.|]|\Z)", re.IGNORECASE)
-"""Names the picture, table or code beside it and says nothing by itself."""
+"""A sentence that names the picture, table or code beside it and says nothing by itself."""
 STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A chunk of the evidence with its label and its statements."""
+    """A chunk of the evidence, with its label and its statements."""
 
     label: int
     chunk: Chunk
@@ -82,12 +86,12 @@ class Passage:
 
 
 Group = frozenset[int]
-"""Places of statements in a passage."""
+"""The positions of statements in a passage."""
 
 
 def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, Passage]) -> list[tuple[Passage, Group]]:
-    """The statements of an answer: the best, then those that add to it, each with what it needs. Statements that stand side by
-    side are told together; the others in the order of the book, one lesson after another."""
+    """The statements of an answer: the best, then those that add to it, each with what it needs. Statements that are side by
+    side are shown together, the others in the order of the book, lesson by lesson."""
     taken: dict[str, Group] = {}
     length, groups = 0, 0
     found = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
@@ -117,7 +121,7 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
 
 
 def _half_told(found: Sequence[Statement], group: Group) -> set[int]:
-    """The other items of short lists of which several are told: two of three conditions are a wrong answer."""
+    """The other items of short lists from which several are in the answer: two of three conditions are a wrong answer."""
     told = Counter(found[place].block for place in group if found[place].kind == "item")
     lists = (
         {at for at, one in enumerate(found) if one.block == block and one.kind == "item"} for block in told if told[block] > 1
@@ -126,7 +130,7 @@ def _half_told(found: Sequence[Statement], group: Group) -> set[int]:
 
 
 def _side_by_side(places: Group) -> Iterator[Group]:
-    """Places without gaps between them."""
+    """Groups of positions without gaps between them."""
     run: list[int] = []
     for place in sorted(places):
         if run and place > run[-1] + 1:
@@ -141,7 +145,7 @@ def _holds(passage: Passage, run: Group, best: ReadStatement) -> bool:
 
 
 def _for_listing(one: ReadStatement, passage: Passage) -> ReadStatement:
-    """Where several things are asked for, a list of them is worth more than a sentence about them."""
+    """Where several things are asked for, a list of them is preferred to a sentence about them."""
     place = passage.statements.index(one.statement)
     following = passage.statements[place + 1 : place + 2]
     leads = one.statement.readable.endswith(":") and any(each.kind == "item" for each in following)
@@ -154,7 +158,7 @@ def _margin(one: ReadStatement, best: ReadStatement, size: int) -> float:
 
 
 def margin(size: int, *, ranked: bool = True) -> float:
-    """How much less than the best statement one of `size` characters in the same lesson may score."""
+    """How much lower than the best statement a statement of `size` characters in the same lesson may score."""
     return (MARGIN if ranked else MARGIN_OF_SIGNS) * min(WIDEST, math.pow(USUAL / max(1, size), BY_LENGTH))
 
 
@@ -163,8 +167,8 @@ def _size(statement: Statement) -> int:
 
 
 def _said(passage: Passage, new: Group, taken: Mapping[str, Group], passages: Mapping[str, Passage]) -> bool:
-    """Whether another passage has been taken that says all of this in the same words. A book that stands in a folder as HTML and
-    as PDF says everything twice, with other quotation marks."""
+    """Whether a passage that was taken says all of this in the same words. A book that is in a folder both as HTML and as PDF
+    says everything twice, with other quotation marks."""
     known = {_letters(passages[id].statements[place]) for id, group in taken.items() for place in group}
     return all(_letters(passage.statements[place]) in known for place in new)
 
@@ -174,7 +178,7 @@ def _letters(statement: Statement) -> str:
 
 
 def complete(passage: Passage, place: int, shape: Shape) -> Group:
-    """The statement with all it needs; nothing where that cannot be had."""
+    """The statement with everything it needs; nothing where that cannot be had."""
     found = passage.statements
     one = found[place]
     group = {place}
@@ -198,7 +202,7 @@ def complete(passage: Passage, place: int, shape: Shape) -> Group:
 
 
 def _before(found: Sequence[Statement], place: int) -> set[int]:
-    """The sentences a sentence leans on."""
+    """The sentences that a sentence leans on."""
     group: set[int] = set()
     for _ in range(MOST_BEFORE):
         previous = place - 1
@@ -216,7 +220,8 @@ def _before(found: Sequence[Statement], place: int) -> set[int]:
 
 
 def _leans(one: Statement, previous: Statement) -> bool:
-    """A small letter goes on with the paragraph or the formula before; a paragraph that begins with one begins with a name."""
+    """Whether the statement leans on what is before it. A small letter continues the paragraph or formula before; a paragraph
+    that begins with a small letter begins with a name."""
     goes_on = one.readable[:1].islower() and (previous.block == one.block or previous.kind == "maths")
     return one.kind in ("sentence", "item") and (goes_on or LEANS.match(one.readable) is not None)
 
@@ -226,7 +231,7 @@ def _asks(one: Statement) -> bool:
 
 
 def _remedy(found: Sequence[Statement], place: int) -> set[int]:
-    """What helps against the trouble that a statement tells, where the book says so right after it."""
+    """The remedy for the problem that a statement describes, where the book gives one right after it."""
     for at in range(place + 1, min(place + 1 + REMEDY_WITHIN, len(found))):
         if found[at].kind == "heading":
             break
@@ -236,7 +241,7 @@ def _remedy(found: Sequence[Statement], place: int) -> set[int]:
 
 
 def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:
-    """The sentence that leads to a block, with those it leans on itself."""
+    """The sentence that introduces a block, with the sentences that it leans on itself."""
     previous = place - 1
     if previous >= 0 and found[previous].kind == "sentence" and not _asks(found[previous]):
         return {previous, *_before(found, previous)}
@@ -244,7 +249,7 @@ def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:
 
 
 def _after(found: Sequence[Statement], place: int, group: set[int]) -> set[int] | None:
-    """What a sentence that does not end with a full stop leads to; None where nothing that can be shown follows it."""
+    """What a sentence without a full stop leads to; None where nothing that can be shown follows it."""
     one = found[place]
     if one.kind != "sentence" or STOPPED.search(one.readable) or group & {place + 1}:
         return set()
@@ -265,7 +270,7 @@ def _after(found: Sequence[Statement], place: int, group: set[int]) -> set[int] 
 
 
 def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
-    """All items of a list where the list is asked for; else the item, with what introduces it where it needs that."""
+    """All items of a list if the question asks for a list; otherwise the item, with what introduces it if it needs that."""
     same = {at for at in _block(found, place) if found[at].kind in ("item", "sentence", "code", "maths")}
     first = min(same)
     introduction = _with_introduction(found, first) if first and found[first - 1].readable.endswith(":") else set()
@@ -280,12 +285,12 @@ def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
 
 
 def _stands(text: str) -> bool:
-    """Whether an item is a sentence of its own."""
+    """Whether an item is a sentence by itself."""
     return text[:1].isupper() and text.endswith((".", "!")) and not LEANS.match(text)
 
 
 def _table(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
-    """The whole table where all of it may be asked for, and it is not too long."""
+    """The whole table, if the question may ask for all of it and it is not too long."""
     table = next(at for at in _block(found, place) if found[at].kind == "table")
     return {table} if shape in WANTED_BY["row"] and len(found[table].readable) <= LONGEST_TABLE else set()
 
@@ -300,19 +305,19 @@ def _total(found: Sequence[Statement], places: set[int]) -> int:
 
 HEADER_LINES = 2
 READY = ("Explain this.", "Why is that so?")
-"""The questions about selected words that the page has ready."""
+"""The questions about selected words that the page offers."""
 PIECE = 12
-"""Letters by which a sentence is compared with what the reader selected."""
+"""A sentence is compared with what the reader selected in pieces of so many letters."""
 ASKS_FOR_MORE = re.compile(
     r"(?:please )?(?:explain|clarify|why|what does (?:this|that|it) mean|tell me more)\b[^?.]{0,20}[?.!]?\Z", re.IGNORECASE
 )
-"""Asks for more than the selected words say. Any other question may be answered by them."""
+"""Questions that ask for more than the selected words say. The selected words may answer any other question."""
 LINE = re.compile(r"[^\n]*\n?")
 CELL = re.compile(r"(?<!\\)\|")
 WORD = re.compile(r"\w")
 QUOTED = re.compile(r"[ \t]*>[ \t]?")
 FENCE_NAME = re.compile(r"(`{3,}|~{3,})[ \t]*\{[ \t]*(?:code-cell\}[ \t]*|code-block\}[ \t]*|code\}[ \t]*|\.)([\w+#-]*).*")
-"""`{.python .input}` and `{code-cell} python` name a language."""
+"""The name of a language in braces: `{.python .input}`, `{code-cell} python`."""
 FOR_A_BUILD = re.compile(r"[ \t]*(?:%%tab\b|#@tab\b|:tags:)")
 """Lines that tell a build where to show the code."""
 
@@ -326,7 +331,7 @@ class ExtractiveDrafter:
         self._reader = reader
 
     async def draft(self, request: DraftRequest) -> AsyncIterator[DraftEvent]:
-        """What answers best comes first."""
+        """Drafts an answer; what answers best comes first."""
         passages: dict[str, Passage] = {}
         ranks: dict[str, int] = {}
         for rank, evidence in enumerate(request.evidence):
@@ -357,13 +362,14 @@ class ExtractiveDrafter:
 
 
 def _asks_for_more(asked: str) -> bool:
-    """Also by the questions that the page puts, in whatever language it speaks."""
+    """Whether the question asks for more than the selected words, also if it is one of those that the page offers, in any
+    language."""
     return bool(ASKS_FOR_MORE.match(asked)) or any(asked == page_words(code)[text] for code in LANGUAGES for text in READY)
 
 
 def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple[ReadStatement, ...]:
-    """Without the statements that the reader selected, since repeating them explains nothing. What the same lesson says comes
-    first; all of them, where nothing else is left."""
+    """The statements without those that the reader selected, because repeating them explains nothing: those of the same lesson
+    if one of them has words of the question, or else all others; everything where nothing else is left."""
     known = letters(selection)
     selected = [one for one in read if _repeats(letters(one.statement.readable), known)]
     lessons = {one.chunk.parent_doc_id for one in selected if one.statement.kind != "heading"}
@@ -373,7 +379,7 @@ def _new_to_the_reader(read: tuple[ReadStatement, ...], selection: str) -> tuple
 
 
 def _repeats(said: str, known: str) -> bool:
-    """A selection may begin or end within a sentence, and its formulas are not among its letters."""
+    """Whether a statement repeats the selection, which may begin or end within a sentence and has no letters of its formulas."""
     pieces = [said[at : at + PIECE] for at in range(0, len(said), PIECE)]
     return said in known or sum(piece in known for piece in pieces if len(piece) == PIECE) > len(pieces) / 2
 
@@ -406,7 +412,7 @@ def _quote(passage: Passage, one: Statement) -> Quote:
 
 
 def _markdown(passage: Passage, one: Statement) -> str:
-    """A block as it is written, to be rendered as one; a part of a split block gets back what opened it."""
+    """A block as it is written, to be rendered as one. A part of a split block gets back what opened it."""
     text = passage.chunk.text
     start = text.rfind("\n", 0, one.start) + 1
     indented = text[start : one.start] if not text[start : one.start].strip() else ""
@@ -421,13 +427,13 @@ def _markdown(passage: Passage, one: Statement) -> str:
 
 
 def _closed(block: str) -> str:
-    """Code that a chunk's end cuts off gets the fence that ends it."""
+    """The code with the fence that ends it, where the end of a chunk cut it off."""
     mark = block[: len(block) - len(block.lstrip("`~"))]
     return block if not mark or (block.rstrip().endswith(mark) and "\n" in block) else f"{block}\n{mark}"
 
 
 def _plain_code(block: str) -> str:
-    """Code with the name of its language alone, without what a build or a quote puts before its lines."""
+    """The code with the name of its language alone, without what a build or a quotation puts before its lines."""
     first, *others = block.splitlines()
     if others and all(line.lstrip().startswith(">") for line in others if line.strip()):
         others = [QUOTED.sub("", line) for line in others]
@@ -436,7 +442,7 @@ def _plain_code(block: str) -> str:
 
 
 def _plain_row(line: str) -> str:
-    """A row of a table with the words of its cells. A cell whose words would be read as marks stays as it is written."""
+    """A table row with the words of its cells. A cell whose words would be read as markup stays as it is written."""
     if "|" not in line or not WORD.search(line):
         return line
     row = []
@@ -448,7 +454,7 @@ def _plain_row(line: str) -> str:
 
 
 def _table_of(passage: Passage, rows: Sequence[Statement]) -> DraftSentence:
-    """Some rows of a table under its header."""
+    """Some rows of a table, under its header."""
     text = passage.chunk.text
     table = next(one for one in passage.statements if one.kind == "table" and one.block == rows[0].block)
     quotes = [_quote(passage, row) for row in rows]

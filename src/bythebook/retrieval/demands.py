@@ -1,7 +1,10 @@
-"""What a question asks for: the form of its answer, read from its words, and which statements have that form or answer nothing at
-all; its names, which readers do not reword; and whether it asks about what is not so. A passage without these may be about the
-same and still not answer. Also what may stand for a word that the book does not have: the same word shortened or misspelt, or an
-abbreviation written out. English only: in other languages every question is a plain one."""
+"""What a question asks for, read from its words: the form of its answer, its names, which readers do not reword, and whether it
+asks about what is not so. Also which statements have that form and which answer nothing at all: a passage may be about the same
+subject and still not answer.
+
+Also what may replace a word that the book does not have: the word shortened or misspelt, or an abbreviation written out.
+English only: in other languages every question is a plain one.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ PATTERNS: dict[Shape, tuple[str, ...]] = {
         r"^(?:explain|describe) (?!how|why|what|when)",
     ),
 }
-"""The first that is found counts: "What is the difference between a node and a process?" asks to compare."""
+"""The first pattern that is found counts: "What is the difference between a node and a process?" asks to compare."""
 SHAPES = {shape: re.compile("|".join(patterns), re.IGNORECASE) for shape, patterns in PATTERNS.items()}
 ASKING = re.compile(
     rf"\bhow (?:{QUANTITY})\b|\bwhat (?:is|are) the differences? between\b|\bgive (?:me )?an example of\b", re.IGNORECASE
@@ -75,11 +78,12 @@ PLACED = re.compile(
     r"(?P<asked>(?:what(?:'s|s| is| are)|define|explain)\b.+?)\s+in\s+(?P<place>(?:an? |the )?[\w+.#-]+(?: [\w+.#-]+)?)\s*[?.]?",
     re.IGNORECASE,
 )
-"""What is a topic in ROS 2?"""
+"""A question that says where to look: "What is a topic in ROS 2?" """
 
 
 def asked_for(question: str, language: str) -> Shape:
-    """Of several sentences the last question counts; the others tell the circumstances."""
+    """The form that the question asks for. Of several sentences the last question counts; the others describe the
+    circumstances."""
     if not language.casefold().startswith("en"):
         return "plain"
     parts = [part for part in END.split(question.strip()) if part]
@@ -88,13 +92,13 @@ def asked_for(question: str, language: str) -> Shape:
 
 
 def placed_in(question: str, language: str) -> tuple[str, str] | None:
-    """What a question asks, and in what it says to look for that."""
+    """What a question asks, and the subject in which it says to look for that."""
     found = PLACED.fullmatch(question.strip()) if language.casefold().startswith("en") else None
     return (found["asked"], found["place"]) if found else None
 
 
 def asked_about(question: str, language: str) -> str:
-    """The question without the words that only ask: a sentence that says "many" tells no number."""
+    """The question without the words that only ask: a sentence that says "many" gives no number."""
     return ASKING.sub(" ", question) if language.casefold().startswith("en") else question
 
 
@@ -130,14 +134,14 @@ ASKING_SECTION = re.compile(
     r"|what you(?:'ll| will| should) (?:learn|know)|further reading|references$|next steps$",
     re.IGNORECASE,
 )
-"""Headings of sections that ask, promise or point elsewhere."""
+"""Headings of sections that ask questions, make promises or point elsewhere."""
 TASK_VERBS = (
     r"true or false|(?:re-?)?explain|name|derive|predict|describe|propose|prove|sketch|discuss|justify|interpret|implement"
     r"|show (?:that|how|me)|give (?:me|both|an?|the|two|three)|state (?:the|whether|which|precisely|how|why|what|in)"
     r"|write (?:the|down|out|an?)|list (?:the|two|three|four|all)|confirm (?:that|the)|in your own words|which of (?:the|these)"
 )
 TASK = re.compile(rf"(?:[^.:!?]{{1,40}}[.:]\s+)?[\"\u201c]?(?:then |now |next, |also )?(?:{TASK_VERBS})\b", re.IGNORECASE)
-"""Set to a student: it repeats what is asked and leaves the answer to him."""
+"""A task for a student: it repeats the question and leaves the answer open."""
 LINK_FIRST = re.compile(r"\**\[[^\]]+\]\([^)]*\)")
 """An entry of a table of contents."""
 ABOUT_THE_BOOK = re.compile(
@@ -154,7 +158,7 @@ ANNOUNCES = re.compile(
     r"|(?:here,? |next,? |now,? |first,? )?(?:we|you)(?:'ll|\u2019ll| will) (?:now |first |also )?(?:see|look|learn|discuss)\b",
     re.IGNORECASE,
 )
-"""A sentence that promises what others say."""
+"""A sentence that announces what others say."""
 POINTS = re.compile(
     r"\(?(?:for (?:more|further) (?:details?|information)\b[^.;]{0,60}, )?(?:please )?"
     r"(?:(?:also )?see|refer to|consult)\b[^.;!?]{1,120}[.)]*",
@@ -169,13 +173,13 @@ def opens_asking(heading: str) -> bool:
 
 
 def asks(statement: Statement) -> bool:
-    """Whether a statement is a question, or a task for the reader, instead of an answer."""
+    """Whether a statement is a question or a task for the reader, and not an answer."""
     text = statement.readable
     return text.rstrip("\"'\u201d)").endswith("?") or (statement.kind in ("sentence", "item") and TASK.match(text) is not None)
 
 
 def says_nothing(statement: Statement, raw: str) -> float:
-    """How surely a statement says nothing, 0-1: it points to where something is said, or draws it."""
+    """How surely a statement says nothing, 0 to 1: it only points to where something is said, or is drawn with characters."""
     text = statement.readable
     if statement.kind == "code" and DIAGRAM.match(text):
         return 1.0
@@ -192,12 +196,13 @@ def says_nothing(statement: Statement, raw: str) -> float:
 
 @lru_cache(maxsize=8192)
 def _is_about_the_book(text: str) -> bool:
-    """Remembered: every question asks it of every statement of the chunks that are read."""
+    """Whether a statement is about the book itself. The result is remembered, because every question asks this of every
+    statement of the chunks that are read."""
     return ABOUT_THE_BOOK.search(text) is not None
 
 
 def fits(shape: Shape, statement: Statement, raw: str, names: Callable[[str], float]) -> float:  # noqa: C901  one a shape
-    """How well the form of a statement suits what is asked for, 0-1. `names` tells how well words name what is asked about."""
+    """How well the form of a statement suits what is asked for, 0 to 1. `names` gives how well words name what is asked about."""
     text, kind = statement.readable, statement.kind
     match shape:
         case "definition":
@@ -226,7 +231,7 @@ def fits(shape: Shape, statement: Statement, raw: str, names: Callable[[str], fl
 
 
 def _defines(statement: Statement, raw: str, names: Callable[[str], float]) -> float:
-    """Whether the statement begins with what is asked about and goes on to say what it is. A term is set in bold where it is
+    """Whether the statement begins with what is asked about and continues with what that is. A term is in bold where it is
     defined."""
     verb = COPULA.search(statement.readable)
     if not verb or statement.kind not in ("sentence", "item", "row") or NEGATED.match(statement.readable, verb.start()):
@@ -247,14 +252,14 @@ WRITTEN_OUT: Mapping[str, frozenset[str]] = {
     "rl": frozenset({"reinforc", "learn"}),
     "vr": frozenset({"virtual", "realiti"}),
 }
-"""Abbreviations that readers use for what a book writes out, as English stems."""
+"""Abbreviations that readers use for what a book writes out, with its English stems."""
 
 Alikes = Mapping[str, tuple[frozenset[str], ...]]
-"""For each word the stems that may stand for it, in sets of which one has to be there whole."""
+"""For each word, the sets of stems that may replace it. One of the sets must be there completely."""
 
 
 def alikes(unknown: Iterable[str], found: Collection[str]) -> Alikes:
-    """`found` are the stems among which the words are looked for."""
+    """What may replace these words. `found` are the stems among which that is looked for."""
     return {stem: tuple(_alike(stem, found)) for stem in unknown}
 
 
@@ -281,7 +286,7 @@ SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)\W*$")
 INNER_CAPITAL = re.compile(r"(?<=.)[A-Z_]")
 YEAR = re.compile(r"1\d{3}|20\d\d")
 MEASURED = re.compile(r"\d+(?:[a-z]{1,2}|x\d+)", re.IGNORECASE)
-"""3D, 30s, 2nd, 640x480: circumstances, which the book tells for other numbers too."""
+"""Words with figures such as 3D, 30s, 2nd, 640x480: circumstances, which the book may describe with other numbers."""
 LETTERS = re.compile(r"[^\W\d_]{2}")
 NEGATION = re.compile(
     r"\b(?:not|never|no|nor|neither|without|except|cannot|unlike|fail\w*|refus\w*|least|fewest)\b|n['\u2019]t\b", re.IGNORECASE
@@ -301,8 +306,8 @@ CAPITALISING = ("de", "lb")
 
 
 def names(question: str, language: str, *, known: Collection[str]) -> frozenset[str]:
-    """The stems of names, identifiers and years. `known` are the stems the book has: an acronym it knows may stand there
-    written out, and is not insisted on."""
+    """The stems of names, identifiers and years. `known` are the stems that the book has: an acronym that it knows may be
+    written out in a passage and is not required."""
     found = ((question[start:end], start, stem) for start, end, stem in words(question, language))
     return frozenset(
         stem
@@ -312,22 +317,22 @@ def names(question: str, language: str, *, known: Collection[str]) -> frozenset[
 
 
 def lacking(wanted: Collection[str], stems: Collection[str]) -> frozenset[str]:
-    """The names that are not among the stems, nor anything that may stand for them."""
+    """The names that are not among the stems, and that nothing there replaces."""
     missing = [name for name in wanted if name not in stems]
     others = alikes(missing, stems)
     return frozenset(name for name in missing if not holds(stems, name, others))
 
 
 def negates(text: str, language: str) -> bool:
-    """English only; in other languages nothing is said to negate."""
+    """Whether the text negates. English only; in other languages nothing does."""
     return language.casefold().startswith("en") and NEGATION.search(text) is not None
 
 
 def weighed(
     found: Sequence[tuple[int, int, str]], rarity: Mapping[str, float], *, most: float, question: str
 ) -> dict[str, float]:
-    """The rarity of each word once. A word the book has stands for its parts too, and a compound it does not have is
-    nothing but its parts."""
+    """The rarity of each word, counted once. A word that the book has replaces its parts; a compound that it does not have is
+    replaced by its parts."""
     held = [(start, end) for start, end, stem in found if rarity[stem] < most]
     kept: dict[str, float] = {}
     for start, end, stem in found:
@@ -339,7 +344,7 @@ def weighed(
 
 
 def gives(question: str, texts: Collection[str], language: str) -> bool:
-    """Whether any of the texts holds a number or a time, where the question asks for one. English only."""
+    """Whether one of the texts has a number or a time, if the question asks for one. English only."""
     if not language.casefold().startswith("en"):
         return True
     wanted = DATE if DATED.search(question) else NUMBER if COUNTED.search(question) else None

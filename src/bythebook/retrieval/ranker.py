@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 LANGUAGES = ("en",)
 WEIGHTS = Path(__file__).with_name("ranker.json")
 READ_CHARACTERS, BEFORE_CHARACTERS, MARKUP_CHARACTERS = 400, 200, 80
-"""Of a statement, of what stands before it, and of the statement as it is written."""
+"""How many characters are read of a statement, of what is before it, and of the statement as it is written."""
 LONG, SHORT = 350, 40
 WORD_LETTERS = 6
 """Words are compared by their first letters: crude, and the same in every book."""
@@ -88,7 +88,7 @@ ASKS_MEANING = tuple(
 WHERE = re.compile(r"\s+(?:in|on|for|when|with|during|within|at)\b.*$")
 LONGEST_NAME, SHORT_WORD = 8, 3
 SHORT_FORM = re.compile(r"\(\s*[\"\u201c\u2018'`*]*([^()]{2,30}?)[\"\u201d\u2019'`*]*\s*\)\s*$")
-"""As in "Write-Ahead Logging (WAL) is …"."""
+"""An abbreviation that is introduced: "Write-Ahead Logging (WAL) is …"."""
 ASIDE = re.compile(r"\([^)]*\)|\[[^\]]*\]|[\"\u201c\u201d\u2018`*<>]")
 LEADING = re.compile(
     r"(?:in|on|at|for|with|within|simply put|here|basically|formally|technically|recall that|note that|so|thus)\b[^,]{0,60},\s*",
@@ -152,7 +152,7 @@ class RankableStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """What a question wants, read off its words."""
+    """What a question asks for, read from its words."""
 
     words: frozenset[str]
     subject: frozenset[str]
@@ -184,12 +184,12 @@ def ranks(language: str) -> bool:
 
 
 def ranks_by(embedder: str, language: str) -> bool:
-    """Whether the ranking was fitted to this embedder's cosines, and in this language."""
+    """Whether the ranking was fitted to this embedder's cosines and in this language."""
     return ranks(language) and embedder == weights()["embedder"]
 
 
 def rank_statements(question: str, candidates: Sequence[RankableStatement]) -> list[float]:
-    """A score for each; above zero it rather answers than not."""
+    """A score for each statement; above zero it rather answers than not."""
     if not candidates:
         return []
     fit = weights()
@@ -217,7 +217,7 @@ def features(question: str, candidates: Sequence[RankableStatement]) -> Array:
 
 
 def _found(one: RankableStatement, best: Sequence[float], chunk_mean: float) -> list[float]:
-    """How well search, the cheap signs and the reader find it, alone and beside the best."""
+    """How well the search, the cheap signs and the reader find the statement, by itself and beside the best one."""
     return [
         *(one.coverage, one.sign, one.cosine, one.coverage * one.cosine),
         *(one.cosine - best[0], one.sign - best[1], one.coverage - best[2]),
@@ -227,7 +227,7 @@ def _found(one: RankableStatement, best: Sequence[float], chunk_mean: float) -> 
 
 
 def _form(one: RankableStatement) -> list[float]:
-    """What kind of statement it is and where it stands."""
+    """What kind of statement it is and where it is in its chunk."""
     return [
         *(math.log(1 + len(one.text)), len(one.text) > LONG, len(one.text) < SHORT),
         *(one.kind == kind for kind in ("item", "row", "code", "maths")),
@@ -238,7 +238,7 @@ def _form(one: RankableStatement) -> list[float]:
 
 
 def _fits(wanted: _Wanted, one: RankableStatement) -> list[float]:
-    """Whether it is what the question wants: a number, a cause, an instruction, a definition."""
+    """Whether the statement is what the question asks for: a number, a cause, an instruction, a definition."""
     counts, defines, causes = bool(QUANTITY.search(one.text)), bool(DEFINES.search(one.text)), bool(CAUSE.search(one.text))
     words, above = _words(one.text), frozenset(_words(one.above))
     named = len(wanted.subject & frozenset(words[:8])) / len(wanted.subject) if wanted.subject else 0.0
@@ -254,7 +254,7 @@ def _fits(wanted: _Wanted, one: RankableStatement) -> list[float]:
 
 
 def _says(wanted: _Wanted, one: RankableStatement) -> list[float]:
-    """How much of the question stands in it and around it, and how much it adds."""
+    """How much of the question is in the statement and around it, and how much the statement adds."""
     words, above, before = frozenset(_words(one.text)), frozenset(_words(one.above)), frozenset(_words(one.before))
     new, size = len(words - wanted.words), max(1, len(wanted.words))
     return [
@@ -287,8 +287,8 @@ def defines(question: str, text: str) -> bool:
 
 
 def names_somebody(question: str, text: str) -> bool:
-    """Whether a name stands in the text that the question does not have, where it asks who made or did something; everywhere else
-    yes. A capital that opens a sentence is a name where a surname or a deed follows."""
+    """Whether the text has a name that the question does not have, if the question asks who made or did something; for any
+    other question it is true. A capital that opens a sentence is a name if a surname or a deed follows."""
     if not ASKS_NAME.search(question):
         return True
     known = question.casefold()
@@ -307,9 +307,8 @@ def has_numbered(question: str, text: str) -> bool:
 
 
 def under_its_name(question: str, text: str, term: str) -> int:
-    """Of a question that names an identifier: 1 where the statement stands under that identifier as its heading or term, -1 where
-    it stands under another and does not name the one asked about, else 0. A reference says "The default value is 2." forty
-    times."""
+    """For a question that names an identifier: 1 if the statement is under that identifier as its heading or term, -1 if it is
+    under another one and does not name the one asked about, else 0. A reference says "The default value is 2." forty times."""
     asked = frozenset(IDENTIFIER.findall(question))
     over = asked and frozenset(IDENTIFIER.findall(term))
     if not over:
@@ -318,7 +317,7 @@ def under_its_name(question: str, text: str, term: str) -> int:
 
 
 def asks_meaning(question: str) -> bool:
-    """Whether `defines` may find a definition for it."""
+    """Whether `defines` may find a definition for the question."""
     return bool(_defined(question))
 
 
@@ -328,7 +327,7 @@ def _is_called(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=64)
 def _defined(question: str) -> frozenset[tuple[str, ...]]:
-    """What a question asks the meaning of, with and without a few words that say where; nothing where it asks otherwise."""
+    """What a question asks the meaning of, with and without a few words that say where; nothing where it asks something else."""
     found = next(filter(None, (one.search(question[-300:]) for one in ASKS_MEANING)), None)
     whole = _name(found[1]) if found else ()
     part = _name(WHERE.sub("", found[1], count=1)) if found else ()

@@ -31,13 +31,13 @@ Read = TypeVar("Read")
 DEPTH = 50
 """Candidates asked of each retrieval."""
 LOOKED_AT = 40
-"""How many of them are read closely: twice the highest limit, so that dropped duplicates leave no gap."""
+"""How many of the candidates are read closely: twice the highest limit, so that dropped duplicates leave no gap."""
 
 DENSE_WEIGHT = 0.4
 CLOSENESS_WEIGHT = 0.5
 DEFINITION_WEIGHT = 0.6
-"""For a text that defines what the question asks the meaning of. "What is WAL?" stands in every chapter of some books, and its
-definition in one."""
+"""The bonus for a text that defines what the question asks the meaning of. In some books "What is WAL?" has its words in every
+chapter, and its definition in one."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 WINDOW_CHARACTERS = 120
 
@@ -53,7 +53,7 @@ class RankedChunk:
     score: float
     embedding: NDArray[np.float32] | None
     section: ChunkSection
-    """Of those that the chunk holds, the one that has most of the question."""
+    """The one of the chunk's sections that has most of the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +110,8 @@ class Search:
         return Retrieval(query=query, state=state, embedding=embedding, candidates=tuple(candidates), hits=hits)
 
     async def _has_moved(self, state: IngestionState) -> bool:
-        """Whether the collection no longer holds the book, and another serves it. A book that is fitted before it is served is
-        held by the one and served by the other, and has not."""
+        """Whether the collection no longer holds the book, and another one serves it. A book that is fitted before it is served
+        from a new collection has not moved: the new one holds it while the old one serves it."""
         if await self._index.count(state.collection_name, Filters(book_id=state.book_id)):
             return False
         now = served_books(await self._index.collections()).get(state.book_id)
@@ -148,7 +148,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a close look at a candidate gave."""
+    """The result of a close look at a candidate."""
 
     candidate: Candidate
     closeness: float
@@ -157,15 +157,15 @@ class _Look:
 
     @property
     def place(self) -> tuple[float, bool, str]:
-        """The lesser, the better."""
+        """A sort key; the smaller, the better."""
         return -self.score, not self.defines, self.candidate.id
 
 
 def _read_closely(
     question: str, language: str, texts: Sequence[ChunkText], best: Mapping[str, tuple[Candidate, float]], *, most: int
 ) -> list[_Look]:
-    """The best `most`, best first, each text once: of two chunks that say the same, the better one stays. What could not be
-    among them, were all its words of the question side by side, is passed over."""
+    """The best `most` candidates, each text once: of two chunks that say the same, the better one stays. A candidate is skipped
+    if it could not be among them even with all its words of the question side by side."""
     measure = Closeness(question, language)
     meaning = ranks(language) and asks_meaning(question)
     first: dict[str, _Look] = {}
@@ -206,7 +206,7 @@ def _hit(chunk: Chunk, look: _Look, embedding: NDArray[np.float32] | None, measu
 
 
 def _nearest_section(chunk: Chunk, measure: Closeness) -> ChunkSection:
-    """Of two that have as much of the question, the one that leads the chunk, else the first."""
+    """The section that has most of the question; of two that have the same, the one that leads the chunk, else the first."""
     if not chunk.sections:
         return chunk.section_at(0)
     ends = [*(section.start for section in chunk.sections[1:]), len(chunk.text)]
@@ -246,7 +246,7 @@ def to_result(rank: int, hit: RankedChunk, relevance: float | None) -> SearchRes
 
 
 def fuse(candidates: Sequence[Candidate]) -> list[tuple[Candidate, float]]:
-    """Each side stretched to 0-1 over the candidates, then weighted. Best first, ties by id."""
+    """Fuses the scores: each side is stretched to 0 to 1 over the candidates, then weighted. Best first, ties by id."""
     dense = _stretched([candidate.cosine for candidate in candidates])
     lexical = _stretched([candidate.lexical for candidate in candidates])
     fused = [
@@ -273,12 +273,12 @@ class Closeness:
         self._total = sum(self._weights)
 
     def at_most(self, folded: str) -> float:
-        """What it cannot be more than, found in a fifth of the time."""
+        """An upper bound, found in a fifth of the time."""
         there = (weight for beginning, weight in zip(self._beginnings, self._weights, strict=True) if beginning in folded)
         return sum(there) / self._total if self._total else 0.0
 
     def of(self, folded: str) -> float:
-        """The heaviest set of different words of the question within one window of a text that is case folded already."""
+        """The heaviest set of different words of the question within one window of a text, which must be case folded already."""
         found = self._places(folded)
         found.sort()
         weights, inside = self._weights, [0] * len(self._weights)
@@ -298,8 +298,8 @@ class Closeness:
         return best / self._total if found else 0.0
 
     def _places(self, text: str) -> list[tuple[int, int]]:
-        """Where words begin so, and which. Scripts without spaces have no beginnings of words: there, anywhere. (A regular
-        expression for all of them at once takes ten times as long.)"""
+        """Where words begin with a stem of the question, and which stem that is. In scripts without spaces a stem may be
+        anywhere. (One regular expression for all stems takes ten times as long.)"""
         places = []
         for word, beginning in enumerate(self._beginnings):
             at = text.find(beginning)
@@ -311,5 +311,5 @@ class Closeness:
 
 
 def _beginning(stem: str) -> str:
-    """What a stem and its words have in common: "happi" stands for "happy", "cours" for "course"."""
+    """The letters that a stem has in common with its words: "happi" with "happy", "cours" with "course"."""
     return stem[:-1] if len(stem) > 3 and stem[-1] in "ie" else stem

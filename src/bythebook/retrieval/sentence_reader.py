@@ -1,9 +1,9 @@
-"""Reads the chunks that were found: which of their statements answer the question. Cheap signs choose a few, which are then
-compared by the embedder.
+"""Reads the chunks that were found: which of their statements answer the question. Cheap signs choose a few statements, and the
+embedder compares these.
 
-No sign is enough alone: a sentence that repeats the question has all of its words and answers nothing. The weights were fitted on
-SQuAD questions and on the sample book, and rounded; four of five answers from the sample book hold the sentence that its author
-would quote.
+No sign is enough alone: a sentence that repeats the question has all of its words and answers nothing. The weights were fitted
+on SQuAD questions and on the sample book, and rounded; four of five answers from the sample book have the sentence that its
+author would quote.
 """
 
 from __future__ import annotations
@@ -40,52 +40,54 @@ if TYPE_CHECKING:
     from bythebook.retrieval.answer_reader import AnswerReader, Scores
 
 LOOKED_AT = 4
-"""Statements that are embedded: some 15 ms on two cores."""
+"""How many statements are embedded, which takes some 15 ms on two cores."""
 EMBEDDED_CHARACTERS = 200
-"""The time goes with the length, and a block of code tells in its first lines what it is about."""
+"""How many characters of a statement are embedded: the time grows with the length, and the first lines of a block of code show
+what it is about."""
 FOLLOWING_CHARACTERS = 100
-"""What follows is embedded with a statement: it often says what the statement is good for, and tells answers from mentions."""
+"""How much of the text after a statement is embedded with it: it often says what the statement is good for, and separates
+answers from mentions."""
 MOVED_BY_LENGTH = 0.03
-"""What a cosine loses where the question is e times as long: a regression on 5,000 pairs, whatever they say."""
+"""How much a cosine falls when the question is e times as long, whatever both say: from a regression on 5,000 pairs."""
 REMEMBERED = 4096
 COVERAGE_WEIGHT = 1.0
 HEADING_WEIGHT = 0.65
 BEFORE_WEIGHT = 0.75
-"""Words of the question that stand in the heading above, or in the sentence before, and not in the statement itself."""
+"""The weight of the question's words that are in the heading above or in the sentence before, but not in the statement itself."""
 COSINE_WEIGHT = 1.65
 RANK_WEIGHT = 0.3
 SHAPE_WEIGHT = 0.32
 CODE_PENALTY = 0.2
 NOTHING_PENALTY = 0.8
 ASKING_SECTION = 2.0
-"""Times that penalty, for all that stands among questions to the reader."""
+"""How many times that penalty, for everything among questions to the reader."""
 RANKED = 8
-"""Statements that are ranked and, for that, embedded: more gained nothing on books left out."""
+"""How many statements are ranked and, for that, embedded: more gained nothing on books left out."""
 READ_WEIGHT = 0.3
-"""Of the reader's score beside the cheap signs, where those eight are chosen."""
+"""The weight of the reader's score beside the cheap signs when the statements to be ranked are chosen."""
 RANK_UNIT = 0.27
-"""The ranking's scores spread wider than the signs', and margins are measured in those."""
+"""The ranking's scores have a wider spread than the signs' scores, and margins are measured in this unit."""
 SAYS_NOTHING = 2.0
-"""What the ranking takes off where a statement only points or promises: few of those it was fitted by did."""
+"""What the ranking subtracts where a statement only points or promises: few of the statements it was fitted on did."""
 DEFINES = 1.5
-"""What it adds where "What is a node?" is met by "A node is a …"."""
+"""What the ranking adds where "A node is a …" answers "What is a node?"."""
 DEFINES_READ = 2.5
-"""The least that such a statement is read as: half of those that answer on books left out are read as more."""
+"""The least score of such a statement with the reader: half of those that answer on books left out have more."""
 UNDER_ITS_NAME = 2.0
-"""What the reader's score gains where a statement stands under the identifier that the question names; where it stands under
-another, it loses twice as much."""
+"""What the reader's score gains where a statement is under the identifier that the question names; under another identifier it
+loses twice as much."""
 CANNOT = 3.0
-"""What the ranking takes off a statement that lacks what an answer must have."""
+"""What the ranking subtracts from a statement that lacks what an answer must have."""
 UNREAD, MOST_READ = -6.0, 8.0
-"""What stands for the score of a statement that the reader could not read, and how far a score counts."""
+"""What replaces the score of a statement that the reader could not read, and the highest score that counts."""
 BEFORE, AFTER = 2, 1
-"""Statements that are read together with one."""
+"""How many statements before and after a statement are read together with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadStatement:
-    """A statement and how well it answers. `coverage` is the share of the question's words it holds, rare ones weighing more;
-    `cosine` is 0 for what was not looked at closely."""
+    """A statement and how well it answers. `coverage` is the share of the question's words that it has; rare words weigh more.
+    `cosine` is 0 for a statement that was not looked at closely."""
 
     statement: Statement
     chunk: Chunk
@@ -93,16 +95,17 @@ class ReadStatement:
     cosine: float
     score: float
     answers: float = UNREAD
-    """What the reader says of it."""
+    """The reader's score."""
     ranked: float | None = None
-    """The ranking's own score, where it was fitted to the embedder and in the language."""
+    """The ranking's own score; None where the ranking was not fitted to the embedder or the language."""
 
 
 class SentenceReader:
-    """Remembers the embeddings of statements it has read, also with a question before them: a class asks the same one often."""
+    """Reads statements. It remembers the embeddings of those it has read, also with a question before them: a class often asks
+    the same."""
 
     def __init__(self, embedder: Embedder, answers: AnswerReader | None = None) -> None:
-        """Without `answers` nothing is ranked: signs and embeddings alone decide."""
+        """Without `answers` nothing is ranked: signs and embeddings decide alone."""
         self._embedder = embedder
         self._answers = answers
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
@@ -150,7 +153,7 @@ class SentenceReader:
         return await self._candidates(self._answers, question, chunks, rated, embedding)
 
     async def answers(self, question: str, chunk: Chunk, language: str) -> list[tuple[Statement, float]]:
-        """What the reader says of each statement of a passage that it reads; nothing where nothing is ranked."""
+        """The reader's score of each statement of a passage that it reads; nothing where nothing is ranked."""
         if not self._answers or not self.ranks(language):
             return []
         (scores,) = await self._answers.read(question, [chunk])
@@ -185,7 +188,7 @@ class SentenceReader:
         rated: Sequence[tuple[ReadStatement, int]],
         embedding: NDArray[np.float32] | None,
     ) -> list[tuple[ReadStatement, int]]:
-        """Those that the signs and the reader together find likeliest, with their cosines."""
+        """The statements that the signs and the reader together find likeliest, with their cosines."""
         scores = {chunk.id: found for chunk, found in zip(chunks, await answers.read(question, chunks), strict=True)}
         read = [(_with_answers(question, one, scores[one.chunk.id]), rank) for one, rank in rated]
         read.sort(key=lambda found: -found[0].score - READ_WEIGHT * found[0].answers)
@@ -198,8 +201,8 @@ class SentenceReader:
         return [(replace(one, cosine=cosine), rank) for (one, rank), cosine in zip(found, cosines, strict=True)]
 
     async def said_already(self, question: str, read: Sequence[ReadStatement]) -> float:
-        """How near one of these statements stays to itself when the question is put before it, 0-1: one that answers says most
-        of what is asked. A long question moves a short statement more, which is made up for."""
+        """How near one of these statements stays to itself when the question is put before it, 0 to 1: a statement that answers
+        says most of what is asked. A long question moves a short statement further, which is corrected."""
         if not read:
             return 0.0
         texts = [_going_on(one) for one in read]
@@ -262,7 +265,7 @@ class _Question:
 
 
 def _rarity_within(asked: Sequence[str], chunks: Sequence[Chunk], language: str) -> dict[str, float]:
-    """Where the book's is not known: how rare words are among the statements read."""
+    """How rare words are among the statements that are read, where their rarity in the book is not known."""
     found = [stems(one.readable, language) for chunk in chunks for one in statements(chunk.preface, chunk.text)]
     seen = Counter(stem for one in found for stem in one)
     return {stem: math.log(1 + (len(found) + 1) / (seen[stem] + 0.5)) for stem in asked}
@@ -270,12 +273,12 @@ def _rarity_within(asked: Sequence[str], chunks: Sequence[Chunk], language: str)
 
 @lru_cache(maxsize=8192)
 def stems(text: str, language: str) -> frozenset[str]:
-    """The words of a text as search sees them, each once."""
+    """The words of a text as the search sees them, each once."""
     return frozenset(stem for _, _, stem in words(text, language))
 
 
 def _going_on(one: ReadStatement) -> str:
-    """A statement and the beginning of what follows it under the same heading."""
+    """A statement with the beginning of what follows it under the same heading."""
     found = statements(one.chunk.preface, one.chunk.text)
     after = next((each for each in found[found.index(one.statement) + 1 :] if each.kind != "table"), None)
     following = after.readable[:FOLLOWING_CHARACTERS] if after and after.kind != "heading" else ""
@@ -283,13 +286,13 @@ def _going_on(one: ReadStatement) -> str:
 
 
 def all_stems(chunk: Chunk, language: str) -> frozenset[str]:
-    """Of a chunk's statements and of the headings above it."""
+    """The stems of a chunk's statements and of the headings above it."""
     texts = (one.readable for one in statements(chunk.preface, chunk.text))
     return frozenset().union(*(stems(text, language) for text in (chunk.page_title, *chunk.heading_path, *texts)))
 
 
 def surroundings(one: ReadStatement, language: str) -> frozenset[str]:
-    """The stems of a statement, of what stands just before and after it, and of the headings above."""
+    """The stems of a statement, of what is just before and after it, and of the headings above it."""
     found = statements(one.chunk.preface, one.chunk.text)
     place = found.index(one.statement)
     beside = [each.readable for each in found[max(0, place - BEFORE) : place + AFTER + 1] if each.kind != "table"]
@@ -342,7 +345,8 @@ def _with_answers(question: str, one: ReadStatement, scores: Scores) -> ReadStat
 
 
 def _read_as(question: str, chunk: Chunk, place: int, score: float) -> float:
-    """The reader's score of a passage's statement at `place`, with what the question and the heading above say of it."""
+    """The reader's score of the statement at `place` of a passage, corrected by what the question and the heading above say
+    about it."""
     there = statements(chunk.preface, chunk.text)
     said = there[place].readable
     term = next((each.readable for each in reversed(there[:place]) if each.kind == "heading"), "")
@@ -355,13 +359,14 @@ def _read_as(question: str, chunk: Chunk, place: int, score: float) -> float:
 
 
 def _can_answer(question: str, statement: Statement, chunk: Chunk) -> bool:
-    """Not where who made a thing is asked and the statement has no name, nor where its chunk has not the version asked about."""
+    """Whether the statement can answer: not if the question asks who made a thing and the statement has no name, nor if its
+    chunk has another version than the one asked about."""
     said = "" if statement.kind == "code" else statement.readable
     return names_somebody(question, said) and has_numbered(question, f"{chunk.page_title} {chunk.text}")
 
 
 def rankable(one: ReadStatement, rank: int) -> RankableStatement:
-    """What the ranking reads of a statement. `rank`: of its chunk."""
+    """A statement as the ranking reads it. `rank`: that of its chunk."""
     there = statements(one.chunk.preface, one.chunk.text)
     place = there.index(one.statement)
     before = there[place - 1] if place else None
