@@ -244,7 +244,7 @@ def test_what_is_done_with_keys_is_in_the_audit_log_without_a_secret(tale: Tell)
             ("command line", "key created", key.key_id),
         ]
         assert entries[2].details == {"name": "Course", "scopes": ["chat"], "book_id": "light"}
-        assert not any(secret.rpartition("_")[2] in str(entries) for secret in (first, second))
+        assert not any(secret[-40:] in str(entries) for secret in (first, second))  # the random part may itself hold a "_"
         assert await AuditLog(database).list(before=entries[1].entry_id) == entries[2:]
 
     tale(story)
