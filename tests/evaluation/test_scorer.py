@@ -133,7 +133,8 @@ async def test_a_whole_lesson_can_be_put_together_again(light: Lighthouse, light
     place = lesson.find("Cold oil   thickens and climbs")
     assert place is not None
     assert lesson.between(*place) == source[slice(*place)] == "Cold oil thickens and climbs"
-    assert lesson.find("") is None
+    assert lesson.find("Cold *oil* thickens\nand :term:`climbs`") == place
+    assert lesson.find("") is lesson.find("***") is None
     assert lesson.between(0, len(source)) is None
 
 

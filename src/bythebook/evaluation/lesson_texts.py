@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from bythebook.books.model import Chunk
 from bythebook.evaluation.cases import Case, Remark
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 
+ROLE = re.compile(r":[a-z:]+:(?=`)")
+"""What reStructuredText writes before a name; the index has the name alone."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class LessonText:
     """All chunks of a lesson in order; together they are its source file, as the index has it."""
 
@@ -51,11 +56,22 @@ class LessonText:
                 return chunk.text[start - chunk.span.start : end - chunk.span.start]
         return None
 
+    @cached_property
+    def _words(self) -> tuple[str, list[int]]:
+        """The letters and figures alone, with their positions in the source."""
+        kept = [(letter, place) for letter, place in zip(self.letters, self.places, strict=True) if letter.isalnum()]
+        return "".join(letter for letter, _ in kept), [place for _, place in kept]
+
     def find(self, words: str) -> tuple[int, int] | None:
-        """Finds these words in the source, whatever the blanks between them."""
+        """Finds these words in the source, whatever the blanks between them. Where they are not found, signs do not count either:
+        authors copy from the page or from a file of another format, and the index has its own marks."""
         wanted = "".join(words.split())
-        at = self.letters.find(wanted) if wanted else -1
-        return (self.places[at], self.places[at + len(wanted) - 1] + 1) if at >= 0 else None
+        if wanted and (at := self.letters.find(wanted)) >= 0:
+            return self.places[at], self.places[at + len(wanted) - 1] + 1
+        wanted = "".join(letter for letter in ROLE.sub("", words) if letter.isalnum())
+        letters, places = self._words
+        at = letters.find(wanted) if wanted else -1
+        return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
 
 
 class LessonTexts:

@@ -40,7 +40,7 @@ from bythebook.errors import StorageFailure
 from bythebook.retrieval.demands import asks
 
 WEIGHTS = Path(__file__).with_name("reader.pack")
-WEIGHTS_SHA256 = "39ae24da477e4e9688c3662c0b9469691e70471e068d2998b09c681053ad94c7"
+WEIGHTS_SHA256 = "792d23af7a9c67c79f6f18972338a3b24bddcdc052587157e18ece8c90fe236a"
 GRAPH = Path(__file__).with_name("reader.onnx")
 REINSTALL = "run: pip install --force-reinstall bythebook"
 LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT, LONGEST_BEFORE = 288, 64, 40, 96, 64
