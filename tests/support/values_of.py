@@ -48,6 +48,8 @@ def values_of(kind: Any, **chosen: st.SearchStrategy[Any]) -> st.SearchStrategy[
         return st.one_of(*(values_of(one) for one in arguments))
     if origin is Literal:
         return st.sampled_from(arguments)
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return st.tuples(*map(values_of, arguments))
     if origin is tuple:
         return st.lists(values_of(arguments[0]), max_size=2).map(tuple)
     if origin in (dict, Mapping):

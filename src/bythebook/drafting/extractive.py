@@ -44,7 +44,7 @@ WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
 }
 """Which questions ask for a whole block."""
 LISTED = 0.2
-MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.36, 0.2, 0.75
+MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.5, 0.2, 0.75
 """How much lower than the best statement a further one may score: where statements are ranked, and where only signs tell; and
 the share of that for a statement of another lesson."""
 USUAL, BY_LENGTH, WIDEST = 120, 0.7, 2.0
