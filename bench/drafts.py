@@ -23,7 +23,8 @@ from bench.workshop import Workshop
 from bythebook.books.lesson import read_claim, read_lesson
 from bythebook.books.model import Book, Chunk, Span, chunk_id, parent_id, sha256
 from bythebook.drafting.draft import DraftSentence
-from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.grounding.judgement import Judgement, Opinion, assertions_of, settle
 from bythebook.grounding.sentence_splitter import SentenceSplitter, kind_of
 from bythebook.retrieval.evidence import Evidence

@@ -22,7 +22,7 @@ from bythebook.books.markdown import readable
 from bythebook.drafting.draft import DraftRequest
 from bythebook.drafting.openai_agents.drafter import AgentDrafter
 from bythebook.drafting.openai_agents.options import AgentOptions
-from bythebook.grounding.citations import Checker
+from bythebook.grounding.checker import Checker
 from bythebook.grounding.facts import folded
 from bythebook.grounding.quotes import find_quote
 from bythebook.grounding.support import checked_source

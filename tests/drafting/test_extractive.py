@@ -16,7 +16,8 @@ from bythebook.drafting.draft import Drafter, DraftRequest, DraftSentence
 from bythebook.drafting.extractive import ExtractiveDrafter
 from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.granite import GraniteEmbedder
-from bythebook.grounding.citations import Checker, Supported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Supported
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.sentence_reader import SentenceReader
 from tests.support.fakes.small_embedder import SmallEmbedder

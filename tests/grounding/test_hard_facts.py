@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import Draft
 from tests.support.made_chunks import chunk

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.grounding.judgement import Judgement, Opinion, assertions_of, settle
 from tests.support.checker_cases import Draft, evidence
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bythebook.grounding.citations import Checker, Supported, Unsupported
-from bythebook.grounding.quantities import ONES, TENS, quantities
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Supported, Unsupported
+from bythebook.grounding.numbers import ONES, TENS
+from bythebook.grounding.quantities import quantities
 from bythebook.grounding.units import equal, reciprocal
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import Draft

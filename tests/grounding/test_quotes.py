@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.grounding.citations import Checker, Doubtful, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Doubtful, Unsupported
 from bythebook.grounding.quotes import find_quote
 from bythebook.grounding.support import checked_source
 from bythebook.retrieval.evidence import Evidence

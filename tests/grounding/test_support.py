@@ -16,7 +16,8 @@ from bythebook.books.model import Chunk
 from bythebook.books.statements import statements
 from bythebook.grounding.alignment import altered
 from bythebook.grounding.blocks import find_block
-from bythebook.grounding.citations import Checker, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Supported, Unsupported
 from bythebook.grounding.facts import read
 from bythebook.grounding.support import best_windows, checked_source, signs
 from bythebook.ingestion.plan import make_plan

@@ -43,7 +43,8 @@ from bythebook.errors import Unavailable
 from bythebook.followups.rewrite import Rewrite, make_standalone
 from bythebook.grounding.answerability import Answerability, AuthoredScale, RankedScale, Scale
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
-from bythebook.grounding.citations import Checker, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Supported, Unsupported
 from bythebook.grounding.judgement import Judge
 from bythebook.grounding.verdict import Answerable, Unanswerable, decide, left_to_model, together
 from bythebook.index.manifest import Manifest

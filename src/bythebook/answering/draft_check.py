@@ -13,7 +13,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 from bythebook.drafting.draft import DraftEvent, DraftSentence, NotInPassages, SystemPrompt, ToolCall, Usage
-from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.grounding.judgement import Judge, Opinion, Settled, approved, assertions_of, settle
 
 

@@ -14,7 +14,8 @@ from typing import Literal
 
 from bythebook.books.model import Book, Chunk
 from bythebook.drafting.draft import DraftSentence
-from bythebook.grounding.citations import Checker, Doubtful, Supported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Doubtful, Supported
 from bythebook.grounding.judgement import Judge, assertions_of, settle
 from bythebook.retrieval.evidence import Evidence
 

@@ -10,7 +10,8 @@ from itertools import chain, zip_longest
 
 from bythebook.books.model import Chunk
 from bythebook.drafting.completion import QuizCard, QuizRequest, WriteQuiz
-from bythebook.grounding.citations import Checker, Doubtful, Supported, Unsupported, shown_to_judge
+from bythebook.grounding.checker import Checker, shown_to_judge
+from bythebook.grounding.citations import Doubtful, Supported, Unsupported
 from bythebook.grounding.facts import read
 from bythebook.grounding.form import asks
 from bythebook.grounding.hard_facts import hard_objection

@@ -19,7 +19,8 @@ from bythebook.books.sites.detection import find_site
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, Usage
 from bythebook.errors import BookError
 from bythebook.evaluation.cases import Case
-from bythebook.grounding.citations import Checker, Supported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Supported
 from bythebook.grounding.judgement import Judge
 from bythebook.ingestion.plan import PlannedTexts, make_plan
 from bythebook.ingestion.readings import FileReader, ReadingStore

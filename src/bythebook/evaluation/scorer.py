@@ -13,7 +13,8 @@ from bythebook.evaluation.cases import Case
 from bythebook.evaluation.lesson_texts import LessonText, LessonTexts
 from bythebook.evaluation.marks import Mark, Retrieved
 from bythebook.evaluation.run import Outcome
-from bythebook.grounding.citations import Checker, Citation, Supported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Citation, Supported
 from bythebook.retrieval.evidence import Evidence
 from bythebook.retrieval.query import SearchResult
 

@@ -9,9 +9,9 @@ from difflib import Match, SequenceMatcher
 from functools import lru_cache
 
 from bythebook.grounding.facts import NEGATORS, in_a_name, is_light, stem
-from bythebook.grounding.quantities import NUMBER_WORDS
+from bythebook.grounding.numbers import NUMBER_WORDS, value_of
 from bythebook.grounding.synonyms import alike
-from bythebook.grounding.units import UNITS, value_of
+from bythebook.grounding.units import UNITS
 
 Tokens = tuple[str, ...]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bythebook.grounding.alignment import DENIES, denied
-from bythebook.grounding.amounts import has_number, is_contrary, number_objection, stated
 from bythebook.grounding.facts import REPLY, Denial, ReadText, folded, stem
 from bythebook.grounding.form import asks, chatter, misquotes, unsafe
+from bythebook.grounding.number_objections import has_number, is_contrary, number_objection, stated
 from bythebook.grounding.support import CheckedSource, CheckedStatement
 from bythebook.grounding.synonyms import synonyms
 from bythebook.index.lexical import STOP_WORDS

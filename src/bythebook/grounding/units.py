@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from functools import lru_cache
+
+from bythebook.grounding.numbers import number_of
 
 NAMES = {
     "m": "m metre metres meter meters", "cm": "cm centimetre centimetres centimeter centimeters",
@@ -71,10 +72,6 @@ KIND_OF = {unit: kind for kind, units in KINDS.items() for unit in units} | ALSO
 RAISED = str.maketrans("²³", "23")
 SHARE = {"": "1", "%": "1/100"}
 """Percentages count as plain numbers: 15 % is 0.15."""
-LARGEST_EXPONENT = 30
-LONGEST_TAIL = 40
-"""How many decimal places are written."""
-LONGEST_NUMBER = 40
 
 
 def unit_of(token: str) -> str:
@@ -105,39 +102,6 @@ def canonical_unit(unit: str) -> tuple[str, Fraction]:
         of, factor = canonical_unit(unit[:-1])
         return f"{of}{unit[-1]}", factor ** int(unit[-1])
     return unit, Fraction(1)
-
-
-def value_of(written: str) -> str:
-    """The value of a number in figures, without grouping and without zeros that add nothing."""
-    digits = re.sub(r"[, \u00a0\u202f]", "", written).replace("\u2212", "-").casefold()
-    if "e" in digits and (number := number_of(digits)) is not None:
-        return in_figures(number)
-    if digits.count(".") == 1 and "e" not in digits:
-        digits = digits.rstrip("0").rstrip(".")
-    return digits.lstrip("0") or "0" if digits.isdigit() else digits
-
-
-def in_figures(number: Fraction) -> str:
-    """A number in decimal places, or as a ratio where these would not end."""
-    left = number.denominator
-    for prime in (2, 5):
-        while left % prime == 0:
-            left //= prime
-    if left != 1:
-        return str(number)
-    digits = f"{number.numerator * 10**LONGEST_TAIL // number.denominator:0{LONGEST_TAIL + 1}d}"
-    return value_of(f"{digits[:-LONGEST_TAIL]}.{digits[-LONGEST_TAIL:]}")
-
-
-@lru_cache(maxsize=4096)
-def number_of(value: str) -> Fraction | None:
-    exponent = re.search(r"e[-+]?(\d+)", value)
-    try:
-        return (
-            Fraction(value) if len(value) <= LONGEST_NUMBER and not (exponent and int(exponent[1]) > LARGEST_EXPONENT) else None
-        )
-    except (ValueError, ZeroDivisionError):
-        return None
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,8 @@ from bythebook.books.model import Span
 from bythebook.books.statements import statements
 from bythebook.drafting.draft import DraftSentence
 from bythebook.drafting.draft import Quote as DraftQuote
-from bythebook.grounding.citations import Checker, Supported, Unsupported
+from bythebook.grounding.checker import Checker
+from bythebook.grounding.citations import Supported, Unsupported
 from bythebook.retrieval.evidence import Evidence
 from tests.support.checker_cases import CHATTER, HOSTILE, SUPPORTED, TEXTS, UNSUPPORTED, Case, Draft, Quote, evidence, passage
 from tests.support.made_chunks import chunk

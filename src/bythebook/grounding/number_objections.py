@@ -8,9 +8,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bythebook.grounding.facts import NEGATORS, WORD, ReadText, is_light, stem
-from bythebook.grounding.quantities import Quantity, says_date
+from bythebook.grounding.numbers import number_of, says_date, value_of
+from bythebook.grounding.quantities import Quantity
 from bythebook.grounding.support import CheckedSource, CheckedStatement
-from bythebook.grounding.units import KIND_OF, UNITS, canonical, equal, number_of, reciprocal, value_of
+from bythebook.grounding.units import KIND_OF, UNITS, canonical, equal, reciprocal
 
 DERIVED = 12
 """A drafter may count for itself up to this number, written as a word: "three things: A, B and C"."""
