@@ -14,10 +14,11 @@ import anyio
 import pytest
 
 from bythebook.answering.answer import Answered, Found, Refused, SearchBegun, Sentence
+from bythebook.database.book_rows import rename_rows
 from bythebook.drafting.draft import Drafter, DraftEvent, DraftRequest, DraftSentence
 from bythebook.errors import Busy, InvalidInput, NotFound, Unavailable
 from bythebook.retrieval.query import Scope
-from bythebook.threads.conversation import Opened, ThreadEvent
+from bythebook.threads.conversation import Conversation, Opened, ThreadEvent
 from bythebook.threads.store import ANY_KEY, Threads
 from tests.support.lighthouse import FOREIGN, TRIMMED, WICK, Scripted
 from tests.support.room import Room, asked, tell_in_room
@@ -88,6 +89,30 @@ def test_a_turn_is_stored_before_its_reader_is_told_that_it_ended(tale: Tell) ->
         assert await room.lease_ends() is None
 
     tale(story)
+
+
+def test_a_turn_whose_book_is_renamed_while_it_runs_is_not_stored(tale: Tell) -> None:
+    """Its citations name chunks that no longer exist."""
+
+    async def story(room: Room) -> None:
+        library, drafter, begun = room.lighthouse.library, Pausing(room.drafter), await room.begun(WICK)
+        turns = [asyncio.create_task(_told(room.conversation(drafter), thread_id)) for thread_id in (begun, str(uuid4()))]
+        await drafter.asked.wait()
+        await library.database.run(lambda connection: rename_rows(connection, "light", "lamp", {}))
+        drafter.may_go_on.set()
+        for turn in turns:
+            with pytest.raises(Busy, match="renamed to 'lamp'"):
+                await turn
+        (thread,) = await room.rows()
+        assert (thread.book_id, thread.turn_count, thread.turn_token) == ("lamp", 1, None)
+        assert [turn.answer.book_id for turn in await room.threads.turns(begun)] == ["lamp"]
+
+    tale(story)
+
+
+async def _told(conversation: Conversation, thread_id: str) -> None:
+    async for _ in conversation.turn(asked(WICK, thread_id)):
+        pass
 
 
 def test_a_follow_up_leans_on_what_is_stored(tale: Tell) -> None:

@@ -94,6 +94,8 @@ class Shelf:
                 told.write(connection)
 
             await self.database.run(change)
+            # A turn or a job that began while the first change was being made; PostgreSQL does not show it those.
+            await self.database.run(lambda connection: rename_rows(connection, old, new, ids))
             await self._clear(old)
         return renamed
 

@@ -131,6 +131,7 @@ class Lease:
     has had; `said` the digest of them, where there is one."""
 
     thread_id: str
+    book_id: str
     token: str
     turn_count: int = 0
     history: tuple[Exchange, ...] = ()

@@ -26,7 +26,12 @@ FREE = (
     | (threads.c.turn_expires_at < bindparam("moment"))
     | (threads.c.turn_expires_at > bindparam("beyond"))  # further ahead than any lease: the clock was set back
 )
-HELD = THIS & (threads.c.turn_token == bindparam("of_token")) & (threads.c.turn_count == bindparam("of_turns"))
+HELD = (
+    THIS
+    & (threads.c.turn_token == bindparam("of_token"))
+    & (threads.c.turn_count == bindparam("of_turns"))
+    & (threads.c.book_id == bindparam("of_book"))  # renamed meanwhile, the book has chunks with other ids
+)
 OLD = (messages.c.turn > 0) & (messages.c.turn <= bindparam("until_turn")) & ~messages.c.archived
 
 TAKE = (
@@ -46,7 +51,7 @@ SAID = (
     .order_by(threads.c.updated_at.desc(), threads.c.thread_id)
     .limit(1)
 )
-THERE, THERE_AS_OWN = select(threads.c.thread_id).where(THIS), select(threads.c.thread_id).where(OWN)
+THERE, THERE_AS_OWN = select(threads.c.book_id).where(THIS), select(threads.c.thread_id).where(OWN)
 HISTORY = (
     select(turns.c.answer)
     .where(turns.c.thread_id == bindparam("of_thread"))
@@ -72,12 +77,18 @@ def take(
         rows = connection.execute(HISTORY, {"of_thread": thread_id, "history": history}).all()
         said = tuple(exchange_of(row.answer) for row in reversed(rows))
         return Lease(
-            thread_id=thread_id, token=token, turn_count=taken.turn_count, history=said, said=taken.said, metadata=taken.metadata
+            thread_id=thread_id,
+            book_id=book_id,
+            token=token,
+            turn_count=taken.turn_count,
+            history=said,
+            said=taken.said,
+            metadata=taken.metadata,
         )
     row: dict[str, Any] = {"thread_id": thread_id, "book_id": book_id, "key_id": key_id, "metadata": {}, "turn_count": 0}
     row |= {"turn_token": token, "turn_expires_at": moment + lasts, "created_at": moment, "updated_at": moment}
     if insert_absent(connection, threads, row, keys=("thread_id",)):
-        return Lease(thread_id=thread_id, token=token)
+        return Lease(thread_id=thread_id, book_id=book_id, token=token)
     if connection.execute(THERE_AS_OWN, own).first() is None:
         raise no_thread(thread_id)
     return None
@@ -93,7 +104,7 @@ def find_said(connection: Connection, said: str, *, book_id: str, key_id: str | 
 
 def store(connection: Connection, lease: Lease, turn: NewTurn) -> None:
     """Stores all of the turn and gives the lease back. Raises Busy or NotFound if the lease is lost."""
-    held = {"of_thread": lease.thread_id, "of_token": lease.token, "of_turns": lease.turn_count}
+    held = {"of_thread": lease.thread_id, "of_book": lease.book_id, "of_token": lease.token, "of_turns": lease.turn_count}
     if not connection.execute(END, {**held, **_changes(lease, turn)}).rowcount:
         raise _lost(connection, lease)
     answer, number = turn.answer, lease.turn_count + 1
@@ -137,8 +148,11 @@ def _changes(lease: Lease, turn: NewTurn) -> dict[str, Any]:
 
 
 def _lost(connection: Connection, lease: Lease) -> Busy | NotFound:
-    if connection.execute(THERE, {"of_thread": lease.thread_id}).first() is None:
+    there = connection.execute(THERE, {"of_thread": lease.thread_id}).first()
+    if there is None:
         return NotFound(f"The thread {lease.thread_id} was deleted while its turn ran; nothing of the turn was kept.")
+    if there.book_id != lease.book_id:
+        return Busy(f"The book was renamed to '{there.book_id}' while this turn ran; it was not kept. Ask again.")
     return Busy(f"Another turn of the thread {lease.thread_id} began before this one ended; this one was not kept. Ask again.")
 
 
