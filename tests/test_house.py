@@ -27,7 +27,6 @@ NOUNS_IN_ING = {
 SHORT = 60
 SHORT_WITH_ONE_IMPORTER = {
     "bythebook.books.formats.lxml.mathml": "MathML to TeX, known by those names; tested alone",
-    "bythebook.database.book_rows": "statements over every table that names a book; SQL stays in one folder",
     "bythebook.drafting.openai_agents.labels": "a rule of its own with tests of its own",
     "bythebook.drafting.openai_agents.line_writer": "the second of the two things a model is asked for; the first is the drafter",
     "bythebook.embedding.cohere": "a vendor's file",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,13 @@ from bythebook.database.tables import (
     worth_asking,
 )
 from bythebook.embedding.batches import EmbeddingCache
-from bythebook.errors import InvalidInput, NotFound
+from bythebook.errors import Busy, InvalidInput, NotFound
 from bythebook.evaluation.question_store import QuestionStore
-from bythebook.index.vectors import Filters
+from bythebook.index.state import IngestionState
+from bythebook.index.vectors import Filters, VectorIndex
+from bythebook.ingestion.ingest import Ingestion
+from bythebook.ingestion.progress import IngestionRun, nobody
+from bythebook.ingestion.request import IngestionRequest
 from bythebook.ingestion.shelf import Shelf
 from bythebook.jobs.store import Jobs
 from bythebook.threads.store import ANY_KEY, Threads
@@ -160,5 +166,83 @@ def test_what_a_book_cannot_be_called(folder: Path) -> None:
             await shelf.rename("one", "../x")
         with pytest.raises(NotFound):
             await shelf.rename("three", "four")
+
+    tell(folder, story)
+
+
+async def edited_and_written(ingestion: Ingestion, root: Path) -> tuple[IngestionRun, IngestionState]:
+    """An ingestion of a book with one edited lesson, all of it but the last step."""
+    lesson = root / "glossary.md"
+    lesson.write_text(lesson.read_text(encoding="utf-8") + "\nA new lens is polished.\n", encoding="utf-8")
+    run = await ingestion.plan(root, IngestionRequest())
+    return run, await ingestion.write(run, nobody)
+
+
+class Interrupted:
+    """Stands before an index; something happens before the first call of one of its functions."""
+
+    def __init__(self, index: VectorIndex, name: str, happening: Callable[[], Awaitable[None]]) -> None:
+        self._index = index
+        self._name = name
+        self._happening: Callable[[], Awaitable[None]] | None = happening
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._index, name)
+        return partial(self._after_it, found) if name == self._name else found
+
+    async def _after_it(self, call: Callable[..., Awaitable[Any]], *given: Any, **named: Any) -> Any:
+        happening, self._happening = self._happening, None
+        if happening:
+            await happening()
+        return await call(*given, **named)
+
+
+@pytest.mark.parametrize("moment", ["before the copy", "during the copy", "before the rows"])
+def test_a_book_that_a_job_takes_up_while_it_is_renamed_keeps_its_id(folder: Path, moment: str) -> None:
+    """Or it would be there twice, of one id only what the job changed."""
+
+    async def story(library: Library, shelf: Shelf) -> None:
+        other, ingestion = await library.snapshot_of("two"), library.ingestion
+        written: list[tuple[IngestionRun, IngestionState]] = []
+
+        async def take_up() -> None:
+            assert await Jobs(library.database).start(order_of(folder / "one", book_id="one"), "somebody")
+            written.append(await edited_and_written(ingestion, folder / "one"))
+
+        match moment:
+            case "before the copy":
+                await take_up()
+            case "during the copy":
+                index: VectorIndex = Interrupted(shelf.index, "replace", take_up)
+                shelf = replace(shelf, index=index)
+            case _:
+                index = Interrupted(shelf.index, "save_manifest", take_up)
+                shelf = replace(shelf, index=index)
+        with pytest.raises(Busy, match=r"A job has changed|is running"):
+            await shelf.rename("one", "first")
+        await ingestion.serve(*written.pop())
+        now = await library.snapshot()
+        assert (set(now), now["two"]) == ({"one", "two"}, other)
+        for table in (ingestion_records, reservations, threads, turns, cited):
+            assert await count(library, table, book_id="first") == 0, table.name
+        (manifest,) = (await library.index.collections()).values()
+        assert (sorted(manifest.books), list(manifest.calibration)) == (["one", "two"], ["one"])
+        assert await library.problems("one") == ()
+
+    tell(folder, story)
+
+
+@pytest.mark.parametrize("gone", ["renamed", "removed"])
+def test_an_ingestion_does_not_bring_back_the_id_of_a_book_that_is_gone(folder: Path, gone: str) -> None:
+    async def story(library: Library, shelf: Shelf) -> None:
+        ingestion = library.ingestion
+        run, state = await edited_and_written(ingestion, folder / "one")
+        await (shelf.rename("one", "first") if gone == "renamed" else shelf.remove("one"))
+        with pytest.raises(Busy, match="removed or renamed"):
+            await ingestion.serve(run, state)
+        assert set(await library.snapshot()) == ({"first", "two"} if gone == "renamed" else {"two"})
+        for table in (ingestion_records, reservations):
+            assert await count(library, table, book_id="one") == 0, table.name
+        assert await library.index.count("textbook_chunks", Filters(book_id="one")) == 0
 
     tell(folder, story)

@@ -14,7 +14,7 @@ from bythebook.books.model import Book, BookOptions, BookWarning, Place
 from bythebook.database.engine import Database, slices, upsert
 from bythebook.database.tables import books, ingestion_records, reservations
 from bythebook.embedding.embedder import Embedder
-from bythebook.errors import StorageFailure
+from bythebook.errors import Busy, StorageFailure
 from bythebook.index.manifest import Manifest, wanted_manifest
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import VectorIndex
@@ -207,6 +207,10 @@ class BookCollections:
             await self._serve(state, before)
 
     async def _serve(self, state: IngestionState, before: IngestionState | None) -> None:
+        if before and await self._records.book(before.book_id) is None:
+            await self._index.remove_book(state.collection_name, state.book_id)
+            await self._records.release(state.book_id, state.collection_name)
+            raise Busy(f"'{state.book_id}' was removed or renamed while it was ingested, so nothing is served under that id.")
         left = set(await self._records.leftover_collections(state.book_id, state.collection_name))
         if before and before.collection_name != state.collection_name:
             left.add(before.collection_name)

@@ -14,10 +14,10 @@ from sqlalchemy import Connection
 from bythebook.books.chunker import embedded_text
 from bythebook.books.model import BOOK_ID, Chunk, chunk_id, parent_id
 from bythebook.database.audit import act
-from bythebook.database.book_rows import count_rows, delete_rows, rename_rows
+from bythebook.database.book_rows import check_idle, count_rows, delete_rows, rename_rows
 from bythebook.database.engine import Database
 from bythebook.embedding.batches import EmbeddingCache, cache_key
-from bythebook.errors import InvalidInput, NotFound, no_such_book
+from bythebook.errors import Busy, InvalidInput, NotFound, no_such_book
 from bythebook.index.manifest import manifest_of
 from bythebook.index.state import IngestionRecord, IngestionState
 from bythebook.index.vectors import Filters, IndexedChunk, Replacement, VectorIndex
@@ -69,8 +69,10 @@ class Shelf:
             delete_rows(connection, book_id)
             told.write(connection)
 
+        await self._check_idle(book_id)
         await self._forget_embeddings(await self.state(book_id))
         async with self.records.catalog_lock():
+            await self._check_idle(book_id)
             await self._clear(book_id)
             await self.database.run(remove)
         return held
@@ -81,23 +83,35 @@ class Shelf:
         told = act("book renamed", old, new_id=new)
         async with self.records.catalog_lock():
             state = await self._renamable(old, new)  # in here: another rename may have just taken either id
-            collection = state.collection_name
-            ids = await self._copy(state, new)
-            manifest = manifest_of(state, await self.index.collections())
             renamed = replace(state, book_id=new)
-            fit = manifest.calibration.get(old)
-            serving = manifest.serving(renamed).without(old)
-            await self.index.save_manifest(collection, serving.fitted(new, fit) if fit else serving)
+            try:
+                ids = await self._copy(state, new)
 
-            def change(connection: Connection) -> None:
-                rename_rows(connection, old, new, ids)
-                told.write(connection)
+                def change(connection: Connection) -> None:
+                    rename_rows(connection, old, new, ids)
+                    told.write(connection)
 
-            await self.database.run(change)
-            # A turn or a job that began while the first change was being made; PostgreSQL does not show it those.
+                await self._serve(renamed, instead_of=old)
+                await self.database.run(change)
+            except Busy:  # a job has started meanwhile; what it changes is not in the copy
+                await self._serve(state, instead_of=new)
+                await self._clear(new)
+                await self.records.release(new, state.collection_name)
+                raise
+            # For a turn that began while the first change was being made, which PostgreSQL does not show.
             await self.database.run(lambda connection: rename_rows(connection, old, new, ids))
             await self._clear(old)
         return renamed
+
+    async def _check_idle(self, *book_ids: str) -> None:
+        await self.database.run(lambda connection: check_idle(connection, *book_ids))
+
+    async def _serve(self, state: IngestionState, *, instead_of: str) -> None:
+        """Serves the book, with its fit, under the id that the state has."""
+        manifest = manifest_of(state, await self.index.collections())
+        fit = manifest.calibration.get(instead_of)
+        serving = manifest.serving(state).without(instead_of)
+        await self.index.save_manifest(state.collection_name, serving.fitted(state.book_id, fit) if fit else serving)
 
     async def _renamable(self, old: str, new: str) -> IngestionState:
         if not BOOK_ID.fullmatch(new):
@@ -107,6 +121,7 @@ class Shelf:
         state = await self.state(old)
         if await self.records.book(new):
             raise InvalidInput(f"There is a book '{new}' already. Choose another id, or remove that one first.")
+        await self._check_idle(old, new)
         return state
 
     async def _clear(self, book_id: str) -> None:
@@ -129,7 +144,7 @@ class Shelf:
             keys.append(cache_key(embedder, embedded_text(held.chunk)))
         await self.cache.forget(keys)
 
-    async def _copy(self, state: IngestionState, new: str) -> dict[str, str]:
+    async def _copy(self, state: IngestionState, new: str) -> NewIds:
         """Copies every lesson under the new id, beside the old one. Returns the new ids of chunks and lessons by the old."""
         old, collection = state.book_id, state.collection_name
         records = await self.records.records(old, collection)
@@ -154,12 +169,21 @@ class Shelf:
             yield lessons
 
 
-def _new_ids(records: dict[str, IngestionRecord], held: list[IndexedChunk], new: str) -> dict[str, str]:
+class NewIds(dict[str, str]):
+    """The new ids of chunks and lessons by the old ones. What is missing was written after they were read."""
+
+    def __missing__(self, old: str) -> str:
+        raise Busy("A job has changed the book while it was being renamed. Rename it again when the job has ended.")
+
+
+def _new_ids(records: dict[str, IngestionRecord], held: list[IndexedChunk], new: str) -> NewIds:
     """New ids by document D's formulas, as an ingestion under the new id would give them."""
-    ids: dict[str, str] = {}
+    ids = NewIds()
     in_order = sorted((one.chunk for one in held), key=lambda chunk: (chunk.source_file, chunk.chunk_index))
     for path, chunks in groupby(in_order, key=lambda chunk: chunk.source_file):
-        base, seen = records[path].id_base, dict[str, int]()
+        if (record := records.get(path)) is None:
+            continue
+        base, seen = record.id_base, dict[str, int]()
         for chunk in chunks:
             seen[chunk.content_hash] = seen.get(chunk.content_hash, 0) + 1
             ids[chunk.id] = chunk_id(new, base, chunk.content_hash, seen[chunk.content_hash])
@@ -167,11 +191,11 @@ def _new_ids(records: dict[str, IngestionRecord], held: list[IndexedChunk], new:
     return ids
 
 
-def _copied(held: list[IndexedChunk], new: str, ids: dict[str, str]) -> tuple[IndexedChunk, ...]:
+def _copied(held: list[IndexedChunk], new: str, ids: NewIds) -> tuple[IndexedChunk, ...]:
     return tuple(replace(one, chunk=_chunk(one.chunk, new, ids)) for one in held)
 
 
-def _chunk(chunk: Chunk, new: str, ids: dict[str, str]) -> Chunk:
+def _chunk(chunk: Chunk, new: str, ids: NewIds) -> Chunk:
     return replace(
         chunk,
         id=ids[chunk.id],
@@ -182,5 +206,5 @@ def _chunk(chunk: Chunk, new: str, ids: dict[str, str]) -> Chunk:
     )
 
 
-def _record(record: IngestionRecord, new: str, ids: dict[str, str]) -> IngestionRecord:
+def _record(record: IngestionRecord, new: str, ids: NewIds) -> IngestionRecord:
     return replace(record, book_id=new, chunk_ids=tuple(ids[id] for id in record.chunk_ids))
