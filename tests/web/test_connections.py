@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import httpx
 import pytest
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
-from bythebook.web.server import LONGEST_HEAD_BYTES, Patient
+from bythebook.web.middleware.body import WholeBody
+from bythebook.web.server import LONGEST_HEAD_BYTES, MOST_CHUNKS, Patient
 from bythebook.web.sockets import listen
 from tests.support.clock import Clock
 from tests.support.processes import SECONDS, wait_for
@@ -61,6 +63,44 @@ def test_headers_that_two_servers_could_read_differently_are_refused(service: Se
         answer = read_all(line)
     assert answer.split(b" ", 2)[1] in {b"400", b"501"}, answer[:200]
     assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_body_in_too_many_chunks_is_refused_and_one_in_many_is_read() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        size = len((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"%d bytes" % size})
+
+    async def story() -> None:
+        async with listening(WholeBody(app), Patient) as address:
+            for count, told in ((MOST_CHUNKS, b"5000 bytes"), (MOST_CHUNKS + 1, b"more than 5,000 chunks. Send larger ones.")):
+                reader, writer = await asyncio.open_connection(*address)
+                sent = head("POST", "/chat/run", {"Transfer-Encoding": "chunked", "Connection": "close"})
+                writer.write(sent + b"1\r\nx\r\n" * count + b"0\r\n\r\n")
+                assert told in await reader.read()
+                writer.close()
+
+    asyncio.run(story())
+
+
+def test_a_body_that_turns_into_nonsense_is_refused_once_and_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    """The application refuses it too, for its size; only one of the two can be sent."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("the body is refused")
+
+    async def story() -> bytes:
+        async with listening(WholeBody(app), Patient) as address:
+            reader, writer = await asyncio.open_connection(*address)
+            chunks = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
+            writer.write(head("POST", "/chat/run", {"Transfer-Encoding": "chunked"}) + chunks * 12 + b"zz\r\n")
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    answer = asyncio.run(story())
+    assert (answer.startswith(b"HTTP/1.1 400 "), answer.count(b"HTTP/1.1 ")) == (True, 1)
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_a_head_without_end_is_not_waited_for(service: Service) -> None:
