@@ -1,165 +1,180 @@
-"""Write what the reader is taught by, as token ids: questions of ingested books, pairs of questions about one passage, and
-questions of other texts to begin with.
+"""Write the rows that `train` and `teacher` read: token ids of each question and of the passages that are found for it.
 
-    python -m scripts.reader.rows --book NAME DATA FOLDER QUESTIONS.jsonl … --lines NAME DATA PASSAGES.json LINES.jsonl … \
-        --pairs FOLDER --stage1 FILE.json.gz --out rows.npz
+    python -m scripts.reader.rows --corpus corpus.json.gz --embedder granite.hmsemb --out rows.npz
 
-Of a book, each row has the ten best chunks of the product's own search, with the statements marked that answer (`labels`).
-Every text is tokenised once, by the embedder's own tokenizer, and rows refer to texts by number. What is scored elsewhere is left
-out: of SQuAD's eight articles four, and the pairs of the curriculum.
+Needs torch; half a minute on a GPU. A question gets the passages of its book that words and the embedder find, about as the
+product's own search does, and those that answer it where search missed them.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch.nn import functional
 
-from bythebook.books.model import Chunk
-from bythebook.embedding.granite import find_pack, read_pack
-from bythebook.embedding.tokenizer import open_tokenizer
-from bythebook.followups.rewrite import make_standalone
-from bythebook.index.manifest import served_books
-from bythebook.retrieval.answer_reader import LONGEST_ABOVE, LONGEST_QUESTION, LONGEST_STATEMENT
-from bythebook.settings import read_settings
-from bythebook.wiring.reader import Library, open_library
-from scripts.reader.labels import LabelledQuestion, chunks_of, judged, quoted_questions, written_questions
+from scripts.reader.train import DEVICE, END, PAD, START, Reader, Row, read_embedder, read_tokenizer
 
 TAKEN, BEYOND = 10, 2
-"""Chunks of a question: as search orders them, and with the quote where search missed it."""
-TAUGHT_ARTICLES = frozenset({"1973 oil crisis", "French and Indian War", "Imperialism", "Scottish Parliament"})
-SCORED_BOOKS = frozenset({"curriculum", "physical-ai-b"})
-MOST_TOGETHER = 12
-Row = dict[str, Any]
+"""Passages of a question: as search orders them, and with the answer where search missed it."""
+LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT = 64, 40, 96
+LONGEST_EMBEDDED = 250
+EMBEDDED_AT_ONCE = 512 if DEVICE == "cuda" else 32
+STEM = 6
+MEANING = 0.4
+"""Share of the cosine beside that of the words."""
+Vectors = NDArray[np.float32]
 
 
 class Texts:
     """Texts by number, each tokenised once."""
 
-    def __init__(self) -> None:
-        self._tokenizer = open_tokenizer(read_pack(find_pack()).tokenizer)
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
         self._numbers: dict[tuple[str, int], int] = {}
         self._ids: list[list[int]] = []
 
     def add(self, text: str, most: int) -> int:
-        key = (text, most)
-        if key not in self._numbers:
-            self._numbers[key] = len(self._ids)
-            self._ids.append(self._tokenizer.tokens(text)[:most])
-        return self._numbers[key]
+        if (text, most) not in self._numbers:
+            self._numbers[text, most] = len(self._ids)
+            self._ids.append(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])
+        return self._numbers[text, most]
 
     def question(self, text: str) -> Row:
         """As it is written, and as many readers type it: small letters, no question mark."""
         return {"q": self.add(text, LONGEST_QUESTION), "typed": self.add(text.lower().rstrip("? "), LONGEST_QUESTION)}
 
-    def passage(self, above: Sequence[str], said: Sequence[Row]) -> Row:
-        """`said`: statements, each with its text and whether it is gold, not to be judged (it says all keywords) or never
-        read."""
+    def passage(self, one: Row, gold: Sequence[int] = (), maybe: Sequence[int] = ()) -> Row:
         return {
-            "above": self.add(" › ".join(dict.fromkeys(one for one in above if one)), LONGEST_ABOVE),
-            "said": [self.add(f" {one['text']}", LONGEST_STATEMENT) for one in said],
-            **{mark: [place for place, one in enumerate(said) if one.get(mark)] for mark in ("gold", "maybe", "unread")},
+            "above": self.add(one["above"], LONGEST_ABOVE),
+            "said": [self.add(f" {text}", LONGEST_STATEMENT) for text, _ in one["said"]],
+            "gold": [*gold], "maybe": [*maybe], "unread": [place for place, (_, unread) in enumerate(one["said"]) if unread],
+        }  # fmt: skip
+
+    def arrays(self, rows: Sequence[Row]) -> dict[str, Any]:
+        return {
+            "tokens": np.array([one for ids in self._ids for one in ids], np.uint16),
+            "lengths": np.array([len(ids) for ids in self._ids], np.int32),
+            "rows": np.frombuffer(json.dumps(rows).encode(), np.uint8),
         }
 
-    def arrays(self) -> dict[str, Any]:
-        tokens = np.array([one for ids in self._ids for one in ids], np.uint16)
-        return {"tokens": tokens, "lengths": np.array([len(ids) for ids in self._ids], np.int32)}
+
+class Embedder:
+    """The product's: the state of the first token, of weights that a reader begins with."""
+
+    def __init__(self, path: Path) -> None:
+        self._model = Reader(read_embedder(path)).to(DEVICE).eval()
+        self._tokenizer = read_tokenizer(path)
+
+    def __call__(self, texts: Sequence[str], most: int = LONGEST_EMBEDDED) -> Vectors:
+        given = [[START, *one.ids[:most], END] for one in self._tokenizer.encode_batch([*texts], add_special_tokens=False)]
+        out = np.zeros((len(given), 384), np.float32)
+        order = sorted(range(len(given)), key=lambda place: len(given[place]))
+        for start in range(0, len(order), EMBEDDED_AT_ONCE):
+            some = order[start : start + EMBEDDED_AT_ONCE]
+            ids = np.full((len(some), max(len(given[place]) for place in some)), PAD)
+            for row, place in enumerate(some):
+                ids[row, : len(given[place])] = given[place]
+            with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
+                states = self._model.states(torch.from_numpy(ids).to(DEVICE))
+            out[some] = functional.normalize(states[:, 0].float(), dim=-1).cpu().numpy()
+        return out
 
 
-async def book_rows(
-    texts: Texts, name: str, data_dir: Path, questions: Iterable[LabelledQuestion], *, written: bool = False
-) -> AsyncIterator[Row]:
-    """`written`: questions on numbered passages, all of one kind in training."""
-    async with open_library(read_settings(data_dir=data_dir), embeds=True) as library:
-        (book_id,) = served_books(await library.index.collections())
-        state = await library.search.book(book_id)
-        chunks = [chunk async for chunk in chunks_of(library)]
-        for one in questions:
-            case = one.case
-            text = (await make_standalone(case.question, case.history, state.language, None)).text
-            found = await _found(library, case.scope(book_id, TAKEN).search(text.ljust(3, "?")))
-            passages = [_passage(texts, chunk, one) for chunk in found]
-            others = [chunk for chunk in chunks if one.holds(chunk) and chunk not in found]
-            beyond = [each for each in (_passage(texts, chunk, one) for chunk in others) if each["gold"]]
-            kind = "written" if written else case.kind
-            row = {"id": case.id, "book": name, "kind": kind, "answerable": bool(case.answerable)}
-            yield row | {"passages": passages, "beyond": beyond[:BEYOND]} | texts.question(text)
+class Finder:
+    """Finds passages of one book."""
+
+    def __init__(self, passages: Sequence[Row], embed: Embedder) -> None:
+        texts = [readable(one) for one in passages]
+        self._vectors = embed(texts)
+        counted = [Counter(terms(text)) for text in texts]
+        mean = sum(sum(one.values()) for one in counted) / max(len(counted), 1)
+        postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for number, one in enumerate(counted):
+            size = 0.6 + 0.9 * sum(one.values()) / max(mean, 1)
+            for term, count in one.items():
+                postings[term].append((number, count * 2.2 / (count + size)))
+        self._postings = {
+            term: (np.array([place for place, _ in held]), rarity(len(held), len(texts)) * np.array([one for _, one in held]))
+            for term, held in postings.items()
+        }
+
+    def find(self, question: str, vector: Vectors, most: int) -> list[int]:
+        words = np.zeros(len(self._vectors))
+        for term in set(terms(question)):
+            if term in self._postings:
+                places, weights = self._postings[term]
+                words[places] += weights
+        meant = self._vectors @ vector
+        both = (1 - MEANING) * words / max(words.max(), 1e-6) + MEANING * (meant - meant.min()) / max(np.ptp(meant), 1e-6)
+        return [int(place) for place in np.argsort(-both)[:most]]
 
 
-async def _found(library: Library, query: Any) -> list[Chunk]:
-    state = await library.search.book(query.book_id)
-    found = await library.search.retrieve(query, state, await library.embedder.embed_question(query.text))
-    return [hit.chunk for hit in found.hits[:TAKEN]]
+def rarity(held: int, count: int) -> float:
+    return math.log(1 + (count - held + 0.5) / (held + 0.5))
 
 
-def _passage(texts: Texts, chunk: Chunk, question: LabelledQuestion) -> Row:
-    said, keywords = [], question.case.keywords
-    for place, one, unread in judged(chunk):
-        raw = chunk.text[one.start : one.end]
-        gold = question.gold(chunk, place, one)
-        tells = bool(keywords) and all(word.lower() in f"{one.readable} {raw}".lower() for word in keywords)
-        said.append({"text": one.readable, "gold": gold, "maybe": tells and not gold, "unread": unread})
-    return texts.passage((chunk.page_title, *chunk.heading_path), said)
+def terms(text: str) -> list[str]:
+    return [word[:STEM] for word in re.findall(r"\w+", text.lower())]
 
 
-def pair_rows(texts: Texts, folder: Path) -> Iterator[Row]:
-    held = {one["id"]: one for one in json.loads((folder / "passages.json").read_text("utf-8"))}
-    for line in (folder / "pairs.jsonl").read_text("utf-8").splitlines():
-        pair = json.loads(line)
-        one = held[pair["p"]]
-        if one["book"] in SCORED_BOOKS:
-            continue
-        for asked, gold in (("yes", pair["gold"]), ("no", [])):
-            said = [{"text": text, "gold": place in gold} for place, text in enumerate(one["s"])]
-            row = {"id": f"{pair['p']}-{asked}", "book": one["book"], "kind": "pair", "answerable": asked == "yes"}
-            yield (
-                row | {"passages": [texts.passage((one["title"], one["head"]), said)], "beyond": []} | texts.question(pair[asked])
-            )
+def readable(passage: Row) -> str:
+    return "\n".join((passage["above"], *(text for text, _ in passage["said"])))
 
 
-def stage1_rows(texts: Texts, path: Path) -> Iterator[Row]:
-    for number, row in enumerate(json.loads(gzip.decompress(path.read_bytes()))):
-        title = row["c"][0].split(" — ")[0]
-        if row["src"] == "squad" and title not in TAUGHT_ARTICLES:
-            continue
-        passages: list[list[Row]] = []
-        for place, one in enumerate(row["c"]):
-            head, _, text = one.partition(" » ")
-            opens = not head.partition(" — ")[2].strip()
-            if opens or not passages or len(passages[-1]) >= MOST_TOGETHER:
-                passages.append([])
-            passages[-1].append({"text": text, "gold": place in row["g"]})
-        own = {"id": f"stage1-{number}", "book": row["src"], "kind": "stage1", "answerable": bool(row["g"]), "beyond": []}
-        yield own | {"passages": [texts.passage((title,), one) for one in passages]} | texts.question(row["q"])
+def book_rows(texts: Texts, passages: Sequence[Row], questions: Sequence[Row], embed: Embedder) -> list[Row]:
+    finder, rows = Finder(passages, embed), []
+    for question, vector in zip(questions, embed([one["q"] for one in questions], LONGEST_QUESTION), strict=True):
+        gold: dict[int, list[int]] = defaultdict(list)
+        for number, place in question["gold"]:
+            gold[number].append(place)
+        found = finder.find(question["q"], vector, TAKEN)
+        missed = [number for number in gold if number not in found]
+        own = {name: question[name] for name in ("id", "book", "kind", "answerable")} | texts.question(question["q"])
+        told = {number: says(passages[number], question["keywords"], gold[number]) for number in (*found, *missed)}
+        held = {number: texts.passage(passages[number], gold[number], maybe) for number, maybe in told.items()}
+        rows.append(own | {"passages": [held[one] for one in found], "beyond": [held[one] for one in missed[:BEYOND]]})
+    return rows
 
 
-async def gathered(given: argparse.Namespace) -> dict[str, Any]:
-    texts = Texts()
-    rows: list[Row] = []
-    for name, data, folder, file in given.book:
-        rows += [row async for row in book_rows(texts, name, Path(data), quoted_questions(Path(file), Path(folder)))]
-    for name, data, passages, file in given.lines:
-        questions = written_questions(name, Path(passages), Path(file))
-        rows += [row async for row in book_rows(texts, name, Path(data), questions, written=True)]
-    rows += [*(pair_rows(texts, given.pairs) if given.pairs else ()), *(stage1_rows(texts, given.stage1) if given.stage1 else ())]
-    return {"rows": np.frombuffer(json.dumps(rows).encode(), np.uint8), **texts.arrays()}
+def says(passage: Row, keywords: Sequence[str], gold: Sequence[int]) -> list[int]:
+    """Statements that are not marked and yet say all that an answer must: nobody knows whether they answer."""
+    return [
+        place
+        for place, (text, _) in enumerate(passage["said"])
+        if keywords and place not in gold and all(word.lower() in text.lower() for word in keywords)
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--book", nargs=4, action="append", default=[], metavar=("NAME", "DATA", "FOLDER", "QUESTIONS"))
-    parser.add_argument("--lines", nargs=4, action="append", default=[], metavar=("NAME", "DATA", "PASSAGES", "LINES"))
-    for name in ("pairs", "stage1", "out"):
-        parser.add_argument(f"--{name}", type=Path, required=name == "out")
+    for name in ("corpus", "embedder", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
     given = parser.parse_args()
-    np.savez_compressed(given.out, **asyncio.run(gathered(given)))
-    print(f"{given.out}: {given.out.stat().st_size:,} bytes")
+    corpus = json.loads(gzip.decompress(given.corpus.read_bytes()))
+    texts, embed = Texts(read_tokenizer(given.embedder)), Embedder(given.embedder)
+    rows: list[Row] = []
+    for book, passages in corpus["passages"].items():
+        if questions := [one for one in corpus["questions"] if one["book"] == book]:
+            rows += book_rows(texts, passages, questions, embed)
+    for one in corpus["single"]:
+        own = {name: one[name] for name in ("id", "book", "kind", "answerable")} | texts.question(one["q"])
+        rows.append(own | {"passages": [texts.passage(each, each["gold"]) for each in one["passages"]], "beyond": []})
+    np.savez(given.out, **texts.arrays(rows))
+    asked = [row for row in rows if row["kind"] == "written" and row["answerable"]]
+    held = sum(any(each["gold"] for each in row["passages"][:5]) for row in asked)
+    print(f"{given.out}: {len(rows)} rows; of {len(asked)} written questions {held} have their answer in the first five passages")
 
 
 if __name__ == "__main__":

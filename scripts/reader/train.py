@@ -1,22 +1,24 @@
-"""Teach the reader. Needs torch, a GPU and what `rows` and `teacher` wrote: eleven minutes for eight readers side by side on one
-H200.
+"""Teach the reader. Needs torch, a GPU and what `teacher` wrote: some eight minutes on one H200, also for two readers
+side by side.
 
-    python -m scripts.reader.train --rows rows.npz --made made.npz --embedder granite.hmsemb --leave-out BOOK --out FOLDER
-    python -m scripts.reader.train --rows rows.npz --made made_1.npz made_2.npz --embedder granite.hmsemb --out FOLDER
+    python -m scripts.reader.train --rows told.npz --embedder granite.hmsemb --leave-out BOOK … --out NAME.npz
 
-The first line for each book, to be scored by, with what was made without that book; the second makes the one to ship. The model
-starts from the embedder's own weights, whose word and position tables stay as they are; it reads a question and a passage at once
-and gives a score to each statement of the passage. First it learns by questions of encyclopaedias and stories, then by thousands
-of questions that a large model wrote and judged, then by questions of books and by pairs that people wrote.
+The model starts from the embedder's own weights, whose word and position tables stay as they are; it reads a question and a
+passage at once and gives a score to each statement of the passage. First it learns by questions of encyclopaedias and stories,
+then by thousands of questions that a large model wrote and judged, then by questions that were written about numbered passages
+of manuals, by questions of books and by pairs; there too it is told what the large model says of each statement. Books left out
+are not taught, nor pairs of them; it is scored by them at the end.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import struct
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,28 +26,37 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
 
 HIDDEN, HEADS, LAYERS, INNER = 384, 12, 6, 1536
 START, PAD, END = 0, 1, 2
 LONGEST = 288
 """Tokens of one passage with its question; statements beyond are not read."""
-SIZE = 32
+SIZE = 48
 """Questions in one step."""
-DROPOUT, DECAY, WARMUP = 0.1, 0.01, 0.08
-FIRST_EPOCHS, FIRST_RATE = 1, 1e-4
-MADE_STEPS, MADE_RATE = 1_250, 1.5e-4
-EPOCHS, RATE = 7, 1.5e-4
-AVERAGED_FROM = 0.7
-"""Of the last stage: the weights at the ends of its last epochs are averaged."""
-MIXED_IN, MADE_IN = 600, 3_000
-"""Questions of the earlier stages that go on in the last."""
-SAYS = -1.5
-"""A statement that the large model gives more than this may be the answer."""
+DROPOUT, DECAY, WARMUP = 0.1, 0.01, 0.06
+FIRST_EPOCHS, FIRST_RATE = 1.0, 1e-4
+MADE_EPOCHS, MADE_RATE = 3.0, 1.5e-4
+EPOCHS, RATE = 5.0, 1.5e-4
+AVERAGED_FROM, AVERAGED_OFTEN = 0.75, 20
+"""Of the last stage: the weights of its last quarter are averaged, taken every twentieth of it."""
+MIXED_IN, MADE_IN, BOOKS_AGAIN = 600, 6_000, 3
+"""Questions of the earlier stages that go on in the last; and how often a book's questions are seen beside written ones."""
+TOLD = 0.5
+"""Weight of the large model's word beside a label."""
+SAYS, DOUBT = -1.5, 1.0
+"""A statement that the large model gives more than the first may be the answer; where it gives a near miss more than the second,
+that label is not believed."""
 TYPED, FEWER = 0.25, 0.3
-"""How often a question is as one types it, and some chunks are left out."""
+"""How often a question is as one types it, and some passages are left out."""
+WORKERS = 6
+"""Processes that make steps ready while the GPU computes."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+KINDS = ("stage1", "made", "written", "pair")
+"""Of rows; those of a book's questions are of other kinds."""
 Row = dict[str, Any]
 
 
@@ -76,6 +87,16 @@ def read_embedder(path: Path) -> dict[str, Tensor]:
             found[entry["name"]] = torch.tensor(np.frombuffer(content, np.float32, count, at).reshape(shape).copy())
         at += entry["len"]
     return found
+
+
+def read_tokenizer(embedder: Path) -> Tokenizer:
+    content = embedder.read_bytes()
+    _, length = struct.unpack_from("<8sQ", content)
+    size = json.loads(content[16 : 16 + length])["tokenizer_len"]
+    tokenizer = Tokenizer.from_str(content[16 + length : 16 + length + size].decode())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 class Layer(nn.Module):
@@ -146,8 +167,8 @@ class Reader(nn.Module):
 @dataclass(frozen=True, slots=True)
 class Part:
     """A passage or a piece of one as it is read: its token ids, the statement each belongs to (-1: none), and for every
-    statement whether it is gold (1), not to be judged (-1) or neither (0); `soft`: what the large model gives it, where that
-    was asked."""
+    statement whether it is gold (1), not to be judged (-1) or neither (0); `soft`: what the large model gives it, NaN where it
+    was not asked."""
 
     ids: list[int]
     owner: list[int]
@@ -156,15 +177,13 @@ class Part:
 
 
 class Rows:
-    def __init__(self, *paths: Path) -> None:
-        self.texts: list[list[int]] = []
-        self.rows: list[Row] = []
-        for path in paths:
-            held, before = np.load(path), len(self.texts)
-            tokens = held["tokens"].astype(np.int64)
-            ends = np.cumsum(held["lengths"])
-            self.texts += [tokens[end - length : end].tolist() for end, length in zip(ends, held["lengths"], strict=True)]
-            self.rows += [_renumbered(row, before) for row in json.loads(held["rows"].tobytes())]
+    def __init__(self, path: Path) -> None:
+        held = np.load(path)
+        tokens, ends = held["tokens"].astype(np.int64), np.cumsum(held["lengths"])
+        self.texts: list[list[int]] = [
+            tokens[end - length : end].tolist() for end, length in zip(ends, held["lengths"], strict=True)
+        ]
+        self.rows: list[Row] = json.loads(held["rows"].tobytes())
 
     def part(self, question: int, passage: Row, without: set[int], window: tuple[int, int] | None = None) -> Part:
         """Of a window, its statements are read after the one that stands before them."""
@@ -180,86 +199,110 @@ class Rows:
             ids += [*tokens, END]
             owner += [len(marks) if judged else -1] * len(tokens) + [-1]
             if judged:
-                told = passage["soft"][place] if "soft" in passage else 0.0
-                unknown = place in passage["maybe"] or told is None
-                marks.append(1 if place in passage["gold"] else -1 if unknown else 0)
-                soft.append(told or 0.0)
+                marks.append(1 if place in passage["gold"] else -1 if place in passage["maybe"] else 0)
+                soft.append(told(passage, place))
         return Part(ids, owner, marks, soft)
 
 
-def _renumbered(row: Row, before: int) -> Row:
-    """Its texts by their numbers after those of other files."""
-
-    def moved(passages: list[Row]) -> list[Row]:
-        return [one | {"above": one["above"] + before, "said": [text + before for text in one["said"]]} for one in passages]
-
-    named = {"q": row["q"] + before, "typed": row["typed"] + before}
-    return row | named | {"passages": moved(row["passages"]), "beyond": moved(row["beyond"])}
+def told(passage: Row, place: int) -> float:
+    found = passage["soft"][place] if "soft" in passage else None
+    return math.nan if found is None else float(found)
 
 
-def batch(parts: list[Part]) -> tuple[Tensor, Tensor, int]:
+def believed(row: Row) -> Row:
+    """With what the large model takes for an answer, and nobody marked, neither right nor wrong."""
+    if row["kind"] == "made":
+        return row
+    least = SAYS if row["answerable"] else DOUBT
+
+    def doubted(passage: Row) -> Row:
+        others = (place for place in range(len(passage["said"])) if place not in passage["gold"])
+        return passage | {"maybe": sorted({*passage["maybe"], *(place for place in others if told(passage, place) > least)})}
+
+    return row | {"passages": [doubted(one) for one in row["passages"]], "beyond": [doubted(one) for one in row["beyond"]]}
+
+
+def batch(parts: Sequence[Part]) -> tuple[Tensor, Tensor, int]:
     longest = -(-max(len(part.ids) for part in parts) // 8) * 8  # what fast attention wants
     ids, owner, count = np.full((len(parts), longest), PAD), np.full((len(parts), longest), -1), 0
     for row, part in enumerate(parts):
         ids[row, : len(part.ids)] = part.ids
         owner[row, : len(part.ids)] = [one + count if one >= 0 else -1 for one in part.owner]
         count += len(part.marks)
-    return torch.from_numpy(ids).to(DEVICE), torch.from_numpy(owner).to(DEVICE), count
+    return torch.from_numpy(ids), torch.from_numpy(owner), count
 
 
-class Teaching:
-    def __init__(self, held: Rows, seed: int, variety: Variety | None = None) -> None:
-        self._held, self._random, self._variety = held, random.Random(seed), variety or Variety()
+def on_device(given: tuple[Tensor, Tensor, int]) -> tuple[Tensor, Tensor, int]:
+    ids, owner, count = given
+    return ids.to(DEVICE, non_blocking=True), owner.to(DEVICE, non_blocking=True), count
 
-    def run(self, model: Reader, rows: list[Row], steps: int, rate: float, tag: str, averaged: bool) -> None:
-        taught = [one for one in model.parameters() if one.requires_grad]
-        optimiser = torch.optim.AdamW(taught, rate, weight_decay=DECAY, fused=True)
-        pairs: dict[str, list[Row]] = {}
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is read at once. Of each statement its mark, what the large model gives it and the number of its question; of each
+    question how much the large model's word weighs."""
+
+    halves: list[tuple[Tensor, Tensor, int]]
+    marks: Tensor
+    soft: Tensor
+    of: Tensor
+    weight: Tensor
+
+
+class Steps(Dataset[Step]):
+    """The steps of one stage, each made when it is asked for; rows are seen in a new order in every epoch."""
+
+    def __init__(self, held: Rows, rows: Sequence[Row], epochs: float, seed: int) -> None:
+        self._variations, self._rows, self._seed = Variations(held, rows), rows, seed
+        self._order: list[int] = []
+        for epoch in range(math.ceil(epochs)):
+            places = [*range(len(rows))]
+            random.Random(f"{seed}-{epoch}").shuffle(places)
+            self._order += places
+        del self._order[int(len(rows) * epochs) :]
+
+    def __len__(self) -> int:
+        return len(self._order) // SIZE
+
+    def __getitem__(self, number: int) -> Step:
+        self._variations.random = random.Random(f"{self._seed}-step-{number}")
+        rows = [self._rows[place] for place in self._order[number * SIZE : (number + 1) * SIZE]]
+        parts = [(part, at) for at, row in enumerate(rows) for part in self._variations.example(row)]
+        parts.sort(key=lambda one: len(one[0].ids))
+        middle = len(parts) * 5 // 8  # the short ones need less padding by themselves
+        halves = [batch([part for part, _ in half]) for half in (parts[:middle], parts[middle:]) if half]
+        return Step(
+            halves,
+            torch.tensor([mark for part, _ in parts for mark in part.marks]),
+            torch.tensor([one for part, _ in parts for one in part.soft]),
+            torch.tensor([at for part, at in parts for _ in part.marks]),
+            torch.tensor([1.0 if row["kind"] == "made" else TOLD for row in rows]),
+        )
+
+
+class Variations:
+    """A row as it is read once: with some passages left out, read in pieces, or without what answers it."""
+
+    def __init__(self, held: Rows, rows: Sequence[Row], variety: Variety | None = None) -> None:
+        self._held, self._variety = held, variety or Variety()
+        self.random = random.Random(0)
+        self._beside: dict[str, list[Row]] = {}
         for row in rows:
             if row["kind"] == "pair":
-                pairs.setdefault(row["book"], []).append(row["passages"][0])
-        kept: list[dict[str, Tensor]] = []
-        began, step = time.time(), 0
-        model.train()
-        while step < steps:
-            self._random.shuffle(rows)
-            for start in range(0, len(rows) - SIZE + 1, SIZE)[: steps - step]:
-                for group in optimiser.param_groups:
-                    group["lr"] = rate * min(1.0, (step + 1) / (WARMUP * steps + 1)) * max(0.02, 1 - step / steps)
-                parts = [
-                    (part, number)
-                    for number, row in enumerate(rows[start : start + SIZE])
-                    for part in self.example(row, pairs.get(row["book"], []))
-                ]
-                made = torch.tensor([row["kind"] == "made" for row in rows[start : start + SIZE]], device=DEVICE)
-                loss = self._loss(model, parts, made)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                nn.utils.clip_grad_norm_(taught, 1.0)
-                optimiser.step()
-                step += 1
-            print(tag, "step", step, "loss", round(float(loss.detach()), 3), round(time.time() - began), "s", flush=True)
-            if averaged and step / steps > AVERAGED_FROM:
-                kept.append({name: value.float().clone() for name, value in model.state_dict().items()})
-        if kept:
-            model.load_state_dict({name: sum(one[name] for one in kept) / len(kept) for name in kept[0]})
+                self._beside.setdefault(row["book"], []).append(row["passages"][0])
 
-    def example(self, row: Row, others: list[Row]) -> list[Part]:
-        chance = self._random.random
-        passages: list[Row] = row["passages"]
-        gold = [one for one in passages if one["gold"]] or row["beyond"][:1]
+    def example(self, row: Row) -> list[Part]:
+        chance = self.random.random
         asked = row["typed"] if chance() < TYPED else row["q"]
         if row["kind"] == "made":
             return self._made(row, asked)
+        gold = [one for one in row["passages"] if one["gold"]] or row["beyond"][:1]
         dice = chance() if row["answerable"] and gold else 1.0
         often = self._variety
         removed = dice < often.removed
         gone = not removed and dice < often.removed + often.gone and row["kind"] not in ("pair", "stage1")
-        own, strange = self._chunks(row, passages, gold, others)
         parts = []
-        for one in own + strange:
-            # Of another pair's passage nothing is gold here.
-            passage = one if one in own else one | {"gold": [], "maybe": []}
+        for passage in self._passages(row, gold):
             if gone and passage["gold"]:
                 continue
             without = {*passage["gold"], *passage["maybe"]} if removed or gone else set()
@@ -270,73 +313,116 @@ class Teaching:
     def _made(self, row: Row, asked: int) -> list[Part]:
         """What the large model says of each statement stays true when others are taken away."""
         first, *others = row["passages"]
-        if self._random.random() < FEWER:
-            others = self._random.sample(others, self._random.randint(0, len(others)))
-        removed = self._random.random() < self._variety.removed
+        if self.random.random() < FEWER:
+            others = self.random.sample(others, self.random.randint(0, len(others)))
+        removed = self.random.random() < self._variety.removed
         parts = []
         for passage in (first, *others):
-            answers = [place for place, told in enumerate(passage["soft"]) if told is not None and told > SAYS]
+            answers = [place for place in range(len(passage["said"])) if told(passage, place) > SAYS]
             without = set(answers) if removed else set()
-            windowed = self._random.random() < self._variety.windowed / 2
+            windowed = self.random.random() < self._variety.windowed / 2
             windows = self._windows(passage | {"gold": answers}, without) if windowed else [None]
             parts += [self._held.part(asked, passage, without, window) for window in windows]
         return [part for part in parts if part.marks]
 
-    def _chunks(self, row: Row, passages: list[Row], gold: list[Row], others: list[Row]) -> tuple[list[Row], list[Row]]:
-        """The question's own passages, and others of its book beside a pair."""
+    def _passages(self, row: Row, gold: list[Row]) -> list[Row]:
+        """The question's own, and others of its book beside a pair's."""
+        passages: list[Row] = row["passages"]
         if row["kind"] == "pair":
-            return list(passages), [
-                self._random.choice(others) for _ in range(self._random.choice((0, 1, 2, 3)) if others else 0)
-            ]
+            others = self._beside.get(row["book"], [])
+            strange = [self.random.choice(others) for _ in range(self.random.choice((0, 1, 2, 3)) if others else 0)]
+            return [*passages, *(_strange(one) for one in strange if one is not passages[0])]
         most = self._variety.chunks
         first, later = passages[: most - 1], passages[most - 1 :]
-        taken = [*first, *self._random.sample(later, min(len(later), 1))]
+        taken = [*first, *self.random.sample(later, min(len(later), 1))]
         if gold and not any(one is each for one in taken for each in gold):
             taken[-1] = gold[0]
-        if self._random.random() < FEWER:
+        if self.random.random() < FEWER:
             kept = [one for one in taken if any(one is each for each in gold)]
             rest = [one for one in taken if not any(one is each for each in gold)]
-            taken = kept + self._random.sample(rest, self._random.randint(min(1, len(rest)), len(rest)))
-        return taken, []
+            taken = kept + self.random.sample(rest, self.random.randint(min(1, len(rest)), len(rest)))
+        return taken
 
     def _windows(self, passage: Row, without: set[int]) -> list[tuple[int, int] | None]:
         """Some stretches of a passage's statements, those with gold always among them."""
-        size, count = self._random.choice((1, 2, 3, 4)), len(passage["said"])
-        starts = range(self._random.randrange(size) - size + 1, count, size)
+        size, count = self.random.choice((1, 2, 3, 4)), len(passage["said"])
+        starts = range(self.random.randrange(size) - size + 1, count, size)
         cuts = [(max(0, start), start + size) for start in starts if start + size > 0]
         golden = [cut for cut in cuts if any(cut[0] <= place < cut[1] for place in passage["gold"])]
         others = [cut for cut in cuts if cut not in golden and any(place not in without for place in range(*cut))]
-        return [*golden, *self._random.sample(others, min(len(others), 3))]
-
-    def _loss(self, model: Reader, parts: list[tuple[Part, int]], made: Tensor) -> Tensor:
-        """By the labels; of a question that the large model made, its own softmax is to be met."""
-        parts.sort(key=lambda one: len(one[0].ids))
-        middle = len(parts) * 5 // 8  # the short ones need less padding by themselves
-        with torch.autocast(DEVICE, torch.bfloat16):
-            halves = [model(*batch([part for part, _ in half])) for half in (parts[:middle], parts[middle:]) if half]
-        scores = torch.cat(halves).float()
-        marks = torch.tensor([mark for part, _ in parts for mark in part.marks], device=DEVICE)
-        of = torch.tensor([number for part, number in parts for _ in part.marks], device=DEVICE)
-        labelled, against = by_question(scores, marks, of, SIZE)
-        zeros = torch.zeros(SIZE, device=DEVICE)
-        soft = torch.tensor([one for part, _ in parts for one in part.soft], device=DEVICE)
-        odds = torch.exp(torch.where(marks == 0, soft, torch.full_like(soft, -1e4)))
-        share = odds / (1 + zeros.index_add(0, of, odds))[of]
-        met = against - zeros.index_add(0, of, share * torch.where(marks == 0, scores, torch.zeros_like(scores)))
-        return torch.where(made, met, labelled).mean()
+        return [*golden, *self.random.sample(others, min(len(others), 3))]
 
 
-def by_question(scores: Tensor, marks: Tensor, of: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def _strange(passage: Row) -> Row:
+    """Another pair's: nothing is gold in it here, and what the large model gives it is of another question."""
+    return passage | {"gold": [], "maybe": [], "soft": [None] * len(passage["said"])}
+
+
+def teach(model: Reader, steps: Steps, rate: float, tag: str, *, averaged: bool) -> None:
+    taught = [one for one in model.parameters() if one.requires_grad]
+    optimiser = torch.optim.AdamW(taught, rate, weight_decay=DECAY, fused=DEVICE == "cuda")
+    count, often = len(steps), max(1, len(steps) // AVERAGED_OFTEN)
+    kept: list[dict[str, Tensor]] = []
+    began = time.time()
+    model.train()
+    for number, step in enumerate(_loaded(steps), 1):
+        for group in optimiser.param_groups:
+            group["lr"] = rate * min(1.0, number / (WARMUP * count + 1)) * max(0.02, 1 - number / count)
+        loss = loss_of(model, step)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(taught, 1.0)
+        optimiser.step()
+        if number % often == 0:
+            print(f"{tag}: step {number} of {count}, loss {float(loss.detach()):.3f}, {time.time() - began:.0f} s", flush=True)
+            if averaged and number / count > AVERAGED_FROM:
+                kept.append({name: value.float().clone() for name, value in model.state_dict().items()})
+    if kept:
+        model.load_state_dict({name: sum(one[name] for one in kept) / len(kept) for name in kept[0]})
+
+
+def _loaded(steps: Steps) -> Iterator[Step]:
+    workers = WORKERS if DEVICE == "cuda" else 0
+    loader = DataLoader(steps, batch_size=None, num_workers=workers, prefetch_factor=4 if workers else None)
+    yield from loader
+
+
+def loss_of(model: Reader, step: Step) -> Tensor:
+    """By the labels, and beside them by what the large model says: of a question that it made, by that alone."""
+    with torch.autocast(DEVICE, torch.bfloat16):
+        halves = [model(*on_device(half)) for half in step.halves]
+    found = torch.cat(halves).float()
+    marks, soft, of, weight = (one.to(DEVICE) for one in (step.marks, step.soft, step.of, step.weight))
+    known, count = ~torch.isnan(soft), len(weight)
+    weight = weight * (torch.zeros_like(weight).index_add(0, of, known.float()) > 0)
+    each = (1 - weight) * by_question(found, marks, of, count) + weight * by_teacher(found, soft, known, of, count)
+    return each.mean()
+
+
+def by_question(scores: Tensor, marks: Tensor, of: Tensor, count: int) -> Tensor:
     """The loss of each question, whose number is in `of`: softmax over its statements and a null of score 0. Each gold statement
-    is held against what is not gold; where there is none, the null is right. Beside it what they were held against."""
+    is held against what is not gold; where there is none, the null is right."""
     zeros = torch.zeros(count, device=scores.device)
-    others = torch.where(marks == 0, scores, torch.full_like(scores, -1e4))
-    top = zeros.scatter_reduce(0, of, others.detach(), "amax", include_self=True)
-    against = torch.log(zeros.index_add(0, of, torch.exp(others - top[of])) + torch.exp(-top)) + top
-    gold = marks == 1
+    against, gold = _against(scores, marks == 0, of, count), marks == 1
     each = functional.softplus(against[of[gold]] - scores[gold])
     golden = zeros.index_add(0, of[gold], torch.ones_like(each))
-    return torch.where(golden > 0, zeros.index_add(0, of[gold], each) / golden.clamp(min=1), against), against
+    return torch.where(golden > 0, zeros.index_add(0, of[gold], each) / golden.clamp(min=1), against)
+
+
+def by_teacher(scores: Tensor, soft: Tensor, known: Tensor, of: Tensor, count: int) -> Tensor:
+    """The loss of each question against the large model's softmax over its statements and the null."""
+    zeros = torch.zeros(count, device=scores.device)
+    odds = torch.exp(torch.where(known, soft, torch.full_like(soft, -1e4)))
+    share = odds / (1 + zeros.index_add(0, of, odds))[of]
+    return _against(scores, known, of, count) - zeros.index_add(0, of, share * scores)
+
+
+def _against(scores: Tensor, counted: Tensor, of: Tensor, count: int) -> Tensor:
+    """Of each question, the logarithm of all that counts, the null among it."""
+    zeros = torch.zeros(count, device=scores.device)
+    others = torch.where(counted, scores, torch.full_like(scores, -1e4))
+    top = zeros.scatter_reduce(0, of, others.detach(), "amax", include_self=True)
+    return torch.log(zeros.index_add(0, of, torch.exp(others - top[of])) + torch.exp(-top)) + top
 
 
 def scores(model: Reader, held: Rows, row: Row, chunks: int = 5) -> tuple[float, bool]:
@@ -345,7 +431,7 @@ def scores(model: Reader, held: Rows, row: Row, chunks: int = 5) -> tuple[float,
     if not parts:
         return -99.0, False
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
-        found: NDArray[np.float32] = model(*batch(parts)).float().cpu().numpy()
+        found: NDArray[np.float32] = model(*on_device(batch(parts))).float().cpu().numpy()
     return float(found.max()), [mark for part in parts for mark in part.marks][int(found.argmax())] == 1
 
 
@@ -362,47 +448,52 @@ def extents(model: Reader, held: Rows, rows: list[Row]) -> dict[str, NDArray[np.
 
     names = [f"layers.{number}.{name}" for number in range(LAYERS) for name in ("qkv", "ao", "f1", "f2")]
     watched = [model.get_submodule(name).register_forward_pre_hook(watch(f"{name}.extent")) for name in names]
-    for row in random.Random(1).sample(rows, 80):
+    for row in random.Random(1).sample(rows, min(len(rows), 80)):
         scores(model, held, row, 2)
     for one in watched:
         one.remove()
     return {name: value.cpu().numpy() for name, value in found.items()}
 
 
+def figures(model: Reader, held: Rows, rows: Sequence[Row]) -> str:
+    """How often a question that is answered has a higher score than one that is not, and how often gold stands first."""
+    found = [(row["answerable"], *scores(model, held, row)) for row in rows]
+    yes, no = (np.array([best for answerable, best, _ in found if answerable == wanted]) for wanted in (True, False))
+    first = np.mean([gold for answerable, _, gold in found if answerable])
+    return f"AUC {(yes[:, None] > no).mean():.3f}, gold first {first:.3f}, of {len(found)} questions"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("rows", "embedder", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--made", type=Path, nargs="*", default=[], help="what `teacher` wrote")
-    parser.add_argument("--leave-out", default="", help="a book whose questions and pairs are not taught, and that is scored")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="books that are not taught, and that are scored")
+    parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
-    torch.manual_seed(100)
-    held = Rows(given.rows, *given.made)
-    stage1 = [row for row in held.rows if row["kind"] == "stage1"]
-    others = [row for row in held.rows if row["book"] != given.leave_out]
-    books = [row for row in others if row["kind"] not in ("stage1", "pair", "made")]
-    pairs, made = ([row for row in others if row["kind"] == kind] for kind in ("pair", "made"))
-    model, teaching = Reader(read_embedder(given.embedder)).to(DEVICE), Teaching(held, 7)
-    teaching.run(model, list(stage1), FIRST_EPOCHS * len(stage1) // SIZE, FIRST_RATE, "first stage", averaged=False)
+    torch.manual_seed(given.seed)
+    held, model = Rows(given.rows), Reader(read_embedder(given.embedder)).to(DEVICE)
+    taught = [believed(row) for row in held.rows if row["book"] not in given.leave_out]
+    first, made, written, pairs = ([row for row in taught if row["kind"] == kind] for kind in KINDS)
+    books = [row for row in taught if row["kind"] not in KINDS]
+    teach(model, Steps(held, first, FIRST_EPOCHS, given.seed), FIRST_RATE, "first stage", averaged=False)
     if made:
-        teaching.run(model, list(made), MADE_STEPS, MADE_RATE, "made questions", averaged=False)
+        teach(model, Steps(held, made, MADE_EPOCHS, given.seed), MADE_RATE, "made questions", averaged=False)
+    asked = [*written, *books * BOOKS_AGAIN]
     # What has an answer is seen twice as often, because its answer is often taken away.
-    rows = [*books, *(row for row in books if row["answerable"]), *pairs, *random.Random(7).sample(stage1, MIXED_IN)]
-    rows += random.Random(8).sample(made, min(len(made), MADE_IN))
-    teaching.run(model, rows, EPOCHS * len(rows) // SIZE, RATE, given.leave_out or "all books", averaged=True)
+    rows = [*asked, *(row for row in asked if row["answerable"]), *pairs]
+    some = random.Random(given.seed)
+    rows += [*some.sample(first, min(len(first), MIXED_IN)), *some.sample(made, min(len(made), MADE_IN))]
+    teach(model, Steps(held, rows, EPOCHS, given.seed), RATE, "last stage", averaged=True)
     model.eval()
-    name = given.leave_out or "all"
-    kept = {key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))}
-    kept |= extents(model, held, books)
-    np.savez(given.out / f"{name}.npz", **kept)
-    own = [(row, *scores(model, held, row)) for row in held.rows if row["book"] == name and row["kind"] not in ("pair", "made")]
-    yes, no = (
-        np.array([best for row, best, _ in own if row["answerable"]]),
-        np.array([b for r, b, _ in own if not r["answerable"]]),
-    )
-    if len(yes) and len(no):
-        first = np.mean([gold for row, _, gold in own if row["answerable"]])
-        print(f"{name}: AUC {(yes[:, None] > no).mean():.3f}, gold first {first:.3f}")
+    kept: dict[str, Any] = {
+        key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))
+    }
+    np.savez(given.out, **kept | extents(model, held, asked))
+    left_out = [row for row in held.rows if row["book"] in given.leave_out and row["kind"] not in ("pair", "made")]
+    for book in sorted({row["book"] for row in left_out}):
+        print(f"{book}: {figures(model, held, [row for row in left_out if row['book'] == book])}", flush=True)
+    if left_out:
+        print(f"all left out: {figures(model, held, left_out)}", flush=True)
 
 
 if __name__ == "__main__":
