@@ -49,8 +49,18 @@ def test_a_call_without_an_end_is_ended(sandbox: Sandbox) -> None:
     """In the middle of C code that checks for nothing. The next call has its own limit, and a new child."""
     endless = SandboxCall(call=partial(re.match, "(a+)+$", "a" * 40 + "b"), characters=1, seconds=1.0)
     (found,) = sandbox.run([endless])
-    assert "within 1 seconds" in reason(found)
+    assert "more than 1 seconds of computing" in reason(found)
     assert run(sandbox, partial(int, "2")) == [2]
+
+
+def test_a_call_that_is_slow_because_others_compute_has_more_time(sandbox: Sandbox) -> None:
+    """It waits for its turn, as here for the clock. One that waits for ever is ended too."""
+    slow, stuck = [
+        next(sandbox.run([SandboxCall(call=partial(time.sleep, pause), characters=1, seconds=0.2)])) for pause in (0.3, 600)
+    ]
+    assert slow is None
+    assert "within 1 seconds" in reason(stuck)
+    assert "machine has less to do" in reason(stuck)
 
 
 def test_memory_is_limited(sandbox: Sandbox) -> None:

@@ -31,7 +31,10 @@ BATCH_CHARACTERS = 500_000
 """Sent to the child at once: enough that sending costs little, few enough to find the call that killed it."""
 SECONDS_EACH_BATCH = 60.0
 SECONDS_EACH_MILLION = 20.0
-"""Ten times what a lesson of a million characters takes on a slow machine."""
+"""Of computing: ten times what a lesson of a million characters takes on a slow machine."""
+WALL_TIMES = 4
+"""The limits are of the processor's time, which does not depend on what else the machine does. By the clock a call may take so
+many times as long, so that one that waits for something ends too."""
 BYTES_AT_LEAST = 2**31
 BYTES_EACH_CHARACTER = 1_000
 
@@ -150,7 +153,10 @@ def _batches(readings: Iterable[SandboxCall[T]]) -> Iterator[list[SandboxCall[T]
 
 def _cause(status: int, seconds: float) -> str:
     if status == TOO_SLOW:
-        return f"cannot be read within {seconds:.0f} seconds; split it, or run it again when the machine has less to do"
+        waited = WALL_TIMES * seconds
+        return f"cannot be read within {waited:.0f} seconds; split it, or run it again when the machine has less to do"
+    if -status == SIGPROF:
+        return f"takes more than {seconds:.0f} seconds of computing to be read; split it"
     if status == OUT_OF_MEMORY:
         return MUCH_MEMORY
     how = f"signal {-status}" if status < 0 else f"status {status}"
@@ -174,6 +180,8 @@ def _receive(pipe: IO[bytes]) -> Any:
 
 TOO_SLOW, OUT_OF_MEMORY = 1, 3
 """The child's exit codes: set by faulthandler, or by itself."""
+SIGPROF = 27
+"""The signal of the timer that counts the processor's time. Windows has none, and there the clock alone decides."""
 NOT_LOADED = 127
 """The exit code of the system's loader, which gets no memory for a function that is called for the first time."""
 GIVEN_UP = (4, 5, 6, 9)
@@ -194,9 +202,11 @@ def read_calls() -> None:
         while (asked := _receive(sys.stdin.buffer)) is not None:
             seconds, most_bytes, calls = asked
             _limit_memory(most_bytes)
-            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+            _limit_computing(seconds)
+            faulthandler.dump_traceback_later(WALL_TIMES * seconds, exit=True, file=nowhere)
             found = [attempt(call) for call in calls]
             faulthandler.cancel_dump_traceback_later()
+            _limit_computing(0)
             try:
                 _send(pipe, found)
             except MemoryError:
@@ -215,6 +225,12 @@ def attempt(call: partial[Any]) -> Any:
         return Unreadable(reason="is nested too deeply to be read; look for what stands in each other")
     except Exception as error:  # noqa: BLE001  # whatever a parser raises over a file is that file's affair
         return Unreadable(reason=f"cannot be read ({type(error).__name__}: {str(error)[:100]}); look for what is unusual in it")
+
+
+def _limit_computing(seconds: float) -> None:
+    """Ends this process when it has computed for so long, also in the middle of C code; 0 takes the limit back."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _limit_memory(most_bytes: int) -> None:

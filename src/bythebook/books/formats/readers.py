@@ -43,7 +43,7 @@ class Format:
     largest_times: int = 1
     """How many times as large as a text file such a file may be: pictures and outputs take space and are not read."""
     seconds: float = 60.0
-    """How long the child process may take for one, in addition to what its size allows."""
+    """How long the child process may compute for one, in addition to what its size allows."""
     most_bytes: int = 2**31
 
     @property
