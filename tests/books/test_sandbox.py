@@ -55,9 +55,8 @@ def test_a_call_without_an_end_is_ended(sandbox: Sandbox) -> None:
 
 def test_a_call_that_is_slow_because_others_compute_has_more_time(sandbox: Sandbox) -> None:
     """It waits for its turn, as here for the clock. One that waits for ever is ended too."""
-    slow, stuck = [
-        next(sandbox.run([SandboxCall(call=partial(time.sleep, pause), characters=1, seconds=0.2)])) for pause in (0.3, 600)
-    ]
+    waits: list[partial[Any]] = [partial(time.sleep, pause) for pause in (0.3, 600)]
+    slow, stuck = [next(sandbox.run([SandboxCall(call=wait, characters=1, seconds=0.2)])) for wait in waits]
     assert slow is None
     assert "within 1 seconds" in reason(stuck)
     assert "machine has less to do" in reason(stuck)

@@ -204,6 +204,20 @@ def test_a_running_head_that_names_the_section_is_no_text() -> None:
     assert "SECTION" not in "".join(one.text for one in read("a.pdf", MadePdf(pages).write()))
 
 
+@pytest.mark.parametrize("lines", [1, 3, 6])
+def test_pages_that_are_all_alike_are_text(lines: int) -> None:
+    """As in copies of one form. Their lines stand where running heads do."""
+    said = ["An elbow bends in one plane.", "A wrist turns.", "A knee locks.", "A hip swings.", "A toe lifts.", "An ankle rolls."]
+    text = read_one("a.pdf", MadePdf([[*column(*said[:lines]), Word(str(at), 300, 30)] for at in range(1, 5)]).write()).text
+    assert text.count(said[0]) == 4
+    assert "4" not in text
+
+
+def test_a_pdf_with_only_page_numbers_is_named() -> None:
+    with pytest.raises(InvalidBook, match="no text but page numbers"):
+        read("a.pdf", MadePdf([[Word(str(at), 300, 30)] for at in range(1, 5)]).write())
+
+
 def test_the_lines_of_a_table_of_contents_go_however_few_their_dots() -> None:
     entries = [f"{at} Joint {at} {'.' * 20} {at}" for at in range(1, 5)]
     contents = column("Contents", *entries, "5 A title that leaves no room.. 43")

@@ -23,7 +23,7 @@ PAGE_NUMBER = re.compile(r"(?:page\s+)?(?:\d{1,4}|[ivxlcdm]{1,7})(?:\s+of\s+\d+)
 def without_furniture(pages: Sequence[list[PdfLine]], labels: Sequence[str], body: Style) -> list[list[PdfLine]]:
     """The lines without running heads and feet. These have the same words, apart from digits, at the same height of three pages
     or more; or the page's own number among any words, if three pages have such a line at that height; or they stand alone above
-    or below the text of every fourth page."""
+    or below the text of every fourth page. Of pages that are all alike, as copies of a form are, only page numbers go."""
     edges = [_edges(page) for page in pages]
     repeated = Counter((_key(line), _height(line)) for lines in edges for line in lines)
     numbered = Counter(
@@ -32,17 +32,21 @@ def without_furniture(pages: Sequence[list[PdfLine]], labels: Sequence[str], bod
     apart = [{id(line): line for line in _lines_apart(page, body)} for page in pages]
     running = Counter((line.style, _height(line)) for lines in apart for line in lines.values())
     often = max(REPEATED, sum(map(bool, pages)) / OFTEN)
+    copies = Counter(_page_key(page) for page in pages)
     kept = []
     for page, lines, label, alone in zip(pages, edges, labels, apart, strict=True):
+        alike = len(page) > len(lines) and copies[_page_key(page)] >= REPEATED
         gone = {
             id(line)
             for line in lines
             if PAGE_NUMBER.fullmatch(line.text.strip())
-            or (line.size < 1.3 * body[1] and repeated[_key(line), _height(line)] >= REPEATED)
+            or (not alike and line.size < 1.3 * body[1] and repeated[_key(line), _height(line)] >= REPEATED)
             or (_bears(line, label) and numbered[line.style, _height(line)] >= REPEATED)
             or (id(line) in alone and running[line.style, _height(line)] >= often)
         }
         kept.append(_without_contents([line for line in page if id(line) not in gone]))
+    if not any(kept):  # pages of so few lines that each might be a running head
+        return [[line for line in page if not PAGE_NUMBER.fullmatch(line.text.strip())] for page in pages]
     return kept
 
 
@@ -79,6 +83,10 @@ def _bears(line: PdfLine, label: str) -> bool:
 def _edges(page: Sequence[PdfLine]) -> list[PdfLine]:
     by_height = sorted(page, key=lambda line: line.baseline)
     return [*by_height[:2], *by_height[2:][-2:]]
+
+
+def _page_key(page: Sequence[PdfLine]) -> tuple[str, ...]:
+    return tuple(map(_key, page))
 
 
 def _key(line: PdfLine) -> str:

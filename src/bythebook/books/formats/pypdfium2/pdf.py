@@ -23,6 +23,7 @@ SPACED_DOTS = re.compile(r"\. \. \.(?: (?=,))?")
 """An ellipsis as TeX sets it. Each dot would end a sentence."""
 OCR = "run text recognition on it first, for example: ocrmypdf in.pdf out.pdf"
 DAMAGED_PAGE = "damaged and not read; save or download it again"
+NOTHING_ELSE = "it has no text but page numbers; look whether it is the file that you mean"
 SLUG = re.compile(r"[^\w]+")
 NOTE = re.compile(r"\d{1,2}|[*†‡§]+")
 WORD_BEFORE = re.compile(r"[^\W\d_]{3,}$|(?<![^\W\d_])(?!(?:[cdmknµ]m|ft|in|yd|mi|ha|Hz)$)[^\W\d_]{2}$|[.,;:!?)”’\"']$")
@@ -68,6 +69,8 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
                 warnings=() if readings else tuple(_warnings(pictured, document)),
             )
         )
+    if not readings:
+        raise InvalidBook(NOTHING_ELSE)
     return tuple(readings)
 
 
