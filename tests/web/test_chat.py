@@ -46,6 +46,23 @@ def test_every_sentence_shows_its_passage(client: httpx.Client) -> None:
             assert context["text"][start:end] == citation["quote"]
 
 
+def test_two_questions_in_one_are_answered_each_from_its_own_lesson(client: httpx.Client) -> None:
+    told = ask(client, "What is a topic, and what is a node?")
+    cited = {
+        sentence["text"].partition(" is ")[0]: sentence["citations"][0]["source_file"] for sentence in told["answer"]["sentences"]
+    }
+    folder = "module-1-ros2/chapter-1-how-robots-talk"
+    assert cited == {"A topic": f"{folder}/02-topics-and-messages.md", "A node": f"{folder}/01-nodes-and-the-graph.md"}
+    assert (told["confidence_level"], told["answer"]["disclaimer"]) == ("high", None)
+
+
+def test_of_two_questions_the_one_that_is_not_answered_is_named(client: httpx.Client) -> None:
+    told = ask(client, f"{FOREIGN} And what is a node?")
+    assert told["response"].startswith("A node is a named participant in a ROS 2 system")
+    assert told["response"].endswith(f"The book does not answer this: “{FOREIGN}”")
+    assert told["confidence_level"] == "low"
+
+
 def test_a_refusal_is_a_result(client: httpx.Client) -> None:
     told = ask(client, FOREIGN)
     assert (told["should_answer"], told["sources"], told["confidence_level"]) == (False, [], "insufficient")

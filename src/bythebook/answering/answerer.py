@@ -32,6 +32,8 @@ from bythebook.answering.assessment import BookAssessment
 from bythebook.answering.copies import without_idle_copies
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
 from bythebook.answering.look import Assessor, Look, confidence, relevances
+from bythebook.answering.parts import MOST_PARTS, note, whole
+from bythebook.answering.parts import gather as gather_parts
 from bythebook.answering.question import Question, about
 from bythebook.answering.refusal import refusal
 from bythebook.answering.trace import Drafted
@@ -40,6 +42,7 @@ from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Drafter, DraftRequest, NotInPassages, SystemPrompt, ToolCall, Usage
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import Unavailable
+from bythebook.followups.parts import parts
 from bythebook.followups.rewrite import Rewrite, make_standalone
 from bythebook.grounding.answerability import Answerability, AuthoredScale, RankedScale, Scale
 from bythebook.grounding.calibration import AUTHOR_SOURCE, Calibration, Fit
@@ -115,26 +118,81 @@ class Answerer:
         asked_at = time.perf_counter()
         state, manifest = await self._search.served(question.scope.book_id)
         calibration = None if question.score_scale == "cosine" else relevance_scale(manifest, state)
+        rewrite, asked = await self._understood(question, state, steps)
+        text = rewrite.text
+        yield SearchBegun(asked=question.text, question=text)
+        with steps.step("search") as noted:
+            begin = partial(self._looked_up, question, rewrite, state, calibration, asked_at=asked_at, steps=steps)
+            turns = await asyncio.gather(*map(begin, asked[:MOST_PARTS]))
+            turn = whole(turns, question, rewrite, left=asked[MOST_PARTS:]) if len(turns) > 1 else turns[0]
+            noted |= {"candidates": len(turn.look.found.candidates), "top_cosine": turn.look.signals.top_cosine}
+        turn.calls.append(self._call(text, [level for _, level in turn.shown]))
+        yield turn.found
+        for part in turn.parts or (turn,):
+            with steps.step("verdict") as noted:
+                verdict = await self._verdict(part, calibration)
+                part.failure = verdict if isinstance(verdict, Unanswerable) else None
+                noted |= {"answerable": part.failure is None, "relevance": part.confidence.max_similarity}
+        turn.retrieved_at = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._seconds):
+                async for event in self._all_drafted(turn, calibration):
+                    yield event
+        except TimeoutError as error:
+            raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
+        if turn.parts:
+            gather_parts(turn)
+        if turn.failure:
+            answer = refusal(turn, turn.failure.reason, turn.failure.detail, model=self._drafter.model)
+            yield Refused(answer=answer, trace=trace(turn))
+            return
+        if self._model_decides:
+            judged = any(one.by == "judge" for one in turn.drafted) and not any(one.note for one in turn.drafted)
+            kept, removed = len(turn.sentences), len(turn.dropped)
+            turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
+        yield Answered(answer=answered(turn, note(turn) if turn.parts else "", model=self._drafter.model), trace=trace(turn))
+
+    async def _understood(self, question: Question, state: IngestionState, steps: Steps) -> tuple[Rewrite, tuple[str, ...]]:
+        """The standalone question, and what it asks: one thing or several."""
         with steps.step("follow-up") as noted:
             rewrite = Rewrite(text=question.text)
             if question.history:
                 rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
             if rewrite.by is None and (alone := await self._assessor.unplaced(rewrite.text, state)) != rewrite.text:
                 rewrite = replace(rewrite, text=alone, by="rules")
+            asked = parts(rewrite.text, state.language)
+            if len(asked) > 1:
+                asked = tuple([await self._assessor.unplaced(one, state) for one in asked])
             if question.selection:
                 rewrite = replace(rewrite, text=about(rewrite.text, question.selection))
-            text = rewrite.text
-            noted |= {"leaned": text != question.text, "question": text, "by": rewrite.by or "", "fell_back": bool(rewrite.note)}
-        yield SearchBegun(asked=question.text, question=text)
-        with steps.step("search") as noted:
-            look = await self._look(question.scope.search(_searchable(text)), state, calibration, before=rewrite.before)
-            noted |= {"candidates": len(look.found.candidates), "top_cosine": look.signals.top_cosine}
-        levels = relevances(look, calibration)
-        turn = Turn(
+                asked = tuple(about(one, question.selection) for one in asked)
+            noted |= {
+                "leaned": rewrite.text != question.text,
+                "question": rewrite.text,
+                "by": rewrite.by or "",
+                "fell_back": bool(rewrite.note),
+            }
+        return rewrite, asked
+
+    async def _looked_up(
+        self,
+        question: Question,
+        rewrite: Rewrite,
+        state: IngestionState,
+        scale: Scale | None,
+        text: str,
+        *,
+        asked_at: float,
+        steps: Steps,
+    ) -> Turn:
+        """A turn with what was found for `text`."""
+        look = await self._look(question.scope.search(_searchable(text)), state, scale, before=rewrite.before)
+        levels = relevances(look, scale)
+        return Turn(
             question=question,
             state=state,
             asked_at=asked_at,
-            rewrite=rewrite,
+            rewrite=replace(rewrite, text=text),
             look=look,
             levels=levels,
             confidence=confidence(look, levels),
@@ -142,37 +200,19 @@ class Answerer:
             steps=steps,
             tokens=rewrite.usage.total if rewrite.usage else 0,
         )
-        turn.calls.append(self._call(text, [level for _, level in turn.shown]))
-        yield turn.found
-        with steps.step("verdict") as noted:
-            verdict = await self._verdict(turn, calibration)
-            noted |= {"answerable": isinstance(verdict, Answerable), "relevance": turn.confidence.max_similarity}
-        turn.retrieved_at = time.perf_counter()
-        if isinstance(verdict, Unanswerable):
-            answer = refusal(turn, verdict.reason, verdict.detail, model=self._drafter.model)
-            yield Refused(answer=answer, trace=trace(turn))
-            return
-        try:
-            async with asyncio.timeout(self._seconds):
-                with steps.step("draft") as noted:
-                    noted["model"] = self._drafter.model
-                    async for event in self._drafted(turn, calibration):
-                        yield event
-        except TimeoutError as error:
-            raise Unavailable(f"The answer took longer than {self._seconds:g} seconds and was given up. Try again.") from error
-        if not turn.sentences and (turn.declined or turn.unanswered):
-            detail = "the model finds no answer in the passages" if turn.declined else turn.unanswered
-            yield Refused(answer=refusal(turn, "not_in_book", detail, model=self._drafter.model), trace=trace(turn))
-            return
-        if not turn.sentences:
-            nothing = "nothing in the draft could be backed by the book"
-            yield Refused(answer=refusal(turn, "unsupported", nothing, model=self._drafter.model), trace=trace(turn))
-            return
-        if self._model_decides:
-            judged = any(one.by == "judge" for one in turn.drafted) and not any(one.note for one in turn.drafted)
-            kept, removed = len(turn.sentences), len(turn.dropped)
-            turn.confidence = together(turn.confidence, kept=kept, removed=removed, judged=judged)
-        yield Answered(answer=answered(turn, turn.confidence, model=self._drafter.model), trace=trace(turn))
+
+    async def _all_drafted(self, turn: Turn, calibration: Scale | None) -> AsyncIterator[Sentence | FoundAgain]:
+        """Drafts what the book may answer; of several questions in one, each by itself."""
+        evidence: tuple[Evidence, ...] = ()
+        for part in turn.parts or (turn,):
+            if part.failure:
+                continue
+            part.evidence = evidence
+            with turn.steps.step("draft") as noted:
+                noted["model"] = self._drafter.model
+                async for event in self._drafted(part, calibration):
+                    yield event
+            part.failure, evidence = _failure(part), part.evidence
 
     async def assess(self, question: Question, *, in_background: bool = False) -> BookAssessment:
         """How surely the book answers this: nothing is drafted and no model is called. `in_background`: only while no reader's
@@ -260,7 +300,7 @@ class Answerer:
         return verdict
 
     async def _drafted(self, turn: Turn, calibration: Scale | None) -> AsyncIterator[Sentence | FoundAgain]:
-        evidence = turn.evidence = self._evidence(turn.shown)
+        turn.evidence, evidence = merge(turn.evidence, self._evidence(turn.shown))
         checker = Checker(evidence, turn.state.language, turn.standalone)
         check = DraftCheck(checker, self._judge, whole=not self._model_decides)
 
@@ -321,6 +361,17 @@ class Answerer:
         )
 
 
+def _failure(turn: Turn) -> Unanswerable | None:
+    """Why the draft does not answer, where it does not."""
+    if turn.said:
+        return None
+    if turn.declined or turn.unanswered:
+        detail = "the model finds no answer in the passages" if turn.declined else turn.unanswered
+        return Unanswerable(reason="not_in_book", confidence=turn.confidence, detail=detail)
+    detail = "nothing in the draft could be backed by the book"
+    return Unanswerable(reason="unsupported", confidence=turn.confidence, detail=detail)
+
+
 def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:
     """The sentence as a reader sees it, or None where it is dropped; the turn then keeps the reason."""
     with turn.steps.step("check") as noted:
@@ -333,6 +384,7 @@ def _released(turn: Turn, checked: SettledSentence) -> Sentence | None:
     )
     if not isinstance(shown, Sentence):
         return None
+    turn.said = True
     turn.sentences.append(shown)
     return shown
 
@@ -344,9 +396,12 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
     if isinstance(outcome, Unsupported):
         turn.dropped.append(Dropped(text=outcome.text, reason=outcome.reason))
         return outcome.reason
+    if turn.reserved and any(one.text == outcome.text for one in turn.sentences):
+        turn.said = True
+        return "is in the answer to another part already"
     sentence = Sentence(text=outcome.text, kind=outcome.kind, citations=numbered(turn, outcome.citations))
     together = (*turn.sentences, sentence)
-    if len({label for one in together for label in one.labels}) > MAX_CITATIONS:
+    if len({label for one in together for label in one.labels}) > int(MAX_CITATIONS * turn.share):
         return f"would be the first to cite more than {MAX_CITATIONS} sources"
     if len(joined(together)) > _room(turn):
         turn.full = bool(turn.sentences)  # the answer ends with the sentence before
@@ -358,7 +413,8 @@ def _shown(turn: Turn, outcome: Supported | Unsupported) -> Sentence | str:
 def _room(turn: Turn) -> int:
     """How many characters the sentences may have together. Unless the level is high, the answer may end with the disclaimer."""
     disclaimer = texts(turn.state.language).disclaimer
-    return MAX_ANSWER_LENGTH - (0 if turn.confidence.confidence_level == "high" else len(disclaimer) + 2)
+    kept = (0 if turn.confidence.confidence_level == "high" else len(disclaimer) + 2) + turn.reserved
+    return int((MAX_ANSWER_LENGTH - kept) * turn.share)
 
 
 def relevance_scale(manifest: Manifest, state: IngestionState) -> Scale | None:

@@ -114,8 +114,11 @@ def read_exchange(question: str, markdown: str) -> Exchange:
 @cache  # made when first needed: few programs read answers back, and these are all languages
 def _tail() -> re.Pattern[str]:
     """Finds where the part after an answer begins."""
-    tails = [part for one in all_texts() for part in (f"*{one.disclaimer}*", f"**{one.sources}**", f"**{one.nearest}**")]
-    return re.compile(rf"\n\n(?:{'|'.join(map(re.escape, tails))})(?=\n|$)")
+    known = all_texts()
+    tails = [part for one in known for part in (f"*{one.disclaimer}*", f"**{one.sources}**", f"**{one.nearest}**")]
+    notes = [text.partition("{")[0] for one in known for text in (one.part_missing, one.part_left)]
+    unsure, missing = ("|".join(map(re.escape, some)) for some in ([one.disclaimer for one in known], notes))
+    return re.compile(rf"\n\n(?:{'|'.join(map(re.escape, tails))}|\*(?:(?:{unsure}) )?(?:{missing})[^\n]*\*)(?=\n|$)")
 
 
 @cache

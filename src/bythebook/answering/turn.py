@@ -116,6 +116,18 @@ class Turn:
     found_again: list[tuple[SearchResult, ...]] = field(default_factory=list)
     """Results of further searches that no event has reported yet."""
     tokens: int = 0
+    said: bool = False
+    """Whether a sentence of the draft is in the answer."""
+    failure: Unanswerable | None = None
+    """Why nothing answers, where nothing does."""
+    parts: tuple[Turn, ...] = ()
+    """Where several things are asked at once: a turn for each, which share sentences, numbers, calls and steps with this one."""
+    left: tuple[str, ...] = ()
+    """What else was asked and not looked up."""
+    share: float = 1.0
+    """How much of the answer may be full after this one of several parts."""
+    reserved: int = 0
+    """How many characters of the answer are kept for what is said of its parts."""
 
     @property
     def standalone(self) -> str:
@@ -124,7 +136,7 @@ class Turn:
     @property
     def shown(self) -> list[tuple[RankedChunk, float]]:
         """The results that reach the similarity threshold, as many as were asked for, each with its relevance."""
-        least, limit = self.question.similarity_threshold, self.question.scope.limit
+        least, limit = self.question.similarity_threshold, self.question.scope.limit * max(1, len(self.parts))
         return shown_hits(self.look, self.levels, least=least, limit=limit)
 
     @property
@@ -150,10 +162,13 @@ def numbered(turn: Turn, citations: Sequence[Citation]) -> tuple[Citation, ...]:
     return tuple(replace(one, label=numbers.setdefault(one.label, len(numbers) + 1)) for one in citations)
 
 
-def answered(turn: Turn, confidence: ConfidenceMetrics, *, model: str) -> Answer:
-    """Ends the turn with the sentences that passed the check."""
-    sentences = tuple(turn.sentences)
-    disclaimer = texts(turn.state.language).disclaimer if confidence.confidence_level in ("low", "insufficient") else None
+def answered(turn: Turn, note: str, *, model: str) -> Answer:
+    """Ends the turn with the sentences that passed the check. `note`: what is said of the parts that are not answered."""
+    sentences, confidence = tuple(turn.sentences), turn.confidence
+    unsure = confidence.confidence_level in ("low", "insufficient")
+    disclaimer = " ".join(filter(None, (texts(turn.state.language).disclaimer if unsure else "", note))) or None
+    if note and not unsure:
+        confidence = replace(confidence, confidence_level="low")
     cited = {citation.label: citation for sentence in reversed(sentences) for citation in reversed(sentence.citations)}
     return replace(
         unended_answer(turn, model),

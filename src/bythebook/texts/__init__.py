@@ -34,6 +34,10 @@ class Texts:
     searched_several: str
     """Where {count} books were searched, and {title} is the one that refuses."""
     disclaimer: str
+    part_missing: str
+    """Where one of several {questions} asked at once is not answered."""
+    part_left: str
+    """The same, where it was not looked up, or found no room."""
     headlines: dict[str, str]
     """Each reason to refuse in a few words."""
     sources: str
