@@ -16,7 +16,7 @@ from bythebook.books.model import Reading, SourceMark, SourcePlace
 
 PAIRED = re.compile(r"(?<=\S)[*_]+|[*_]+(?=\S)")
 WITHIN_WORD = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
-SIGNS = re.compile(r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?])|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|\$")
+SIGNS = re.compile(r"\\(?=[^\w\s])|`|<(?=[A-Za-z/!?]|$)|\[(?=\^|[^\[\]]*\][(\[])|~~+|\{(?=\{|/\*|[\"'`])|&(?=#?\w+;)|\$")
 ANY_SIGN = re.compile(r"[\\`<\[~{&$*_]")
 """Everything that is escaped contains one of these. Searching for them is quick, and most words have none."""
 LINE_START = re.compile(r"(?:#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:{3,}|/{3,}|!{3}|\?{3}|={3}|(?:[-*_]\s*){3,}$|~{3}|\+{3})")

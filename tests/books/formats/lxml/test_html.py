@@ -134,6 +134,13 @@ def test_the_container_of_each_generator_is_found(container: str) -> None:
     assert read_one("a.html", page).text.strip() == "The arm."
 
 
+def test_a_sign_that_ends_its_element_begins_no_tag_with_what_follows() -> None:
+    page = "<html><body><p>It needs <b>#include &lt;</b><i>arm.h</i><b>&gt;</b> to work.</p></body></html>"
+    reading = read_one("a.html", page)
+    assert readable(reading.text).strip() == "It needs #include <arm.h> to work."
+    assert all(mark.exact for mark in reading.marks)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "windows-1252"])
 def test_a_page_says_what_it_says_in_any_encoding(encoding: str) -> None:
     page = "<html><head><meta charset='iso-8859-1'></head><body><p>Größe “in” Metern – fünf.</p></body></html>"

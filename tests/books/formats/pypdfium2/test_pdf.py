@@ -158,6 +158,18 @@ def test_a_compound_is_known_by_others_like_it() -> None:
     assert "as of arm-8.0.tar.gz." in text
 
 
+def test_a_word_that_the_book_also_writes_as_a_compound_is_what_it_mostly_is() -> None:
+    lines = column(
+        "A subframe, a subframe or a sub-frame bears the arm, a multijoint or multijoint leg the",
+        "Multi-Joint arm. It is impor-",
+        "tant that each sub-",
+        "frame bears a Multi-",
+        "Joint arm.",
+    )
+    text = read_one("a.pdf", MadePdf([lines]).write()).text
+    assert "important that each subframe bears a Multi-Joint arm." in text
+
+
 def test_a_word_divided_by_the_end_of_a_page_is_one() -> None:
     lines = column("An elbow obeys important rules, and so do those of the many and impor-")
     pages = [lines, column("tant people who wrote it.")]
@@ -258,6 +270,17 @@ def test_a_bullet_in_larger_type_marks_the_line_beside_it() -> None:
         Word("one plane.", 90, 676),
     ]
     assert read_one("a.pdf", MadePdf([words]).write()).text == "The joints are:\n\n- An elbow bends in one plane.\n\n"
+
+
+def test_an_accent_over_the_space_that_begins_a_line_stands_before_its_word() -> None:
+    """PDFium leaves out such a space, and gives the accent at the end of the line or with spaces of its own."""
+    words = column("It can be either", top=720)
+    words += [Word("\N{NO-BREAK SPACE}", 72, 700, font="accents"), Word("start',", 75, 700)]
+    words += [Word("\N{NO-BREAK SPACE}stop'.", 120, 700, font="accents")]
+    words += [Word("`", x, 701.7, font="accents") for x in (72, 120)]
+    reading = read_one("a.pdf", MadePdf([words]).write())
+    assert " ".join(readable(reading.text).split()) == "It can be either `start', `stop'."
+    assert all(mark.exact for mark in reading.marks)
 
 
 def test_what_programs_set_apart_is_read_as_it_was_meant() -> None:

@@ -10,7 +10,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -203,11 +203,12 @@ class Document:
             has_accents = not LONE_ACCENTS.keys().isdisjoint(str(page.get_text_range()))
             self._open = number, page, _lone_accents(list(_chars(page))) if has_accents else {}
         _, page, lone = self._open
-        said = str(page.get_text_range(first, last - first)).replace("\x02", "")
-        if lone:
-            may_change = (NO_BREAK_SPACE, *LONE_ACCENTS)
-            places = (at for at in range(first, last) if chr(pdfium.FPDFText_GetUnicode(page, at)) in may_change)
-            said = re.sub(f"[{''.join(may_change)}]", lambda match: lone.get(next(places, -1), match[0]), said)
+        said, start = "", first
+        for at in [*sorted(at for at in lone if first <= at < last), last]:
+            said += str(page.get_text_range(start, at - start)) if at > start else ""
+            said += lone[at] if at < last else ""
+            start = at + 1
+        said = said.replace("\x02", "")
         if ACCENTS.keys().isdisjoint(said):
             return said
         accents = [at for at in range(first, last) if chr(pdfium.FPDFText_GetUnicode(page, at)) in ACCENTS]
@@ -262,17 +263,37 @@ def _readable_chars(text: Any) -> list[PdfChar | None]:
 
 
 def _lone_accents(chars: list[PdfChar | None]) -> dict[int, str]:
-    """What characters are shown as, by their index: a space under an accent as that accent, the accent itself as nothing."""
+    """What characters are shown as, by their index: a space under an accent as that accent, the accent itself as nothing, and
+    what PDFium makes up between that space and its word as nothing. A space that begins a line is no character of PDFium's: the
+    accent then goes to the word that begins there."""
     shown: dict[int, str] = {}
+    solid = [char for char in chars if char and not char.text.isspace() and char.text not in LONE_ACCENTS]
     blanks = [char for char in chars if char and char.text == NO_BREAK_SPACE]
-    for accent in chars if blanks else ():
-        if accent and accent.text in LONE_ACCENTS:
-            middle = (accent.left + accent.right) / 2
-            for blank in blanks:
-                near = abs(blank.baseline - accent.baseline) < blank.height
-                if near and blank.left - 1 <= middle <= blank.right + 1:
-                    shown |= {blank.index: LONE_ACCENTS[accent.text], accent.index: ""}
-    return shown
+    for accent in filter(None, chars):
+        if accent.text not in LONE_ACCENTS:
+            continue
+        middle = (accent.left + accent.right) / 2
+        level = [char for char in blanks if abs(char.baseline - accent.baseline) < char.height]
+        if under := [char for char in level if char.left - 1 <= middle <= char.right + 1]:
+            shown |= {accent.index: "", under[-1].index: LONE_ACCENTS[accent.text]}
+            continue
+        line = [char for char in solid if abs(char.baseline - accent.baseline) < 0.5 * char.height]
+        first = min(line, key=lambda char: char.left, default=None)
+        if first and middle < first.left < accent.right + first.height:
+            shown |= {accent.index: "", first.index: LONE_ACCENTS[accent.text] + first.text}
+    return shown | dict.fromkeys(_made_up(chars, shown), "")
+
+
+def _made_up(chars: list[PdfChar | None], shown: Mapping[int, str]) -> Iterator[int]:
+    """The spaces between an accent in its place and its word. They have no width."""
+    after_accent = False
+    for char in filter(None, chars):
+        if shown.get(char.index) in LONE_ACCENTS.values():
+            after_accent = True
+        elif after_accent and char.text.isspace() and char.left == char.right:
+            yield char.index
+        elif shown.get(char.index) != "":
+            after_accent = False
 
 
 def _composed(chars: list[PdfChar | None]) -> list[PdfChar | None]:

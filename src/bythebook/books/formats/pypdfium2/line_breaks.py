@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -24,7 +25,7 @@ class LineBreaks:
     """What the lines of a book say about its compounds and its divided words."""
 
     def __init__(self, lines: Sequence[PdfLine]) -> None:
-        self.words = frozenset(_undivided(lines))
+        self.words = Counter(_undivided(lines))
         compounds = [word.split("-") for word in self.words if "-" in word]
         self.heads = frozenset(parts[0] for parts in compounds if len(parts[0]) > 2)
         self.tails = frozenset(parts[-1] for parts in compounds if len(parts[-1]) > 3)
@@ -53,12 +54,11 @@ class LineBreaks:
         if not halves:
             return ""
         head, tail = halves
-        if f"{head}-{tail}" in self.words:
-            return "-"
-        if head + tail in self.words:
-            return ""
+        compounds, words = self.words[f"{head}-{tail}"], self.words[head + tail]
+        if compounds or words:  # one book writes both "sub-directory" and "subdirectory"
+            return "-" if compounds >= words or (compounds and after.text[:1].isupper()) else ""
         last = head.rpartition("-")[2]
-        compound = len(head) > 2 and ({last, tail} <= self.words or last in self.heads)
+        compound = len(head) > 2 and ({last, tail} <= self.words.keys() or last in self.heads)
         return "-" if compound or tail.partition("-")[0] in self.tails else ""
 
 
