@@ -18,12 +18,11 @@ from bench.table import Table, verdict
 from bench.timing import median
 from bench.workshop import Workshop
 from bythebook.answering.draft_check import DraftCheck, SettledSentence, checked_draft
-from bythebook.books.markdown import readable
+from bythebook.books.markdown import readable, single_spaced
 from bythebook.drafting.draft import DraftRequest
 from bythebook.drafting.openai_agents.drafter import AgentDrafter
 from bythebook.drafting.openai_agents.options import AgentOptions
 from bythebook.grounding.checker import Checker
-from bythebook.grounding.facts import folded
 from bythebook.grounding.quotes import find_quote
 from bythebook.grounding.support import checked_source
 
@@ -171,7 +170,7 @@ def _copied(row: Draft) -> str:
     said = next((one for one in found.source.statements if one.end > found.start), None) if found else None
     if found is None or said is None:
         return str(first["text"])
-    return folded(readable(found.source.chunk.text[said.start : said.end]))
+    return single_spaced(readable(found.source.chunk.text[said.start : said.end]))
 
 
 def _verdicts(shown: dict[str, Any]) -> str:

@@ -24,7 +24,9 @@ A {name} is a part of the light that a keeper trims every {hours} hours. It smok
 
 The soot of a night darkens the {name}, and ships see a weaker light.
 """
-QUESTION = "How often is the wick trimmed?"
+QUESTION = "Why is the wick cleaned?"
+CHECKER = "grounding/checker.py"
+"""What checks the sentences of an answer: a refusal has none."""
 RECORDER = """
 import os, sys, threading
 
@@ -82,7 +84,10 @@ def count() -> dict[str, list[str]]:
         book = write_book(Path(small), lessons=1)
         touched(Path(small), "ingest", str(book))
         (book / f"0-{NAMES[0]}.md").write_text(LESSON.format(name=NAMES[0], hours=9))
-        return {"a question": touched(Path(large), "ask", QUESTION), "a lesson": touched(Path(small), "ingest", str(book))}
+        asked = touched(Path(large), "ask", QUESTION)
+        if CHECKER not in asked:
+            raise RuntimeError(f"The question '{QUESTION}' was refused, and a refusal passes through fewer files: ask another.")
+        return {"a question": asked, "a lesson": touched(Path(small), "ingest", str(book))}
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from bythebook.evaluation.cases import Case
 from bythebook.evaluation.files import read_cases
 from bythebook.index.manifest import served_books
 from bythebook.index.vectors import Filters
-from bythebook.retrieval.demands import asks
+from bythebook.retrieval.answer_shapes import asks
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 

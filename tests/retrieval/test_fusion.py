@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.index.vectors import Candidate
-from bythebook.retrieval.search import WINDOW_CHARACTERS, Closeness, fuse
+from bythebook.retrieval.fusion import WINDOW_CHARACTERS, Closeness, fuse
 
 score = st.floats(-1, 1, width=32)
 candidates = st.lists(

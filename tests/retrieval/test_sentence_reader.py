@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bythebook.books.model import Chunk
-from bythebook.retrieval.demands import Shape, asked_for
+from bythebook.retrieval.answer_shapes import Shape, asked_for
 from bythebook.retrieval.sentence_reader import LOOKED_AT, ReadStatement, SentenceReader, all_stems, surroundings
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.made_chunks import chunk

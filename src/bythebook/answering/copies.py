@@ -13,7 +13,7 @@ from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement
 from bythebook.grounding.citations import Citation, Supported, Unsupported
 from bythebook.grounding.verdict import POOL
-from bythebook.retrieval.demands import lacking, names
+from bythebook.retrieval.question_words import lacking, names
 from bythebook.retrieval.sentence_reader import UNREAD, all_stems
 
 MOST_COPIED = 4

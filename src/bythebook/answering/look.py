@@ -18,8 +18,9 @@ from bythebook.grounding.verdict import POOL, ConfidenceMetrics, assess
 from bythebook.index.lexical import term_id, words
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
-from bythebook.retrieval.demands import asked_about, gives, lacking, names, negates, placed_in, weighed
+from bythebook.retrieval.answer_shapes import gives
 from bythebook.retrieval.query import MAX_LIMIT, MAX_TEXT, SearchQuery
+from bythebook.retrieval.question_words import asked_about, lacking, names, negates, placed_in, weighed
 from bythebook.retrieval.search import RankedChunk, Retrieval, Search, similarity
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, all_stems, surroundings
 

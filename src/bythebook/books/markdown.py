@@ -58,6 +58,11 @@ def readable(markdown: str) -> str:
     return _tidy("\n".join(parts))
 
 
+def single_spaced(text: str) -> str:
+    """The text on one line, with one space between words."""
+    return " ".join(text.split())
+
+
 def letters(text: str) -> str:
     """Only letters and digits, in lower case: two texts with the same letters have the same words, whatever is between them."""
     return NO_LETTER.sub("", text.casefold())

@@ -17,7 +17,7 @@ from bythebook.books.markdown import letters, readable
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
-from bythebook.retrieval.demands import STEP, Shape, asked_for
+from bythebook.retrieval.answer_shapes import STEP, Shape, asked_for
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader
 from bythebook.texts import LANGUAGES, page_words
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bythebook.errors import Mismatch
 from bythebook.grounding.verdict import POOL
 from bythebook.grounding.weights import USUAL, SignalWeights, area, best_threshold, fitted, fitted_by_text
-from bythebook.retrieval.demands import Alikes, alikes, holds
+from bythebook.retrieval.question_words import Alikes, alikes, holds
 
 FIELD = 20
 """The nearest chunk is compared with the candidates after the pool, up to this rank."""

@@ -9,12 +9,12 @@ from urllib.parse import quote as quote_url
 
 from bythebook.books.inline import with_plain_formulas
 from bythebook.books.links import UNRESERVED
-from bythebook.books.markdown import letters, readable
+from bythebook.books.markdown import letters, readable, single_spaced
 from bythebook.books.model import LINE_END, Chunk, Span, where
 from bythebook.books.statements import statements
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.citations import CheckedSentence, Citation, Doubtful, Supported, Unsupported
-from bythebook.grounding.facts import ReadText, folded, read
+from bythebook.grounding.facts import ReadText, read
 from bythebook.grounding.form import asks, unsafe
 from bythebook.grounding.hard_facts import code_lines, hard_objection, prose
 from bythebook.grounding.markers import split_markers
@@ -35,7 +35,7 @@ class Checker:
 
     def __init__(self, evidence: Sequence[Evidence], language: str, question: str = "") -> None:
         self._language = language
-        self._asked = read(question, language)
+        self._question = question
         self._evidence: dict[int, Evidence] = {}
         self.extend(evidence)
 
@@ -45,14 +45,14 @@ class Checker:
 
     def check(self, sentence: CheckedSentence) -> Supported | Unsupported:
         """The verdict of the program alone."""
-        weighed = self._weigh(sentence, read("", self._language))
+        weighed = self._weigh(sentence, "")
         return weighed.by_words if isinstance(weighed, Doubtful) else weighed
 
     def weigh(self, sentence: CheckedSentence) -> Supported | Unsupported | Doubtful:
         """The program's verdict where it is certain; otherwise the meaning is to be judged."""
-        return self._weigh(sentence, self._asked)
+        return self._weigh(sentence, self._question)
 
-    def _weigh(self, sentence: CheckedSentence, asked: ReadText) -> Supported | Unsupported | Doubtful:
+    def _weigh(self, sentence: CheckedSentence, question: str) -> Supported | Unsupported | Doubtful:
         if sentence.quotes:
             return self._check_quotes(sentence)
         text, marked = split_markers(sentence.text)
@@ -63,14 +63,14 @@ class Checker:
             block = _check_block(text, sentence.kind, cited)
             if isinstance(block, Supported) or sentence.kind == "maths":
                 return block
-            weighed = self._weigh_words(text, sentence, cited, asked)
+            weighed = self._weigh_words(text, sentence, cited, question)
             if not isinstance(weighed, Doubtful) or (sentence.kind == "table" and sentence.basis and "|" not in sentence.basis):
                 return weighed  # a row that rests on prose is a sentence in cells
             return replace(weighed, by_words=block)
-        return self._weigh_words(text, sentence, cited, asked)
+        return self._weigh_words(text, sentence, cited, question)
 
     def _weigh_words(
-        self, text: str, sentence: CheckedSentence, cited: Sequence[Evidence], asked: ReadText
+        self, text: str, sentence: CheckedSentence, cited: Sequence[Evidence], question: str
     ) -> Supported | Unsupported | Doubtful:
         every = [checked_source(chunk, self._language) for one in cited for chunk in one.passages]
         same = self._same(text, cited)
@@ -83,6 +83,7 @@ class Checker:
         if same:
             reason = unsafe(text, [*every, *self._others(every)]) or asks(text)
         else:
+            asked = read(question, self._language)
             reason = hard_objection(text, claim, every, asked, rests) or quoted_otherwise(claim, rests)
         if reason:
             return Unsupported(text=text, reason=reason)
@@ -184,10 +185,10 @@ def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -
     """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. It may
     begin with a capital, leave out words before or after, and end with a full stop; a row may name its columns."""
     slices = [chunk.text[start:end] for chunk, start, end in quoted]
-    said = folded(text)
-    shown = folded(" ".join(readable(words) for words in slices))
-    plain = folded(" ".join(readable(with_plain_formulas(words)) for words in slices))
-    if not said or said in (folded(" ".join(slices)), shown, plain):
+    said = single_spaced(text)
+    shown = single_spaced(" ".join(readable(words) for words in slices))
+    plain = single_spaced(" ".join(readable(with_plain_formulas(words)) for words in slices))
+    if not said or said in (single_spaced(" ".join(slices)), shown, plain):
         return bool(said)
     # Some rows of a table are quoted apart from its header.
     if quoted and find_block(text, kind, "\n".join(slices), quoted[0][0].preface):
@@ -195,7 +196,7 @@ def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -
     for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
         if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
             return len(read(said, "en").denials) == len(read(plain, "en").denials)
-    return said == folded(" ".join(map(_as_it_reads, quoted)))
+    return said == single_spaced(" ".join(map(_as_it_reads, quoted)))
 
 
 def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
@@ -208,8 +209,8 @@ def _as_in_book(text: str, kind: str, same: Citation) -> str:
     """A copied sentence shown as the book's own sentences are: as it reads, with the full stop that the copy may lack."""
     if kind != "sentence":
         return text
-    whole = folded(readable(same.quote))
-    return whole if letters(whole) == letters(text) else folded(readable(text))
+    whole = single_spaced(readable(same.quote))
+    return whole if letters(whole) == letters(text) else single_spaced(readable(text))
 
 
 def shown_to_judge(evidence: Evidence, language: str) -> str:

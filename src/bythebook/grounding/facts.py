@@ -153,11 +153,6 @@ def plain(markdown: str) -> str:
     return " ".join(LATEX_COMMAND.sub(" ", LATEX.sub(r"\1", text)).split())
 
 
-def folded(text: str) -> str:
-    """The text with one space between words."""
-    return " ".join(text.split())
-
-
 def without_mark(text: str) -> str:
     """The text without the dash or number of a list item."""
     mark = ENUMERATOR.match(text)

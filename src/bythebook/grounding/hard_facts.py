@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bythebook.books.markdown import single_spaced
 from bythebook.grounding.alignment import DENIES, denied
-from bythebook.grounding.facts import REPLY, Denial, ReadText, folded, stem
+from bythebook.grounding.facts import REPLY, Denial, ReadText, stem
 from bythebook.grounding.form import asks, chatter, misquotes, unsafe
 from bythebook.grounding.number_objections import has_number, is_contrary, number_objection, stated
 from bythebook.grounding.support import CheckedSource, CheckedStatement
@@ -76,7 +77,7 @@ def changed_code(text: str, sources: Sequence[CheckedSource]) -> str | None:
 def code_lines(text: str) -> list[str]:
     """The lines of the code blocks in a text, without the prompt of a terminal."""
     lines = (line.strip() for block in FENCED.finditer(text) for line in block[2].splitlines())
-    return [written for line in lines if (written := folded(PROMPT.sub("", line, count=1)))]
+    return [written for line in lines if (written := single_spaced(PROMPT.sub("", line, count=1)))]
 
 
 def placed(sources: Sequence[CheckedSource]) -> Iterator[tuple[CheckedStatement, frozenset[str]]]:

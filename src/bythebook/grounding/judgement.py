@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bythebook.books.markdown import letters
+from bythebook.books.markdown import letters, single_spaced
 from bythebook.grounding.citations import Doubtful, Supported, Unsupported
-from bythebook.grounding.facts import folded, is_light, read
+from bythebook.grounding.facts import is_light, read
 
 LONGEST_WORDS = 120
 """How many characters of a judge's deciding words a reason shows."""
@@ -104,7 +104,7 @@ def _settled(one: Doubtful, opinions: Sequence[Opinion], note: str) -> Settled:
         return Settled(outcome=one.by_words, by="words", note=note or "the judge gave no answer that can be used")
     if any(opinion.supported for opinion in opinions):
         return Settled(outcome=one.supported, by="judge")
-    words = folded(opinions[0].words)[:LONGEST_WORDS]
+    words = single_spaced(opinions[0].words)[:LONGEST_WORDS]
     reason = (
         f"means something else than its sources, says the judge ({words})" if words else "means something else than its sources"
     )

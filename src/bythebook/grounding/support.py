@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from bythebook.books.inline import with_plain_formulas
-from bythebook.books.markdown import readable, sentences
+from bythebook.books.markdown import readable, sentences, single_spaced
 from bythebook.books.model import Chunk
 from bythebook.books.statements import statements
-from bythebook.grounding.facts import ENUMERATOR, ReadText, folded, read, without_mark
+from bythebook.grounding.facts import ENUMERATOR, ReadText, read, without_mark
 
 LONGEST_WINDOW = 3
 """How many consecutive sentences may support one drafted sentence."""
@@ -106,7 +106,7 @@ class CheckedSource:
         for start, end, reads in spans:
             written = self.chunk.text[start:end]
             if not any(start <= one < end for one in silent):
-                forms = (folded(written), folded(readable(written)), folded(reads), copied(written))
+                forms = (single_spaced(written), single_spaced(readable(written)), single_spaced(reads), copied(written))
                 places.update({form: (start, end) for form in forms if form and form not in places})
         return places
 
@@ -118,12 +118,12 @@ class CheckedSource:
 
     @cached_property
     def raw(self) -> str:
-        return folded(f"{self.chunk.preface}\n{self.chunk.text}")
+        return single_spaced(f"{self.chunk.preface}\n{self.chunk.text}")
 
     @cached_property
     def shown(self) -> str:
         text = f"{self.chunk.preface}\n{self.chunk.text}"
-        return folded(f"{readable(text)} {readable(with_plain_formulas(text))}")
+        return single_spaced(f"{readable(text)} {readable(with_plain_formulas(text))}")
 
     @cached_property
     def signs(self) -> frozenset[str]:
@@ -131,7 +131,7 @@ class CheckedSource:
 
     def says(self, words: str) -> bool:
         """Whether the chunk has these words, character for character except for spaces."""
-        words = folded(words)
+        words = single_spaced(words)
         return bool(words) and (words in self.raw or words in self.shown)
 
     @cached_property
@@ -247,12 +247,12 @@ def same_words(text: str, source: CheckedSource) -> tuple[int, int] | None:
     """The stretch of the chunk that is this sentence, word for word. A copy may lack the words that connect it to the sentence
     before, its emphasis and its last mark."""
     text = without_mark(text)
-    return source.by_text.get(folded(text)) or source.by_text.get(copied(text))
+    return source.by_text.get(single_spaced(text)) or source.by_text.get(copied(text))
 
 
 def copied(text: str) -> str:
     """A sentence as it reads, without what a copy may lose."""
-    text = folded(readable(text)).translate(TYPED)
+    text = single_spaced(readable(text)).translate(TYPED)
     tied = CONNECTIVE.match(text)
     text = text[tied.end() if tied else 0 :].rstrip(" .:;!")
     return f"{text[:1].lower()}{text[1:]}"

@@ -37,7 +37,7 @@ from bythebook.embedding.granite import (
 )
 from bythebook.embedding.tokenizer import Tokenizer, open_tokenizer
 from bythebook.errors import StorageFailure
-from bythebook.retrieval.demands import asks
+from bythebook.retrieval.answer_shapes import asks
 
 WEIGHTS = Path(__file__).with_name("reader.pack")
 WEIGHTS_SHA256 = "d1bf812179f0bce0380ca924d35c96e7b8d7f652cbb5c7c2b0131a5ffca14bd8"

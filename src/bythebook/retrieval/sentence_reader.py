@@ -9,10 +9,9 @@ author would quote.
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +20,8 @@ from numpy.typing import NDArray
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, statements
 from bythebook.embedding.embedder import Embedder
-from bythebook.index.lexical import words
-from bythebook.retrieval.demands import Shape, asked_about, asked_for, asks, fits, opens_asking, says_nothing
+from bythebook.retrieval.answer_shapes import Shape, asked_for, asks, fits, opens_asking, says_nothing
+from bythebook.retrieval.question_words import QuestionWords, stems
 from bythebook.retrieval.ranker import (
     BEFORE_CHARACTERS,
     MARKUP_CHARACTERS,
@@ -175,9 +174,9 @@ class SentenceReader:
         rarity: Mapping[str, float] | None = None,
     ) -> list[tuple[ReadStatement, int]]:
         """All statements by their cheap signs, the likeliest first, each with the rank of its chunk."""
-        asked = _Question.of(question, chunks, language, rarity or {})
+        asked, shape = QuestionWords.of(question, chunks, language, rarity or {}), asked_for(question, language)
         order = zip(ranks or range(len(chunks)), chunks, strict=True)
-        rated = [(one, rank) for rank, chunk in order for one in _rate(asked, chunk, rank)]
+        rated = [(one, rank) for rank, chunk in order for one in _rate(asked, shape, chunk, rank)]
         return sorted(rated, key=lambda found: -found[0].score)
 
     async def _candidates(
@@ -239,44 +238,6 @@ class SentenceReader:
             self._vectors.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """The stems of a question, each with its rarity."""
-
-    weights: Mapping[str, float]
-    shape: Shape
-    language: str
-
-    @classmethod
-    def of(cls, question: str, chunks: Sequence[Chunk], language: str, rarity: Mapping[str, float]) -> _Question:
-        asked = sorted(stems(asked_about(question, language), language))
-        if not rarity.keys() >= set(asked):
-            rarity = {**_rarity_within(asked, chunks, language), **rarity}
-        return cls({stem: rarity[stem] for stem in asked}, asked_for(question, language), language)
-
-    def share(self, found: frozenset[str]) -> float:
-        total = sum(self.weights.values())
-        return sum(weight for stem, weight in self.weights.items() if stem in found) / total if total else 0.0
-
-    def named_by(self, text: str) -> float:
-        """How well `text` names what is asked about: all of it, and little else."""
-        found = stems(text, self.language)
-        return self.share(found) / (1 + len(found - self.weights.keys()))
-
-
-def _rarity_within(asked: Sequence[str], chunks: Sequence[Chunk], language: str) -> dict[str, float]:
-    """How rare words are among the statements that are read, where their rarity in the book is not known."""
-    found = [stems(one.readable, language) for chunk in chunks for one in statements(chunk.preface, chunk.text)]
-    seen = Counter(stem for one in found for stem in one)
-    return {stem: math.log(1 + (len(found) + 1) / (seen[stem] + 0.5)) for stem in asked}
-
-
-@lru_cache(maxsize=8192)
-def stems(text: str, language: str) -> frozenset[str]:
-    """The words of a text as the search sees them, each once."""
-    return frozenset(stem for _, _, stem in words(text, language))
-
-
 def _going_on(one: ReadStatement) -> str:
     """A statement with the beginning of what follows it under the same heading."""
     found = statements(one.chunk.preface, one.chunk.text)
@@ -299,7 +260,7 @@ def surroundings(one: ReadStatement, language: str) -> frozenset[str]:
     return frozenset().union(*(stems(text, language) for text in (one.chunk.page_title, *one.chunk.heading_path, *beside)))
 
 
-def _rate(asked: _Question, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:
+def _rate(asked: QuestionWords, shape: Shape, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:
     """Every statement of the chunk with its score from cheap signs."""
     above = frozenset().union(*(stems(title, asked.language) for title in (chunk.page_title, *chunk.heading_path)))
     asking, heading = any(map(opens_asking, chunk.heading_path)), above
@@ -320,9 +281,9 @@ def _rate(asked: _Question, chunk: Chunk, rank: int) -> Iterator[ReadStatement]:
                 + HEADING_WEIGHT * (under - coverage)
                 + BEFORE_WEIGHT * (after - under)
                 + RANK_WEIGHT / (1 + rank)
-                + SHAPE_WEIGHT * fits(asked.shape, one, raw, asked.named_by)
+                + SHAPE_WEIGHT * fits(shape, one, raw, asked.named_by)
                 - NOTHING_PENALTY * (ASKING_SECTION if asking else says_nothing(one, raw))
-                - CODE_PENALTY * (one.kind == "code" and asked.shape not in ("code", "steps"))
+                - CODE_PENALTY * (one.kind == "code" and shape not in ("code", "steps"))
             )
             yield ReadStatement(statement=one, chunk=chunk, coverage=coverage, cosine=0.0, score=score)
             # Items and rows are all read after the sentence that introduces them.

@@ -1,12 +1,11 @@
-"""What a question insists on, whether a passage has it, and what may stand for a word that the book does not have."""
+"""The words of a question: its names, their weight, and what may replace a word that the book does not have."""
 
 from __future__ import annotations
 
 import pytest
 
-from bythebook.books.statements import statements
 from bythebook.index.lexical import words
-from bythebook.retrieval.demands import alikes, gives, holds, lacking, names, negates, says_nothing, weighed
+from bythebook.retrieval.question_words import alikes, holds, lacking, names, negates, weighed
 
 
 @pytest.mark.parametrize(
@@ -68,22 +67,6 @@ def test_each_word_is_weighed_once(question: str, known: set[str], weighing: set
     assert weighed(found, rarity, most=6.0, question=question).keys() == weighing
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "given"),
-    [
-        ("How many lamps are there?", "There are two lamps.", True),
-        ("How many lamps are there?", "There are lamps.", False),
-        ("What is a usual value for gamma?", "Rewards are discounted by gamma.", False),
-        ("In which year was it lit?", "Tower 2 was lit.", False),
-        ("In which year was it lit?", "It was lit in 1874.", True),
-        ("Why is it lit?", "There are lamps.", True),  # no number is asked for
-    ],
-)
-def test_a_number_is_there_where_one_is_asked_for(question: str, text: str, given: bool) -> None:
-    assert gives(question, [text], "en") is given
-    assert gives(question, [text], "fr")
-
-
 FOUND = frozenset({"gyroscop", "languag", "model", "control", "checker"})
 
 
@@ -108,20 +91,3 @@ def test_an_abbreviation_needs_all_its_words() -> None:
     others = alikes(["llm"], FOUND)
     assert not holds({"model"}, "llm", others)
     assert holds({"model", "languag"}, "llm", others)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "points"),
-    [
-        ("See [Logging](logs.md) for more information.", True),
-        ("(See Permanent changes: The par() function, for more details on the par() function.)", True),
-        ("(See the permanent changes, for more details on the function.)", True),
-        ("For more details, please refer to the manual of the robot.", True),
-        ("See the wheel turn? It is the left one.", False),
-        ("Seeing is believing for a camera.", False),
-        ("The camera sees the wheel; see the manual for its angle.", False),
-    ],
-)
-def test_a_sentence_that_only_names_a_place_says_nothing(sentence: str, points: bool) -> None:
-    first = statements("", sentence)[0]
-    assert (says_nothing(first, sentence) == 1.0) is points

@@ -1,21 +1,17 @@
-"""What a question asks for, read from its words: the form of its answer, its names, which readers do not reword, and whether it
-asks about what is not so. Also which statements have that form and which answer nothing at all: a passage may be about the same
-subject and still not answer.
+"""The shape of an answer: which one a question asks for (a definition, a number, steps …), how well a statement has it, and which
+statements answer nothing at all, because they ask, announce or point elsewhere.
 
-Also what may replace a word that the book does not have: the word shortened or misspelt, or an abbreviation written out.
 English only: in other languages every question is a plain one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Literal
 
 from bythebook.books.statements import Statement
-from bythebook.index.lexical import words
 
 Shape = Literal["definition", "number", "cause", "steps", "comparison", "listing", "code", "formula", "example", "time", "plain"]
 
@@ -70,15 +66,7 @@ PATTERNS: dict[Shape, tuple[str, ...]] = {
 }
 """The first pattern that is found counts: "What is the difference between a node and a process?" asks to compare."""
 SHAPES = {shape: re.compile("|".join(patterns), re.IGNORECASE) for shape, patterns in PATTERNS.items()}
-ASKING = re.compile(
-    rf"\bhow (?:{QUANTITY})\b|\bwhat (?:is|are) the differences? between\b|\bgive (?:me )?an example of\b", re.IGNORECASE
-)
 END = re.compile(r"(?<=[.!?])\s+")
-PLACED = re.compile(
-    r"(?P<asked>(?:what(?:'s|s| is| are)|define|explain)\b.+?)\s+in\s+(?P<place>(?:an? |the )?[\w+.#-]+(?: [\w+.#-]+)?)\s*[?.]?",
-    re.IGNORECASE,
-)
-"""A question that says where to look: "What is a topic in ROS 2?" """
 
 
 def asked_for(question: str, language: str) -> Shape:
@@ -89,17 +77,6 @@ def asked_for(question: str, language: str) -> Shape:
     parts = [part for part in END.split(question.strip()) if part]
     asked = next((part for part in reversed(parts) if part.endswith("?")), question.strip())
     return next((shape for shape, pattern in SHAPES.items() if pattern.search(asked)), "plain")
-
-
-def placed_in(question: str, language: str) -> tuple[str, str] | None:
-    """What a question asks, and the subject in which it says to look for that."""
-    found = PLACED.fullmatch(question.strip()) if language.casefold().startswith("en") else None
-    return (found["asked"], found["place"]) if found else None
-
-
-def asked_about(question: str, language: str) -> str:
-    """The question without the words that only ask: a sentence that says "many" gives no number."""
-    return ASKING.sub(" ", question) if language.casefold().startswith("en") else question
 
 
 FEWEST_WORDS = 4
@@ -239,58 +216,6 @@ def _defines(statement: Statement, raw: str, names: Callable[[str], float]) -> f
     return names(statement.readable[: verb.start()]) * (1.0 if "**" in raw else 0.7)
 
 
-SHORTEST_CUT = 4
-SHORTEST_MISSPELT = 5
-ALIKE = 0.84
-WRITTEN_OUT: Mapping[str, frozenset[str]] = {
-    "ai": frozenset({"artifici", "intellig"}),
-    "cv": frozenset({"comput", "vision"}),
-    "llm": frozenset({"languag", "model"}),
-    "ml": frozenset({"machin", "learn"}),
-    "nn": frozenset({"neural", "network"}),
-    "os": frozenset({"oper", "system"}),
-    "rl": frozenset({"reinforc", "learn"}),
-    "vr": frozenset({"virtual", "realiti"}),
-}
-"""Abbreviations that readers use for what a book writes out, with its English stems."""
-
-Alikes = Mapping[str, tuple[frozenset[str], ...]]
-"""For each word, the sets of stems that may replace it. One of the sets must be there completely."""
-
-
-def alikes(unknown: Iterable[str], found: Collection[str]) -> Alikes:
-    """What may replace these words. `found` are the stems among which that is looked for."""
-    return {stem: tuple(_alike(stem, found)) for stem in unknown}
-
-
-def holds(stems: Collection[str], stem: str, others: Alikes) -> bool:
-    return stem in stems or any(all(each in stems for each in one) for one in others.get(stem, ()))
-
-
-def _alike(stem: str, found: Collection[str]) -> Iterable[frozenset[str]]:
-    if stem in WRITTEN_OUT:
-        yield WRITTEN_OUT[stem]
-    if not stem.isalpha():
-        return
-    if len(stem) >= SHORTEST_CUT:
-        for other in sorted(found):
-            if other.startswith(stem):
-                yield frozenset({other})
-    if len(stem) >= SHORTEST_MISSPELT:
-        for other in get_close_matches(stem, sorted(found), n=2, cutoff=ALIKE):
-            if other[0] == stem[0]:
-                yield frozenset({other})
-
-
-SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)\W*$")
-INNER_CAPITAL = re.compile(r"(?<=.)[A-Z_]")
-YEAR = re.compile(r"1\d{3}|20\d\d")
-MEASURED = re.compile(r"\d+(?:[a-z]{1,2}|x\d+)", re.IGNORECASE)
-"""Words with figures such as 3D, 30s, 2nd, 640x480: circumstances, which the book may describe with other numbers."""
-LETTERS = re.compile(r"[^\W\d_]{2}")
-NEGATION = re.compile(
-    r"\b(?:not|never|no|nor|neither|without|except|cannot|unlike|fail\w*|refus\w*|least|fewest)\b|n['\u2019]t\b", re.IGNORECASE
-)
 COUNTED = re.compile(
     r"\bhow (?:many|much|long|far|fast|often|large|big|high|deep|wide|old|tall|heavy|quick|quickly|steep)\b"
     r"|\b(?:what|which)(?:'s| is| are| was)?(?: the| a| an)?(?: \w+)? "
@@ -301,46 +226,6 @@ DATED = re.compile(r"\bwhen (?:was|were|did)\b|\b(?:what|which) (?:year|date|cen
 DATE = re.compile(
     r"\b[12]\d{3}s?\b|\b\d{1,2}(?:st|nd|rd|th)\b|\b(?:century|year|month|day|after|before|once|until)", re.IGNORECASE
 )
-CAPITALISING = ("de", "lb")
-"""Languages that write every noun with a capital."""
-
-
-def names(question: str, language: str, *, known: Collection[str]) -> frozenset[str]:
-    """The stems of names, identifiers and years. `known` are the stems that the book has: an acronym that it knows may be
-    written out in a passage and is not required."""
-    found = ((question[start:end], start, stem) for start, end, stem in words(question, language))
-    return frozenset(
-        stem
-        for word, start, stem in found
-        if _is_name(word, question[:start], language) and not (word.isupper() and word.isalpha() and stem in known)
-    )
-
-
-def lacking(wanted: Collection[str], stems: Collection[str]) -> frozenset[str]:
-    """The names that are not among the stems, and that nothing there replaces."""
-    missing = [name for name in wanted if name not in stems]
-    others = alikes(missing, stems)
-    return frozenset(name for name in missing if not holds(stems, name, others))
-
-
-def negates(text: str, language: str) -> bool:
-    """Whether the text negates. English only; in other languages nothing does."""
-    return language.casefold().startswith("en") and NEGATION.search(text) is not None
-
-
-def weighed(
-    found: Sequence[tuple[int, int, str]], rarity: Mapping[str, float], *, most: float, question: str
-) -> dict[str, float]:
-    """The rarity of each word, counted once. A word that the book has replaces its parts; a compound that it does not have is
-    replaced by its parts."""
-    held = [(start, end) for start, end, stem in found if rarity[stem] < most]
-    kept: dict[str, float] = {}
-    for start, end, stem in found:
-        inside = any(left <= start and end <= right and (left, right) != (start, end) for left, right in held)
-        compound = rarity[stem] >= most and "-" in question[start:end]
-        if not inside and not compound:
-            kept[stem] = rarity[stem]
-    return kept or dict(rarity)
 
 
 def gives(question: str, texts: Collection[str], language: str) -> bool:
@@ -349,13 +234,3 @@ def gives(question: str, texts: Collection[str], language: str) -> bool:
         return True
     wanted = DATE if DATED.search(question) else NUMBER if COUNTED.search(question) else None
     return wanted is None or any(wanted.search(text) for text in texts)
-
-
-def _is_name(word: str, before: str, language: str) -> bool:
-    if any(map(str.isdigit, word)):
-        return bool(YEAR.fullmatch(word) or (LETTERS.search(word) and not MEASURED.fullmatch(word)))
-    if len(word) < 2 or language.partition("-")[0].casefold() in CAPITALISING:
-        return False
-    if word.isupper():
-        return len(word) > 2
-    return bool(INNER_CAPITAL.search(word)) or (word[0].isupper() and not SENTENCE_START.search(before))
