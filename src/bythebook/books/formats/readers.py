@@ -93,7 +93,8 @@ def _verified(text: str, marks: Sequence[SourceMark], texts: SourceTexts) -> tup
 def _stands(text: str, place: SourcePlace, texts: SourceTexts) -> bool:
     """Whether the text is there. Lines of a file may hold more than the text: the mark of a list, the name of a box."""
     said = texts(place)
-    if text == said or _without_code_marks(text).split() == said.split():  # quick, and true of most
+    words = said.split()
+    if text == " ".join(words) or text == said or _without_code_marks(text).split() == words:  # quick, and true of most
         return True
     source = fold(said)
     return any(form in source if place.kind == "line" else form == source for form in _forms(text))

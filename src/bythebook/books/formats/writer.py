@@ -58,7 +58,7 @@ def _unless_within(text: str, match: re.Match[str]) -> str:
 
 
 def code_span(text: str) -> str:
-    text = SPACE.sub(" ", text).strip()
+    text = single_spaced(text)
     if "`" not in text:
         return f"`{text}`" if text else ""
     longest = max((len(found[0]) for found in TICKS.finditer(text)), default=0)
@@ -128,13 +128,13 @@ class MarkdownWriter:
         self._first, self._rest = before if self.length == length else (before[1], before[1])
 
     def heading(self, level: int, text: str, place: SourcePlace, anchor: str = "", *, exact: bool = True) -> None:
-        words = SPACE.sub(" ", text).strip()
+        words = single_spaced(text)
         if words:
             self.anchors.append(anchor)
             self._write(f"{'#' * min(level, 6)} ", words.rstrip("#").rstrip() or words, "", place, exact)
 
     def paragraph(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
-        words = SPACE.sub(" ", text).strip()
+        words = single_spaced(text)
         if words:
             self._write("", _guarded(words), "", place, exact)
 
@@ -157,7 +157,7 @@ class MarkdownWriter:
 
     def title(self, text: str, place: SourcePlace, *, exact: bool = True) -> None:
         """Writes the title of a box or a table, which names what follows and says nothing itself."""
-        words = SPACE.sub(" ", text).strip()
+        words = single_spaced(text)
         if words.endswith((".", "!", "?", "…")):
             self.paragraph(words, place, exact=exact)
         elif words:
@@ -167,14 +167,12 @@ class MarkdownWriter:
         text = text.strip("\n").rstrip()
         if not text.strip():
             return
-        longest = max((len(found[0]) for found in TICKS.finditer(text)), default=0)
-        fence = "`" * max(3, longest + 1)
+        fence = _fence(text)
         self._write(f"{fence}{language}\n", text, f"\n{fence}", place, exact)
 
     def code_lines(self, lines: Sequence[tuple[str, SourcePlace]]) -> None:
         """Code whose lines have places of their own."""
-        longest = max((len(found[0]) for text, _ in lines for found in TICKS.finditer(text)), default=0)
-        fence = "`" * max(3, longest + 1)
+        fence = _fence("\n".join(text for text, _ in lines))
         self._begin()
         self._add(f"{fence}\n")
         for text, place in lines:
@@ -201,7 +199,7 @@ class MarkdownWriter:
             self._add(self._rest if number else "")
             start = self.length
             padded = [*cells, *[""] * (width - len(cells))]
-            self._add(f"| {' | '.join(SPACE.sub(' ', cell).strip().replace('|', chr(92) + '|') for cell in padded)} |")
+            self._add(f"| {' | '.join(single_spaced(cell).replace('|', chr(92) + '|') for cell in padded)} |")
             self.marks.append(SourceMark(start=start, end=self.length, place=place, exact=exact))
             self._add("\n")
             if number == 0:
@@ -233,6 +231,17 @@ class MarkdownWriter:
     def _add(self, text: str) -> None:
         self.parts.append(text)
         self.length += len(text)
+
+
+def _fence(code: str) -> str:
+    """More backticks than stand together in the code."""
+    longest = max((len(found[0]) for found in TICKS.finditer(code)), default=0) if "```" in code else 0
+    return "`" * max(3, longest + 1)
+
+
+def single_spaced(text: str) -> str:
+    """The text with single spaces, and none around it. Spaces that do not break a line stay what they are."""
+    return " ".join(text.split()) if text.isascii() else SPACE.sub(" ", text).strip()
 
 
 def _guarded(line: str) -> str:

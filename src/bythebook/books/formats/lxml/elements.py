@@ -51,13 +51,12 @@ FURNITURE = frozenset({
     "footnote-backref", "footnote-back", "page-toc", "sidebar-toc", "bottom-of-page", "boring",
     "Contents_element", "Overview_element", "element-contents", "element-shortcontents", "section-toc", "mini-toc", "menu",
     "menu-comment", "summary-letter", "index-cp", "index-fn", "index-vr", "printindex", "copiable-anchor", "copiable-link",
-    "nav-panel", "contents-heading",
+    "nav-panel", "contents-heading", "footnote-ref", "footnote-reference", "footref", "noteref",
 })  # fmt: skip
 DROPPED = frozenset({
     "style", "nav", "form", "button", "template", "noscript", "svg", "iframe", "object", "canvas", "video", "audio", "select",
     "input", "textarea", "footer", "link", "meta",
 })  # fmt: skip
-NOTE_REFERENCES = frozenset({"footnote-ref", "footnote-reference", "footref", "noteref"})
 ROLES = frozenset({"navigation", "search", "contentinfo", "doc-backlink", "doc-noteref"})
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 TELLING = frozenset({"hidden", "aria-hidden", "role", EPUB_TYPE, "epub:type"})
@@ -70,6 +69,7 @@ INLINE = frozenset({
 NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
 AROUND = frozenset({"prev", "previous", "next", "up", "home", "start", "contents", "index"})
 """Values of `rel` on links to the pages before, after or above this one."""
+NAMED_LINKS = etree.XPath(".//a[@rel or @accesskey]")
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 SET_APART: dict[str, Callable[[str], str]] = {
     "sup": superscript,
@@ -98,7 +98,6 @@ class ClassNames:
     """What the classes of an element say about it."""
 
     furniture: bool
-    note_reference: bool
     formula_with_tex: bool
     formula: bool
 
@@ -109,18 +108,9 @@ def _class_names(value: str) -> ClassNames:
     names = value.split()
     return ClassNames(
         furniture=not FURNITURE.isdisjoint(names),
-        note_reference=not NOTE_REFERENCES.isdisjoint(names),
         formula_with_tex=not {"katex", "katex-display", "MathJax"}.isdisjoint(names),
         formula=not {"math", "arithmatex"}.isdisjoint(names),
     )
-
-
-NO_CLASS = _class_names("")
-
-
-def _classes_of(element: Element) -> ClassNames:
-    value = element.get("class")
-    return _class_names(value) if value else NO_CLASS
 
 
 def is_furniture(element: Element) -> bool:
@@ -131,8 +121,7 @@ def is_furniture(element: Element) -> bool:
         return not element.get("type", "").startswith("math/tex")
     names = element.keys()
     if names:
-        classes = _classes_of(element)
-        if classes.furniture or classes.note_reference:
+        if "class" in names and _class_names(element.get("class", "")).furniture:
             return True
         if not TELLING.isdisjoint(names) and _is_set_apart(element):
             return True
@@ -184,9 +173,10 @@ def _collect(element: Element, parts: list[str]) -> None:
 
 def tex_of(element: Element) -> str | None:
     """The TeX of a formula; None where the element is not one."""
-    if element.tag == "script":
+    tag = element.tag
+    if tag == "script":
         return str(element.text or "")
-    if element.tag == "math":
+    if tag == "math":
         return _annotation(element) or element.get("alttext") or to_tex(element)
     value = element.get("class")
     if not value:
@@ -194,7 +184,7 @@ def tex_of(element: Element) -> str | None:
     classes = _class_names(value)
     if classes.formula_with_tex:
         return _annotation(element)
-    if classes.formula and element.tag in ("span", "div") and next(element.iter(*SET_IN_HTML), None) in (None, element):
+    if classes.formula and tag in ("span", "div") and next(element.iter(*SET_IN_HTML), None) in (None, element):
         return re.sub(r"\\[()\[\]]", "", "".join(element.itertext())).strip().strip("$")
     return None
 
@@ -224,11 +214,13 @@ def inline(element: Element, *, whole: bool = True) -> tuple[str, str]:
 
 
 def _pieces(element: Element) -> Iterator[str | Element]:
-    yield element.text or ""
+    if element.text:
+        yield element.text
     for child in element:
         if not is_furniture(child):
             yield child
-        yield child.tail or ""
+        if child.tail:
+            yield child.tail
 
 
 def inline_pieces(pieces: Iterable[str | Element]) -> tuple[str, str]:
@@ -247,15 +239,15 @@ def _gather(pieces: Iterable[str | Element], words: list[str], parts: list[str])
             said = words_of(piece)
             words.append(said)
             code += said
-        elif piece != "":
-            if code:
-                parts.append(code_span(code))
-                code = ""
-            if isinstance(piece, str):
-                words.append(piece)
-                parts.append(marked(piece))
-            else:
-                _gather_element(piece, words, parts)
+            continue
+        if code and piece != "":
+            parts.append(code_span(code))
+            code = ""
+        if isinstance(piece, str):
+            words.append(piece)
+            parts.append(marked(piece))
+        else:
+            _gather_element(piece, words, parts)
     if code:
         parts.append(code_span(code))
 
@@ -307,7 +299,7 @@ def parse_html(text: str) -> Element:
 def _drop_navigation(root: Element) -> None:
     """Removes links to neighbouring pages, which DocBook, Publican and Texinfo put into lists, tables and lines without a
     class."""
-    links = [link for link in root.iter("a") if _leads_around(link)]
+    links = [link for link in NAMED_LINKS(root) if _leads_around(link)]
     for link in links:
         panel = None
         for around in link.iterancestors():

@@ -90,7 +90,7 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
 
 def page_title(root: Element) -> str | None:
     """The title without the site's name after it."""
-    found = root.find(".//title")
+    found = next(root.iter("title"), None)
     words = " ".join((found.text or "").split()) if found is not None else ""
     return SITE_NAME.split(words)[0].strip(" ¶") or None
 
