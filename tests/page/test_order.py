@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, Request, Route, expect
 
@@ -206,3 +207,16 @@ def test_the_widget_is_built_once_and_a_new_thread_is_empty(
     page.evaluate(SETTLED)
     expect(page.get_by_label("Your question")).to_have_value("")
     expect(page.locator("book-answer")).to_have_count(0)
+
+
+def test_the_book_that_was_open_is_asked_for_beside_the_list_of_books_and_both_once(open_page: Callable[..., Page]) -> None:
+    page = open_page("about:blank", fresh=True)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    books = Held(page, re.compile(r"/books$"))
+    with page.expect_request(f"**/books/{BOOK}"):
+        page.goto("/", wait_until="commit")
+    books.let_go()
+    expect(page.get_by_label("Your question")).to_be_focused()
+    expect(page.locator(".contents a").first).to_be_attached()
+    assert [one for one in asked if one in ("/books", f"/books/{BOOK}")] == ["/books", f"/books/{BOOK}"]

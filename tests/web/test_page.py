@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import httpx
 
+from tests.support.processes import wait_for
 from tests.support.serving import BOOK, problem, running
 
 ESCAPE = (
@@ -20,6 +22,12 @@ ESCAPE = (
 )
 
 
+def test_the_only_book_is_fetched_together_with_the_modules(client: httpx.Client) -> None:
+    named = re.findall(r'as="fetch" crossorigin href="([^"]+)"', client.get("/").text)
+    assert named == ["/books", f"/books/{BOOK}"]
+    assert all(client.get(address).status_code == 200 for address in named)
+
+
 def test_a_lesson_is_rendered_with_every_heading_of_its_file(client: httpx.Client) -> None:
     book = client.get(f"/books/{BOOK}").json()
     lessons = [one for module in book["modules"] for chapter in module["chapters"] for one in chapter["lessons"]]
@@ -29,6 +37,13 @@ def test_a_lesson_is_rendered_with_every_heading_of_its_file(client: httpx.Clien
         headings = [title for chunk in chunks for title in {*chunk["heading_path"]}]
         assert read["source_file"] == lesson["source_file"]
         assert all(f">{title}</h" in read["html"] for title in headings if title.isalpha()), lesson["source_file"]
+
+
+def test_the_page_names_what_it_needs_where_no_key_is_needed(folder: Path) -> None:
+    with running(folder) as service, service.client() as client:
+        assert re.findall(r'as="fetch" crossorigin href="([^"]+)"', client.get("/").text) == ["/books"]
+        service.key("chat")
+        wait_for(lambda: 'as="fetch"' not in client.get("/").text)
 
 
 def test_answers_in_json_are_compressed(client: httpx.Client) -> None:

@@ -103,18 +103,24 @@ function list() {
   return listed;
 }
 
-// The book with this id, or else the one that the reader had open.
+// The book with this id, or else the one that the reader had open. It is asked for together with the list that says whether it is there.
 /** @param {string | null} [wanted] */
 async function fetchBook(wanted) {
+  const hoped = wanted ?? localStorage.getItem(BOOK);
+  if (hoped && !listed) readBook(hoped).catch(() => {}); // the list tells
   const known = await list();
-  const id = known.find((book) => book.book_id === (wanted ?? localStorage.getItem(BOOK)))?.book_id ?? known[0]?.book_id;
-  if (!id) return null;
-  if (!books.has(id)) {
-    const asked = api.get(`/books/${id}`);
-    books.set(id, asked);
+  const id = known.find((book) => book.book_id === hoped)?.book_id ?? known[0]?.book_id;
+  return id ? readBook(id) : null;
+}
+
+/** @param {string} id */
+function readBook(id) {
+  let asked = books.get(id);
+  if (!asked) {
+    books.set(id, (asked = /** @type {Promise<Book>} */ (api.get(`/books/${encodeURIComponent(id)}`))));
     asked.catch(() => books.get(id) === asked && books.delete(id));
   }
-  return /** @type {Promise<Book>} */ (books.get(id));
+  return asked;
 }
 
 // `turn` is that of the view it is for: what comes after the reader has gone on changes nothing.

@@ -148,7 +148,8 @@ export class BookConversation extends HTMLElement {
       );
     const worth = worthAsking(this.api, this.book, { title: "Worth asking", ask: (question) => this.ask(question) });
     this.column.append(...[goOn, review, worth].filter((one) => one instanceof Node));
-    this.append(contents(this.book, this.api));
+    // A long list of lessons takes longer to draw than the box to type in, and stands beside or below it.
+    requestAnimationFrame(() => setTimeout(() => this.classList.contains("fresh") && this.append(contents(this.book, this.api))));
   }
 
   /** @param {StoredThread} thread */

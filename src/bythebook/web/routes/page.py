@@ -8,8 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -19,13 +21,13 @@ from pydantic import UUID5
 
 from bythebook.books.discovery import read_beside
 from bythebook.books.model import Chunk
-from bythebook.errors import InvalidBook, InvalidInput, NotFound
+from bythebook.errors import BookError, InvalidBook, InvalidInput, NotFound
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters
 from bythebook.retrieval.context import read_context, read_lesson_chunks, whole_text
 from bythebook.settings import Settings
 from bythebook.texts import LANGUAGES, page_words
-from bythebook.web.access import Reader, choose_book
+from bythebook.web.access import Reader, choose_book, principal
 from bythebook.web.render.book_links import PICTURES, BookLinks
 from bythebook.web.render.labels import REFERENCE, LabelledPlace, read_labels
 from bythebook.web.requests import BookId
@@ -36,6 +38,7 @@ SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-
 """Headers of the widget's files, which pages elsewhere fetch. They are the same for everyone."""
 LARGEST_PICTURE = 5_000_000
 SCAN_SECONDS = 20.0
+DATA = b"<!-- data -->"
 MODULES = b"<!-- modules -->"
 """Where the page names all modules of its first load, so that a browser fetches them at once and not one after another."""
 WIDGET_WORDS = b"const WORDS = {};"
@@ -86,8 +89,20 @@ class RenderedLesson:
 
 
 @router.get("/")
-async def page(request: Request) -> Response:
-    return _send("index.html", request)
+async def page(request: Request, current: Current) -> Response:
+    """The page. Where no key is needed, a browser fetches the list of books, and the only book, while it fetches the modules."""
+    addresses: list[str] = []
+    with suppress(BookError):
+        await principal(request, current, None)
+        books = await current.resources.records.books()
+        addresses = ["/books", *(f"/books/{one.book_id}" for one in books if len(books) == 1)]
+    return _send_file(_page(tuple(addresses)), request)
+
+
+@lru_cache(maxsize=64)
+def _page(addresses: tuple[str, ...]) -> File:
+    links = [f'<link rel="preload" as="fetch" crossorigin href="{escape(one)}">'.encode() for one in addresses]
+    return _file("index.html", _files()["index.html"].body.replace(DATA, b"\n".join(links)))
 
 
 @router.get("/page/{name}")
@@ -234,8 +249,12 @@ def _send(name: str, request: Request) -> Response:
     file = _files().get(name)
     if file is None:
         raise NotFound(f"The page has no file '{name}'.")
+    return _send_file(file, request)
+
+
+def _send_file(file: File, request: Request) -> Response:
     headers = {"ETag": file.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-    headers |= SHARED if name != "index.html" else {}
+    headers |= SHARED if file.media_type != TYPES["html"] else {}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
     packed = "gzip" in request.headers.get("accept-encoding", "")
