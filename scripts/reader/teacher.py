@@ -32,15 +32,15 @@ from scripts.reader.rows import LONGEST_QUESTION, Embedder, Finder, Texts
 from scripts.reader.train import Row, Rows, by_question, read_tokenizer
 
 STEP, RATE, HEAD_RATE, WARMUP = 16, 2e-4, 1e-3, 0.06
-TAUGHT, WRITTEN, SQUAD = 6_500, 2_200, 300
+TAUGHT, WRITTEN, SQUAD = 5_000, 1_600, 300
 """Questions it is taught by, texts it learns to write by, and of the first the questions of encyclopaedias."""
 MOST_TOKENS = 420
 AT_ONCE, JUDGED_AT_ONCE = 16_000, 60_000
 """Tokens, in training and in judging."""
 TYPED, REMOVED = 0.25, 0.3
-READ, JUDGED = 3, 4
+READ, JUDGED = 3, 3
 """Passages of a question: in training and in judging."""
-ASKED, OF_BOOK, NEAR, BESIDE = 8_000, 300, 0.45, 4
+ASKED, OF_BOOK, NEAR, BESIDE = 6_000, 300, 0.45, 3
 """Passages asked about, of all books and of one; near misses for so many of the questions; passages beside the question's own."""
 WIDTH, TOLD = 90, (30, 350)
 """Tokens of a statement; and characters of one that is asked about."""

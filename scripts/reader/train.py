@@ -39,10 +39,10 @@ SIZE = 48
 """Questions in one step."""
 DROPOUT, DECAY, WARMUP = 0.1, 0.01, 0.06
 FIRST_EPOCHS, FIRST_RATE = 1.0, 1e-4
-MADE_EPOCHS, MADE_RATE = 3.0, 1.5e-4
+MADE_EPOCHS, MADE_RATE = 2.0, 1.5e-4
 EPOCHS, RATE = 5.0, 1.5e-4
-AVERAGED_FROM, AVERAGED_OFTEN = 0.75, 20
-"""Of the last stage: the weights of its last quarter are averaged, taken every twentieth of it."""
+AVERAGED_FROM, AVERAGED_OFTEN = 0.75, 40
+"""Of the last stage: the weights of its last quarter are averaged, taken every fortieth of it."""
 MIXED_IN, MADE_IN, BOOKS_AGAIN = 600, 6_000, 3
 """Questions of the earlier stages that go on in the last; and how often a book's questions are seen beside written ones."""
 TOLD = 0.5
@@ -358,7 +358,8 @@ def _strange(passage: Row) -> Row:
     return passage | {"gold": [], "maybe": [], "soft": [None] * len(passage["said"])}
 
 
-def teach(model: Reader, steps: Steps, rate: float, tag: str, *, averaged: bool) -> None:
+def teach(model: Reader, steps: Steps, rate: float, tag: str, *, averaged: bool = False, seconds: float = math.inf) -> None:
+    """The rate falls to nothing at the last step, or at the end of the time that is given."""
     taught = [one for one in model.parameters() if one.requires_grad]
     optimiser = torch.optim.AdamW(taught, rate, weight_decay=DECAY, fused=DEVICE == "cuda")
     count, often = len(steps), max(1, len(steps) // AVERAGED_OFTEN)
@@ -366,8 +367,11 @@ def teach(model: Reader, steps: Steps, rate: float, tag: str, *, averaged: bool)
     began = time.time()
     model.train()
     for number, step in enumerate(_loaded(steps), 1):
+        done = max(number / count, (time.time() - began) / seconds)
+        if done > 1:
+            break
         for group in optimiser.param_groups:
-            group["lr"] = rate * min(1.0, number / (WARMUP * count + 1)) * max(0.02, 1 - number / count)
+            group["lr"] = rate * min(1.0, number / (WARMUP * count + 1)) * max(0.02, 1 - done)
         loss = loss_of(model, step)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -375,7 +379,7 @@ def teach(model: Reader, steps: Steps, rate: float, tag: str, *, averaged: bool)
         optimiser.step()
         if number % often == 0:
             print(f"{tag}: step {number} of {count}, loss {float(loss.detach()):.3f}, {time.time() - began:.0f} s", flush=True)
-            if averaged and number / count > AVERAGED_FROM:
+            if averaged and done > AVERAGED_FROM:
                 kept.append({name: value.float().clone() for name, value in model.state_dict().items()})
     if kept:
         model.load_state_dict({name: sum(one[name] for one in kept) / len(kept) for name in kept[0]})
@@ -469,21 +473,22 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--leave-out", nargs="*", default=[], help="books that are not taught, and that are scored")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="for the last stage at most")
     given = parser.parse_args()
     torch.manual_seed(given.seed)
     held, model = Rows(given.rows), Reader(read_embedder(given.embedder)).to(DEVICE)
     taught = [believed(row) for row in held.rows if row["book"] not in given.leave_out]
     first, made, written, pairs = ([row for row in taught if row["kind"] == kind] for kind in KINDS)
     books = [row for row in taught if row["kind"] not in KINDS]
-    teach(model, Steps(held, first, FIRST_EPOCHS, given.seed), FIRST_RATE, "first stage", averaged=False)
+    teach(model, Steps(held, first, FIRST_EPOCHS, given.seed), FIRST_RATE, "first stage")
     if made:
-        teach(model, Steps(held, made, MADE_EPOCHS, given.seed), MADE_RATE, "made questions", averaged=False)
+        teach(model, Steps(held, made, MADE_EPOCHS, given.seed), MADE_RATE, "made questions")
     asked = [*written, *books * BOOKS_AGAIN]
     # What has an answer is seen twice as often, because its answer is often taken away.
     rows = [*asked, *(row for row in asked if row["answerable"]), *pairs]
     some = random.Random(given.seed)
     rows += [*some.sample(first, min(len(first), MIXED_IN)), *some.sample(made, min(len(made), MADE_IN))]
-    teach(model, Steps(held, rows, EPOCHS, given.seed), RATE, "last stage", averaged=True)
+    teach(model, Steps(held, rows, EPOCHS, given.seed), RATE, "last stage", averaged=True, seconds=given.seconds)
     model.eval()
     kept: dict[str, Any] = {
         key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))
