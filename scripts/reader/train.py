@@ -473,8 +473,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--leave-out", nargs="*", default=[], help="books that are not taught, and that are scored")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="for the last stage at most")
-    given = parser.parse_args()
+    parser.add_argument("--seconds", type=float, default=math.inf, help="for all stages; the last ends when they are over")
+    given, began = parser.parse_args(), time.time()
     torch.manual_seed(given.seed)
     held, model = Rows(given.rows), Reader(read_embedder(given.embedder)).to(DEVICE)
     taught = [believed(row) for row in held.rows if row["book"] not in given.leave_out]
@@ -488,7 +488,14 @@ def main() -> None:
     rows = [*asked, *(row for row in asked if row["answerable"]), *pairs]
     some = random.Random(given.seed)
     rows += [*some.sample(first, min(len(first), MIXED_IN)), *some.sample(made, min(len(made), MADE_IN))]
-    teach(model, Steps(held, rows, EPOCHS, given.seed), RATE, "last stage", averaged=True, seconds=given.seconds)
+    teach(
+        model,
+        Steps(held, rows, EPOCHS, given.seed),
+        RATE,
+        "last stage",
+        averaged=True,
+        seconds=given.seconds - (time.time() - began),
+    )
     model.eval()
     kept: dict[str, Any] = {
         key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))
