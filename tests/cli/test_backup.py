@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from bythebook.operations.backup import _Writer
 from bythebook.operations.runner import announced
 from tests.cli.conftest import Cli, environment
 from tests.support.fakes.small_embedder import SmallEmbedder
@@ -142,6 +143,28 @@ def test_backups_while_readers_ask_and_lessons_are_published(library: Cli, folde
         with closing(sqlite3.connect(place / "bythebook.db")) as database:
             whole = {row[0] for row in database.execute("SELECT thread_id FROM threads WHERE turn_count = 1")}
         assert set(before) <= whole
+
+
+def test_nobody_else_reads_or_misleads_a_backup_while_it_is_made(
+    library: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder may be everybody's: somebody has put links where the backup is about to write."""
+    shared, victim, modes = folder / "shared", folder / "victim", list[int]()
+    shared.mkdir()
+    victim.write_text("kept")
+    for ending in ("part", "db"):
+        (shared / f".saved.{os.getpid()}.{ending}").symlink_to(victim)
+    add = _Writer._add
+
+    def watched(self: _Writer, archive: tarfile.TarFile, name: str, file: Path) -> None:
+        modes.extend(one.stat().st_mode & 0o777 for one in shared.iterdir())
+        add(self, archive, name, file)
+
+    monkeypatch.setattr(_Writer, "_add", watched)
+    assert library("backup", shared / "saved").code == 0
+    assert set(modes) == {0o600}
+    assert victim.read_text() == "kept"
+    assert [one.name for one in shared.iterdir()] == ["saved"]
 
 
 def test_a_damaged_backup_is_refused_and_leaves_nothing(library: Cli, folder: Path) -> None:

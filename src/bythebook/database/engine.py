@@ -115,7 +115,8 @@ class Database:
         return Path(name) if self._engine.dialect.name == "sqlite" and name else None
 
     async def copy_to(self, file: Path) -> None:
-        """Writes all that SQLite holds at one moment to a new file, while others read and write, without what was deleted."""
+        """Writes all that SQLite holds at one moment to a new or empty file, while others read and write, without what was
+        deleted."""
 
         def copy() -> None:
             with self._engine.connect() as connection:

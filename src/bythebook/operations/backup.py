@@ -81,6 +81,7 @@ async def back_up(resources: Resources, *, file: Path) -> BackupReport:
     try:
         async with resources.ingestion.swaps, resources.records.catalog_lock():
             if resources.database.file:
+                writer.make_private(writer.database)
                 await resources.database.copy_to(writer.database)
             counts = {"books": len(served_books(await resources.index.collections()))}
             report = await asyncio.to_thread(writer.write, index, counts)
@@ -107,6 +108,18 @@ class _Writer:
         self.stopped = threading.Event()
         self._stored: dict[str, StoredFile] = {}
 
+    def make_private(self, file: Path) -> None:
+        """Makes an empty file that only its owner can read, whatever stands there: the folder may be open to everybody, and the
+        file will hold what readers asked."""
+        try:
+            file.unlink(missing_ok=True)
+            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> StorageFailure:
+        return StorageFailure(f"The backup {self._file} cannot be written ({error.strerror}). No part of it was kept.")
+
     def write(self, index: EdgeIndex | None, counts: dict[str, int]) -> BackupReport:
         has_database = self.database.exists()
         contents = Contents(
@@ -117,8 +130,9 @@ class _Writer:
             has_index=index is not None,
             counts={**counts, **(_count(self.database) if has_database else {})},
         )
+        self.make_private(self._draft)
         try:
-            with os.fdopen(os.open(self._draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
+            with self._draft.open("wb") as opened:
                 # Level 1: the engine's files are mostly zeros, which any level makes small, and writers wait meanwhile.
                 with tarfile.open(fileobj=opened, mode="w:gz", compresslevel=1) as archive:
                     self._fill(archive, index, contents)
@@ -128,9 +142,7 @@ class _Writer:
                 raise Unavailable("The backup was stopped.")
             self._draft.replace(self._file)
         except OSError as error:
-            raise StorageFailure(
-                f"The backup {self._file} cannot be written ({error.strerror}). No part of it was kept."
-            ) from error
+            raise self._failure(error) from error
         finally:
             self._draft.unlink(missing_ok=True)
         return BackupReport(

@@ -139,6 +139,7 @@ def test_runs_that_a_program_cut_are_one_word() -> None:
             docx(paragraph("Arms"), more={"word/footnotes.xml": "no XML"}),
             "word/footnotes.xml in it is damaged; save or download it again",
         ),
+        (docx(paragraph("Arms"), more={"word/footnotes.xml": " "}), "word/footnotes.xml in it is damaged"),
         (zipped({"x": "y"}), "it is not a Word file (word/document.xml is missing in it)"),
         (docx(paragraph("")), "it has no paragraph with text"),
     ],

@@ -151,6 +151,11 @@ def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> Non
     assert says in str(said.value)
 
 
+def test_a_title_whose_text_is_in_no_paragraph_is_no_title() -> None:
+    lost = "<p:sp><p:nvSpPr><p:nvPr><p:ph type='title'/></p:nvPr></p:nvSpPr><p:txBody><a:t>Lost</a:t></p:txBody></p:sp>"
+    assert read_one("a.pptx", deck(lost + shape("An elbow bends."))).text == "## Slide 1\n\nAn elbow bends.\n\n"
+
+
 def test_a_chart_is_its_title_and_the_table_it_draws() -> None:
     def values(tag: str, *held: str) -> str:
         points = "".join(f'<c:pt idx="{at}"><c:v>{one}</c:v></c:pt>' for at, one in enumerate(held))

@@ -123,7 +123,7 @@ class _DeckWriter:
 
     def slide(self, slide: Slide) -> None:
         shapes = list(_shapes(slide.shown.find("cSld/spTree")))
-        titles = [one for one in shapes if _placeholder(one) in TITLES and _words(one).strip()]
+        titles = [one for one in shapes if _placeholder(one) in TITLES and any(_words(line).strip() for line in one.iter("p"))]
         places = self._places(slide.shown, slide.number, "")
         level = 1 if not self.out.marks and titles else 2
         if titles:

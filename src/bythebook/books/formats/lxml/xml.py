@@ -32,7 +32,7 @@ def parse_xml(raw: bytes, part: str, unknown: set[str] | None = None) -> Any:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, recover=True, remove_comments=True, remove_pis=True
     )
-    root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    root = etree.fromstring(text.encode("utf-8", "replace"), parser) if text.strip() else None
     if root is None:
         raise InvalidBook(f"{part} in it is damaged; save or download it again")
     for element in root.iter():
