@@ -17,7 +17,7 @@ from bythebook.jobs.progress import JobEvent
 from bythebook.jobs.runner import JobRunner, new_owner, this_host
 from bythebook.jobs.sources import Sources
 from bythebook.jobs.store import Jobs
-from bythebook.threads.review import Review
+from bythebook.threads.stale_answers import StaleAnswers
 from tests.support.fakes.qdrant_rest import QdrantServer, qdrant_server
 from tests.support.fakes.small_embedder import SmallEmbedder
 from tests.support.library import Library, heard
@@ -59,7 +59,7 @@ def runner_of(library: Library, *, attended: bool = False, sleep: Callable[[floa
         jobs=Jobs(library.database),
         publisher=Lighthouse(library=library).publisher,
         sources=Sources(folder=Path("/nonexistent")),
-        review=Review(library.database),
+        stale_answers=StaleAnswers(library.database),
         attended=attended,
         sleep=sleep,
     )

@@ -23,9 +23,8 @@ from bythebook.ingestion.request import DEFAULT_REQUEST, IngestionRequest
 from bythebook.jobs.model import Folder, Job, Order, Repository
 from bythebook.jobs.progress import JobEvent, JobProgress, TellJob, WaitBegun, ended
 from bythebook.jobs.sources import Sources
-from bythebook.jobs.stale_answers import mark_stale
 from bythebook.jobs.store import Jobs
-from bythebook.threads.review import Review
+from bythebook.threads.stale_answers import StaleAnswers
 
 RENEWAL_SECONDS = 1.0
 """A tenth of the lease. Also how long a cancelled job may go on, and how old the progress is that others see."""
@@ -68,7 +67,7 @@ class JobRunner:
     jobs: Jobs
     publisher: Publisher
     sources: Sources
-    review: Review
+    stale_answers: StaleAnswers
     attended: bool = False
     alone: bool = False
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -189,7 +188,7 @@ class JobRunner:
         reports what another had marked."""
         since = job.started_at or report.started_at
         records, index = self.publisher.records, self.publisher.index
-        return replace(report, stale=await mark_stale(self.review, records, index, book_id=job.book_id, since=since))
+        return replace(report, stale=await self.stale_answers.update(records, index, book_id=job.book_id, since=since))
 
     async def _leave(self, job: Job) -> None:
         with suppress(BookError):  # where the database is away, the lease expires by itself

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bythebook.threads.conversation import Conversation
     from bythebook.threads.reactions import Reactions
     from bythebook.threads.review import Review
+    from bythebook.threads.stale_answers import StaleAnswers
     from bythebook.threads.store import Threads
 
 READINGS = "readings"
@@ -86,6 +87,12 @@ class Resources(Library):
         write, judge = self._writers.write_quiz, self._writers.judge
         quiz = ModelQuiz(write, judge, evidence_tokens=self.settings.evidence_tokens) if write else None
         return StudyQuestions(self.index, self.answerer, QuestionStore(self.database), quiz)
+
+    @cached_property
+    def stale_answers(self) -> StaleAnswers:
+        from bythebook.threads.stale_answers import StaleAnswers
+
+        return StaleAnswers(self.database)
 
     @cached_property
     def review(self) -> Review:
@@ -212,7 +219,7 @@ class Resources(Library):
             jobs=self.jobs,
             publisher=self.publisher,
             sources=self.sources,
-            review=self.review,
+            stale_answers=self.stale_answers,
             attended=attended,
             alone=self.settings.qdrant_url is None,
         )
