@@ -85,6 +85,19 @@ def test_headings_that_are_instructions_are_worth_asking_and_no_card_to_learn(cl
     assert question not in [one["question"] for one in learned]
 
 
+def test_a_sentence_that_answers_by_itself_is_worth_asking_and_no_card_to_learn(client: httpx.Client) -> None:
+    lesson = "module-1-ros2/chapter-2-a-robot-you-can-run/03-quality-of-service-and-lifecycle-nodes.mdx"
+    asked, learned = (
+        client.get(f"/books/{BOOK}/questions", params={"lesson": lesson, "limit": 30, "purpose": purpose}).json()["questions"]
+        for purpose in ("ask", "learn")
+    )
+    question = "What happens if I override on_activate or on_deactivate?"
+    (found,) = [one for one in asked if one["question"] == question]
+    assert (found["by"], found["source_file"]) == ("draft", lesson)
+    assert ask(client, question, similarity_threshold=0)["confidence_level"] in ("high", "medium")
+    assert question not in [one["question"] for one in learned]
+
+
 def test_questions_worth_asking_are_found_after_an_ingestion_and_stored_until_the_lesson_changes(folder: Path) -> None:
     book = folder / "pumps"
     book.mkdir()

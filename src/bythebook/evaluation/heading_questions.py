@@ -8,18 +8,20 @@ from collections.abc import Collection, Sequence
 
 FEWEST_WORDS, MOST_WORDS = 2, 9
 VERBS = frozenset({
-    "access", "add", "adjust", "allow", "apply", "assign", "attach", "avoid", "build", "calculate", "call", "change",
-    "choose", "clean", "clone", "combine", "compare", "compile", "compute", "configure", "connect", "control", "convert", "copy",
-    "create", "customize", "debug", "declare", "define", "delete", "deploy", "describe", "detect", "develop", "disable",
-    "display", "document", "download", "edit", "enable", "encrypt", "enforce", "evaluate", "execute", "export", "extend",
-    "extract", "filter", "find", "fix", "format", "generate", "handle", "hide", "identify", "implement", "import", "include",
-    "inspect", "install", "integrate", "join", "launch", "limit", "list", "load", "log", "make", "manage", "measure", "merge",
-    "migrate", "minimize", "modify", "monitor", "mount", "move", "omit", "open", "optimize", "override", "package", "parse",
-    "pass", "perform", "pin", "plan", "plot", "prepare", "prevent", "print", "protect", "publish", "raise", "read", "receive",
-    "reduce", "register", "reload", "remove", "rename", "render", "replace", "report", "reproduce", "reset", "resolve", "restart",
-    "restrict", "return", "reuse", "review", "rotate", "run", "save", "schedule", "secure", "select", "send", "serve", "set",
-    "share", "sign", "simulate", "specify", "split", "start", "stop", "store", "stream", "submit", "test", "track", "train",
-    "transform", "update", "upgrade", "upload", "use", "validate", "verify", "view", "visualize", "write",
+    "access", "add", "adjust", "allow", "annotate", "apply", "assemble", "assign", "attach", "authenticate", "authorize",
+    "avoid", "build", "calculate", "calibrate", "call", "change", "choose", "clean", "clone", "combine", "compare", "compile",
+    "compute", "configure", "connect", "control", "convert", "copy", "create", "customize", "debug", "declare", "define",
+    "delete", "deploy", "describe", "detect", "develop", "disable", "display", "document", "download", "edit", "embed",
+    "enable", "encrypt", "enforce", "estimate", "evaluate", "execute", "export", "expose", "extend", "extract", "filter",
+    "find", "fix", "forbid", "format", "generate", "handle", "hide", "identify", "ignore", "implement", "import", "include",
+    "inject", "inspect", "install", "integrate", "join", "launch", "limit", "list", "load", "log", "make", "manage", "measure",
+    "merge", "migrate", "minimize", "mock", "modify", "monitor", "mount", "move", "omit", "open", "optimize", "override",
+    "package", "parse", "pass", "perform", "pin", "plan", "plot", "prepare", "prevent", "print", "protect", "publish", "raise",
+    "read", "receive", "reduce", "register", "reject", "reload", "remove", "rename", "render", "replace", "report", "reproduce",
+    "reset", "resolve", "restart", "restrict", "return", "reuse", "review", "rotate", "run", "save", "schedule", "secure",
+    "select", "send", "serve", "set", "share", "sign", "simulate", "specify", "split", "start", "stop", "store", "stream",
+    "submit", "subscribe", "test", "track", "train", "transform", "tune", "update", "upgrade", "upload", "use", "validate",
+    "verify", "view", "visualise", "visualize", "wrap", "write",
 })  # fmt: skip
 """What a reader may want to do. A heading that begins with one of them is an instruction."""
 NOUNS_TOO = frozenset({

@@ -12,6 +12,7 @@ from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, sha256
 from bythebook.books.statements import cells, statements
 from bythebook.evaluation.heading_questions import asked_by_heading
+from bythebook.evaluation.sentence_questions import asked_by_sentence
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
 from bythebook.ingestion.calibrator import DEFINITION, PLAIN, STOP
@@ -39,9 +40,9 @@ NAMELESS = STOP | {
     "here", "there",
 }  # fmt: skip
 POINTING = frozenset({
-    "above", "added", "below", "following", "he", "her", "here", "him", "his", "i", "it", "its", "last", "me", "my", "now",
-    "our", "ours", "previous", "she", "since", "that", "their", "them", "there", "these", "they", "this", "those", "us", "we",
-    "you", "your",
+    "above", "added", "below", "following", "he", "her", "here", "him", "his", "i", "it", "its", "itself", "last", "me", "my",
+    "now", "our", "ours", "previous", "she", "since", "that", "their", "them", "there", "these", "they", "this", "those", "us",
+    "we", "you", "your",
 })  # fmt: skip
 """A phrase with one of these words needs its context: "What is she?"."""
 NEAR_MISSES = (
@@ -155,7 +156,7 @@ def draft_from(chunks: Sequence[Chunk], count: int, purpose: Purpose = "correct"
     else:
         told += _from_tables(chunks)
     if purpose == "ask":
-        told += _from_headings(chunks, names)
+        told += [*_from_headings(chunks, names), *_from_goals(chunks, names)]
     proposals = _spread(_once(told), count)
     return [
         QuestionDraft(
@@ -259,17 +260,30 @@ def _from_titles(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Pr
 def _from_headings(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
     """What a reader would ask to be led to a heading, if that says it: "Handling errors"."""
     kept = names | {name for chunk in chunks for name in CODE_NAME.findall(chunk.text)}
-    for title, chunk, quote in _first_sentences(chunks):
+    for title, chunk, quote in (*_first_sentences(chunks), *_first_sentences(chunks, of_lessons=True)):
         if question := asked_by_heading(title, kept):
             yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=2)
 
 
-def _first_sentences(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk, str]]:
-    """Each heading that stands in one lesson only, with the first sentence under it."""
+def _from_goals(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
+    """What a reader would ask to be told a sentence: "To pass headers, use a dict"."""
+    kept = names | {name for chunk in chunks for name in CODE_NAME.findall(chunk.text)}
+    for chunk in chunks:
+        for one in statements(chunk.preface, chunk.text):
+            question = asked_by_sentence(one.readable, kept) if one.kind in ("sentence", "item") else None
+            if question and not VAGUE.fullmatch(question):
+                promise = 2 if question.startswith(("What happens ", "What does ")) else 1
+                yield _Proposal(
+                    question=question, lesson=chunk.source_file, quote=chunk.text[one.start : one.end], promise=promise
+                )
+
+
+def _first_sentences(chunks: Sequence[Chunk], *, of_lessons: bool = False) -> Iterator[tuple[str, Chunk, str]]:
+    """Each heading that stands in one lesson only, or each title of a lesson, with the first sentence under it."""
     first: dict[tuple[str, str], tuple[Chunk, str]] = {}
     lessons: dict[str, set[str]] = {}
     for chunk in chunks:
-        title = readable(chunk.section_title or "").strip()
+        title = readable((chunk.page_title if of_lessons else chunk.section_title) or "").strip()
         if not 2 <= len(PLAIN.findall(title)) <= 9:
             continue
         lessons.setdefault(title.lower(), set()).add(chunk.source_file)

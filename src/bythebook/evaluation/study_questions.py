@@ -38,7 +38,7 @@ MOST_KEPT = 500
 STORED = 4
 """How many questions are stored for a lesson, and for the book: as many as the page shows."""
 REST_TIMES = 2
-DRAFTED_BY = 4
+DRAFTED_BY = 5
 """Raise it when other questions are drafted, or tried by other rules: stored questions are then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
