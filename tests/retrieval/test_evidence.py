@@ -137,3 +137,11 @@ async def test_the_budget_is_held_with_whole_chunks(folder: Path, budget: int) -
 
 async def test_nothing_found_is_no_evidence() -> None:
     assert gather([], budget_tokens=BUDGET) == ()
+
+
+async def test_without_a_budget_everything_is_evidence(folder: Path) -> None:
+    async with open_library(folder / "library") as library:
+        await library.ingest(write_lessons(folder / "book"))
+        everything = [chunk for chunks in (await read_chunks(library)).values() for chunk in chunks]
+        evidence = gather(hits(*everything), budget_tokens=None)
+    assert {passage.content_hash for one in evidence for passage in one.passages} == {chunk.content_hash for chunk in everything}

@@ -62,8 +62,6 @@ from bythebook.texts import texts
 EMBED_SECONDS = 30.0
 SEARCH_SECONDS = 30.0
 TOTAL_SECONDS = 90.0
-EVIDENCE_TOKENS = 8000
-"""The most tokens of evidence that a drafter is shown, unless configured otherwise."""
 AUTHORED = 20
 """How many questions of the author a fit must rest on to be used before the ranking's fit."""
 LOOKS_AT_ONCE = 4
@@ -85,12 +83,13 @@ class Answerer:
         write_line: WriteLine | None = None,
         judge: Judge | None = None,
         model_decides: bool = False,
-        evidence_tokens: int = EVIDENCE_TOKENS,
+        evidence_tokens: int | None = None,
         total_seconds: float = TOTAL_SECONDS,
         tracing: Tracing = untraced,
     ) -> None:
         """`judge`: who judges the meaning of sentences; without one the words rule decides. `model_decides`: whether the drafter
-        is a model, which says itself when the passages do not answer."""
+        is a model, which says itself when the passages do not answer. `evidence_tokens`: the most that a model gets; without a
+        limit all results are evidence."""
         self._search = search
         self._assessor = assessor
         self._embedder = embedder

@@ -20,11 +20,11 @@ ASKING = (
     rf"|(?:(?:at|by|for|from|in|of|on|to|with)\s+)?(?:what|which|whose)\s+(?:[\w-]+\s+){{1,3}}?{AUXILIARY}\b|who\s+[a-z]+[ds]\b)"
 )
 ASKS = re.compile(rf"\b{ASKING}|^{AUXILIARY}\b", re.IGNORECASE)
-ENDED = rf"(?<=[{MARKS}])\s*(?:(?:and|but|so|also|or)\b[\s,]*)?"
+ENDED = rf"(?<=[{MARKS}])\s*(?:(?:and|but|so|also|or)\b[\s,]*)?(?=\S)"
 JOINED = rf"(?:[,;]\s*(?:and|or|but)|\s(?:and|or))\s+(?:also\s+|then\s+)?(?={ASKING})|[,;]\s*(?=(?:what|how|why)\b)(?={ASKING})"
 BETWEEN = re.compile(rf"{ENDED}|{JOINED}", re.IGNORECASE)
 """What stands between two questions. After a mere comma "which" and "where" seldom ask: "a topic, which is …"."""
-BETWEEN_MARKED = re.compile(rf"(?<=[{MARKS}])\s*")
+BETWEEN_MARKED = re.compile(rf"(?<=[{MARKS}])\s*(?=\S)")
 SENTENCE = re.compile(r"(?<=[.!])\s+")
 MADE_STANDALONE = 4
 """So many parts are made standalone. Nobody looks up more of them at once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bythebook.books.chunker import size
@@ -55,9 +55,9 @@ class _Group:
         self.scores |= other.scores
 
 
-def gather(hits: Sequence[Hit], *, budget_tokens: int) -> tuple[Evidence, ...]:
-    """The hits as evidence: whole chunks, best first, together within the budget. Neighbours are joined. Only hits are used, so
-    that everything an answer cites is among the results, with its own scores."""
+def gather(hits: Sequence[Hit], *, budget_tokens: int | None) -> tuple[Evidence, ...]:
+    """The hits as evidence: whole chunks, best first, together within the budget, if there is one. Neighbours are joined. Only
+    hits are used, so that everything an answer cites is among the results, with its own scores."""
     return tuple(
         Evidence(
             label=label,
@@ -87,12 +87,9 @@ def _distinct(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for _, hit in kept]
 
 
-def _grouped(hits: Sequence[Hit], budget: int) -> list[_Group]:
+def _grouped(hits: Sequence[Hit], budget: int | None) -> list[_Group]:
     groups: list[_Group] = []
-    for chunk, score, relevance in hits:
-        if (tokens := size(chunk.text)) > budget:
-            continue
-        budget -= tokens
+    for chunk, score, relevance in hits if budget is None else _within(hits, budget):
         own = _Group(passages=[chunk], score=score, relevance=relevance, scores={chunk.id: (score, relevance)})
         beside = [group for group in groups if group.adjoins(chunk)]
         if beside and sum(len(group.passages) for group in beside) < MOST_PASSAGES:
@@ -102,6 +99,14 @@ def _grouped(hits: Sequence[Hit], budget: int) -> list[_Group]:
         else:
             groups.append(own)
     return groups
+
+
+def _within(hits: Sequence[Hit], budget: int) -> Iterator[Hit]:
+    """The hits that fit into the budget together. One that does not fit is passed over; a later, shorter one may."""
+    for hit in hits:
+        if (tokens := size(hit[0].text)) <= budget:
+            budget -= tokens
+            yield hit
 
 
 def _follows(one: Chunk, other: Chunk) -> bool:

@@ -298,7 +298,7 @@ class Library:
             write_line=writers.write_line,
             judge=writers.judge,
             model_decides=writers.write_line is not None,
-            evidence_tokens=self.settings.evidence_tokens,
+            evidence_tokens=self.settings.evidence_tokens if writers.write_line else None,
             total_seconds=answer_seconds(self.settings),
             tracing=self._tracing,
         )
