@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.support.readings import placed, read, read_one
@@ -109,3 +111,16 @@ def test_a_plus_sign_that_is_the_code_stays_and_a_callout_is_a_mark() -> None:
     )
     assert reading.text == "Note the `+` sign, `+=`, `{passed}`, `C++` and git-log(1).\n\n```\n$ git init\n```\n\n"
     assert all(mark.exact for mark in reading.marks)
+
+
+@pytest.mark.parametrize("begins", ["[", "[#a.", " ", "a ", "----\na ", "x `+"])
+def test_a_long_line_that_never_ends_as_it_began_is_read_at_once(begins: str) -> None:
+    filler = "a" if begins[-1] in "[+." else " "
+    started = time.process_time()
+    read_one("a.adoc", begins + filler * 40_000 + "b")
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(("code", "shown"), [("++a++", "a"), ("+++a+", "+a"), ("+a", "+a"), ("++", "++"), ("+a b+", "a b")])
+def test_plus_signs_around_code_pass_it_through(code: str, shown: str) -> None:
+    assert read_one("a.adoc", f"Call `{code}` now.").text == f"Call `{shown}` now.\n\n"

@@ -54,7 +54,7 @@ def open_archive(raw: bytes, what: str) -> Archive:
         raise InvalidBook(f"it is a {what} from before 2007, or has a password; save it in today's format, without a password")
     try:
         file = zipfile.ZipFile(io.BytesIO(raw))
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise InvalidBook(f"it is damaged or no {what} at all ({error}); save or download it again") from error
     if len(file.namelist()) > MOST_MEMBERS:
         raise InvalidBook(f"it holds more than {MOST_MEMBERS:,} files; split it")

@@ -15,8 +15,8 @@ from bythebook.books.model import Reading, SourcePlace
 
 HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
 ATTRIBUTE = re.compile(r":[\w!-]+:(\s.*)?$")
-BLOCK_ATTRIBUTES = re.compile(r"\[([^\[\]]*(?:\[[^\[\]]*\])?[^\[\]]*)\]$")
-ANCHOR = re.compile(r"\[\[([^\],]+)[^\]]*\]\]$|\[#([\w.-]+)[^\]]*\]$")
+BLOCK_ATTRIBUTES = re.compile(r"\[([^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)?)\]$")
+ANCHOR = re.compile(r"\[\[([^\],]++)[^\]]*\]\]$|\[#([\w.-]++)[^\]]*\]$")
 TITLE = re.compile(r"\.([^\s.].*)")
 ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<\d+>|<\.>)\s+(\S.*)")
 TERM = re.compile(r"(\S.*?)(?:::|;;)(?:\s+(\S.*))?$")
@@ -42,8 +42,7 @@ INLINE = re.compile(
     r"|\*\*(?P<b2>.+?)\*\*|__(?P<i2>.+?)__|(?<![\w*])\*(?P<b1>\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(?P<i1>\S(?:[^_\n]*\S)?)_(?![\w_])"
     r"|##(?P<m2>.+?)##|(?<![\w#])#(?P<m1>\S[^#\n]*?)#(?![\w#])"
 )
-PASSED = re.compile(r"\+{1,2}(.*[^+].*?)\+{1,2}", re.DOTALL)
-CALLOUT = re.compile(r"\s*(?://|#|;;)?\s*<(?:\d+|\.)>\s*$")
+CALLOUT = re.compile(r"(?<!\s)\s*+(?://|#|;;)?\s*+<(?:\d+|\.)>\s*$")
 CELL = re.compile(r"(?:^|\s)(?:\d*\.?\d*[+*])?[<^>]?[aehlmsv]?\|")
 
 
@@ -95,8 +94,10 @@ def _marked(match: re.Match[str]) -> str:
 
 def _literal(code: str) -> str:
     """The text without the plus signs that pass it through unchanged; a text in single plus signs is code."""
-    passed = PASSED.fullmatch(code)
-    return passed[1] if passed else code
+    before, after = len(code) - len(code.lstrip("+")), len(code) - len(code.rstrip("+"))
+    if not before or not after or not code.strip("+"):
+        return code
+    return code[min(before, 2) : len(code) - min(after, 2)]
 
 
 def section_id(words: str) -> str:

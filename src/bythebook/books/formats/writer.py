@@ -179,7 +179,8 @@ class MarkdownWriter:
             self._add(self._rest + text[: len(text) - len(text.lstrip())])
             start = self.length
             self._add(text.strip())
-            self.marks.append(SourceMark(start=start, end=self.length, place=place))
+            if start < self.length:
+                self.marks.append(SourceMark(start=start, end=self.length, place=place))
             self._add("\n")
         self._add(f"{self._rest}{fence}")
         self._end()

@@ -50,6 +50,11 @@ def test_entities_that_unfold_without_end_are_never_unfolded() -> None:
     assert reading.warnings == (f"OPS/text/ch1.xhtml has &l8;, {explains}",)
 
 
+def test_an_element_whose_name_ends_with_a_colon_is_read() -> None:
+    page = '<html xmlns="http://www.w3.org/1999/xhtml"><body><tp:>An elbow bends.</tp:></body></html>'
+    assert "An elbow bends." in read("a.epub", epub(PAGES, more={"OPS/text/ch1.xhtml": page}))[0].text
+
+
 def test_a_page_of_noise_is_named() -> None:
     """As one is whose protection is not declared."""
     with pytest.raises(InvalidBook) as said:
@@ -73,13 +78,17 @@ def encryption(method: str) -> str:
     [
         (b"PK nonsense", "it is damaged or no EPUB at all"),
         (epub(PAGES)[:-200], "it is damaged or no EPUB at all"),
+        (
+            epub(PAGES).replace(b"PK\x01\x02\x14\x03\x14", b"PK\x01\x02\x14\x03\x6a"),
+            "it is damaged or no EPUB at all (zip file version 10.6)",
+        ),
         (zipped({"a": "b"}), "META-INF/container.xml is missing in it; save or download it again"),
         (epub({"a.xhtml": "<img src='x'/>"}), "none of its pages holds text"),
         (epub(PAGES, more={"META-INF/encryption.xml": encryption("http://www.w3.org/2001/04/xmlenc#aes128-cbc")}), "(DRM)"),
         (epub({"a.xhtml": "<p>" + "x" * 60_000_000 + "</p>"}), "it unpacks to more than 50,000,000 bytes at OPS/a.xhtml"),
         (epub({"a.xhtml": "<p>Again and again.</p>" * 100_000}), "OPS/a.xhtml in it repeats itself endlessly"),
     ],
-    ids=["no zip", "truncated", "another zip", "pictures", "drm", "bomb", "repeated"],
+    ids=["no zip", "truncated", "version", "another zip", "pictures", "drm", "bomb", "repeated"],
 )
 def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> None:
     with pytest.raises(InvalidBook) as said:

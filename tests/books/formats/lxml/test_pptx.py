@@ -151,6 +151,14 @@ def test_what_cannot_be_read_is_said_in_a_sentence(raw: bytes, says: str) -> Non
     assert says in str(said.value)
 
 
+def test_an_empty_line_of_code_has_no_place() -> None:
+    """Nothing can be quoted from it."""
+    code = paragraph(run("def f(x):", FIXED), "<a:br/>", "<a:br/>", run("    return x", FIXED))
+    reading = read_one("a.pptx", deck(shape(code, paragraph(run("f(2)", FIXED)))))
+    assert "def f(x):\n\n    return x\nf(2)" in reading.text
+    assert [text for text, _ in placed(reading)][1:] == ["def f(x):", "return x", "f(2)"]
+
+
 def test_a_title_whose_text_is_in_no_paragraph_is_no_title() -> None:
     lost = "<p:sp><p:nvSpPr><p:nvPr><p:ph type='title'/></p:nvPr></p:nvSpPr><p:txBody><a:t>Lost</a:t></p:txBody></p:sp>"
     assert read_one("a.pptx", deck(lost + shape("An elbow bends."))).text == "## Slide 1\n\nAn elbow bends.\n\n"

@@ -37,7 +37,7 @@ def parse_xml(raw: bytes, part: str, unknown: set[str] | None = None) -> Any:
         raise InvalidBook(f"{part} in it is damaged; save or download it again")
     for element in root.iter():
         if isinstance(element.tag, str) and "}" in element.tag:
-            element.tag = element.tag.rpartition("}")[2]
+            element.tag = element.tag.rpartition("}")[2].replace(":", "") or "unnamed"  # lxml takes such names only from a file
     return root
 
 
