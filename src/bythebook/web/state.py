@@ -31,7 +31,8 @@ meanwhile."""
 class State:
     """`loopback`: the server can be reached from this machine alone. `worker`: runs jobs in this process, if it does. `stopping`
     is set when the server begins to stop, and ends work that would take hours. `rendering` is held while a whole lesson is
-    rendered. `labels`: the labels of each book since its last ingestion."""
+    rendered, and `drawing` while the page of a PDF is drawn: those who wait for a child process must not fill the threads that
+    searches need. `labels`: the labels of each book since its last ingestion."""
 
     resources: Resources
     answerer: Answerer
@@ -46,6 +47,7 @@ class State:
     worker: BackgroundWorker | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     rendering: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RENDERED_AT_ONCE))
+    drawing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     labels: dict[str, tuple[datetime, Mapping[str, LabelledPlace]]] = field(default_factory=dict)
 
 

@@ -147,6 +147,13 @@ class Resources(Library):
         return Sandbox()
 
     @cached_property
+    def painter(self) -> Sandbox:
+        """The child process that draws pages for readers, who do not wait until the other has read a long file."""
+        from bythebook.books.sandbox import Sandbox
+
+        return Sandbox()
+
+    @cached_property
     def calibrator(self) -> Calibrator:
         """Its embedder is cached, because it asks the same questions and reads the same sentences after every edit."""
         from bythebook.embedding.batches import CachedEmbedder, EmbeddingCache
@@ -207,9 +214,9 @@ class Resources(Library):
         return Worker(runner=runner, listener=listener) if listener else Worker(runner=runner)
 
     async def close(self) -> None:
-        """Closes everything, the child process first, because it waits for nothing."""
-        if "sandbox" in self.__dict__:
-            await asyncio.to_thread(self.sandbox.close)
+        """Closes everything, the child processes first, because they wait for nothing."""
+        for name in {"sandbox", "painter"} & self.__dict__.keys():
+            await asyncio.to_thread(getattr(self, name).close)
         await super().close()
 
     def _runner(self, *, attended: bool) -> JobRunner:

@@ -167,7 +167,9 @@ async def scan(chunk_id: UUID5, current: Current, who: Reader, book_id: BookId |
     """The page of the PDF with the quote, as a picture with the quote marked."""
     state = await current.resources.search.book(await choose_book(current, who, book_id))
     chunk = (await read_context(current.resources.index, state, str(chunk_id))).chunk
-    body = await asyncio.to_thread(_scan, current, state, chunk, _within(_spans(quote), chunk.span.start))
+    quotes = _within(_spans(quote), chunk.span.start)
+    async with current.drawing:
+        body = await asyncio.to_thread(_scan, current, state, chunk, quotes)
     return Response(body, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
@@ -183,7 +185,7 @@ def _scan(current: State, state: IngestionState, chunk: Chunk, quotes: Sequence[
     if leading is None or not file.is_relative_to(root) or not file.is_file():
         raise NotFound("This passage is not from a PDF on this machine.")
     call = partial(page_picture, file, leading.place.number, marked)
-    (drawn,) = current.resources.sandbox.run([SandboxCall(call=call, characters=0, seconds=SCAN_SECONDS)])
+    (drawn,) = current.resources.painter.run([SandboxCall(call=call, characters=0, seconds=SCAN_SECONDS)])
     if isinstance(drawn, Unreadable):
         raise NotFound(f"{leading.place.file} {drawn.reason}.")
     return drawn
