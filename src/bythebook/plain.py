@@ -1,8 +1,8 @@
 """Our values as plain JSON and back: how an answer is kept in a thread, and how events travel between two processes.
 
 A dataclass becomes an object that names itself by `type`, so that a union of them can be read again: by its name in
-`STORED_NAMES`, or, where it is never stored, by its class name in snake_case. What a value computes is not written, what a newer
-program has added is passed over, and an array is left out (None).
+`STORED_NAMES`, or, where it is never stored, by its class name in snake_case. Computed properties are not written, fields that
+a newer program has added are ignored, and an array is left out (None).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from bythebook.errors import InvalidSettings
 SETTINGS_FILE = "bythebook.toml"
 ENV_FILE = ".env"
 NO_ENV_FILE = "BYTHEBOOK_NO_ENV_FILE"
-"""Set by `--no-env-file`, so that the processes that a command starts leave the file unread too."""
+"""Set by `--no-env-file`, so that the processes that a command starts do not read the file either."""
 OURS = "BYTHEBOOK_"
 _ENV_LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=(?P<value>.*)")
 _QUOTED = re.compile(r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)')\s*(?:#.*)?$""")
@@ -247,7 +247,7 @@ class Settings:
 
     @property
     def chosen_embedder(self) -> EmbedderName:
-        """Who embeds. A key of Cohere alone chooses Cohere, as document B has it."""
+        """The embedder. If only Cohere's key is set, Cohere is chosen, as document B requires."""
         return self.embedder or ("cohere" if self.cohere_api_key else "granite")
 
 

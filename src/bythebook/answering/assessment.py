@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALL_BOOKS = "*"
 MOST_BOOKS = 20
-"""Each book is read closely, which takes as long as the search for one question."""
+"""The most books that one question may be put to. Each is read closely, which takes as long as answering from one book."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ def choose_several(there: Collection[str], wanted: Sequence[str]) -> tuple[str, 
 
 async def rank_books(answerer: Answerer, question: Question, book_ids: Sequence[str]) -> tuple[BookAssessment, ...]:
     """Ranks the best grounded book first: of those that answer, the one closest to the question. A book that cannot be searched
-    now is left out while another one answers. If none does, its error is raised: "the books do not have it" would be said of a
-    book that nobody looked into."""
+    now is left out while another one answers. If none does, its error is raised: otherwise the reader would be told that the
+    books do not have it, although one was not searched."""
     wanted = tuple(dict.fromkeys(book_ids))
     if not wanted:
         raise NotFound(NO_BOOK)

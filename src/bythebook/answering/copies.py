@@ -22,8 +22,8 @@ DOUBTED = -4.5
 """The least score of a copied sentence where the program itself would have refused; elsewhere it is `UNREAD`."""
 FAR_BELOW = 6.0
 """How far the first sentence of an answer may score below the best statement of the passages, where that one rather answers
-than not. None of 84 right answers falls by these three limits; of the sentences beside them 92 in a hundred do, and of the five
-of these that the reader scores best, 59."""
+than not. Measured: these three limits remove none of 84 right answers, but 92 of 100 other sentences of the same passages, and
+59 of 100 of the five others that the reader scores best."""
 
 ReadAnswers = Callable[[str, Chunk, str], Awaitable[list[tuple[Statement, float]]]]
 """Gives the reader's score of each statement of a passage, for a question and a language."""

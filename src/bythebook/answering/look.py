@@ -27,8 +27,8 @@ from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader, a
 EVERYWHERE = 1.5
 """A word with an IDF below this is in a quarter of the chunks or more."""
 NEXT, BEST, CLOSEST = 2, 3, 6
-"""How many sentences the question is put before; how many are checked for a negation; and around how many its names are looked
-for."""
+"""How many of the best sentences are embedded again with the question before them, are checked for a negation, and have the
+names of the question looked for around them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ LONGEST_NAMED = 160
 
 
 def whole(parts: Sequence[Turn], question: Question, rewrite: Rewrite, *, left: Sequence[str]) -> Turn:
-    """The turn that these are the parts of. They share with it what has been said, and how it came about."""
+    """Makes one whole turn of its parts. All of them add to the same sentences and the same trace."""
     found = _alternating(parts)
     weakest = min(parts, key=_sureness)
     query = replace(weakest.look.found.query, text=rewrite.text[:MAX_TEXT])
@@ -62,7 +62,7 @@ def _alternating(parts: Sequence[Turn]) -> list[tuple[RankedChunk, float]]:
 
 
 def gather(turn: Turn) -> None:
-    """Tells the whole turn what its parts came to."""
+    """Gives the whole turn the results of its parts: the evidence, the confidence and the tokens."""
     answering = [part for part in turn.parts if not part.failure]
     decisive = min(answering, key=_sureness) if answering else max(turn.parts, key=_sureness)
     turn.evidence = max((part.evidence for part in turn.parts), key=len)

@@ -19,7 +19,7 @@ DOCUMENTS = frozenset({
     ".adoc", ".asciidoc", ".doc", ".docx", ".epub", ".fb2", ".ipynb", ".key", ".mobi", ".odp", ".odt", ".org", ".pdf", ".ppt",
     ".pptx", ".rst", ".rtf", ".tex", ".textile", ".typ", ".wiki",
 })  # fmt: skip
-"""Endings of files that may be lessons to their author, also of formats that are not read."""
+"""Endings of files that an author may mean as lessons, including formats that are not read."""
 MADE_LAST = ((".ipynb",), PAGES, (".docx",), (".pptx",), (".epub",), (".pdf",))
 """Endings in the order in which files of one name are generated from each other."""
 PAGE_FURNITURE = frozenset({

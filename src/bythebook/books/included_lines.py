@@ -23,7 +23,7 @@ WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncludedLine:
-    """A line with its end, or a part of one. `exact`: it stands so in its file."""
+    """A line with its end, or a part of one. `exact`: the line is in its file exactly so."""
 
     text: str
     file: str

@@ -22,7 +22,7 @@ CODE = re.compile(r"`[^`]*`")
 StatementKind = Literal["sentence", "item", "row", "table", "code", "maths", "heading"]
 
 LONGEST_ITEM = 320
-"""A list item of up to so many characters is quoted whole, a longer one by its sentences."""
+"""A list item of up to this many characters is quoted whole, a longer one by its sentences."""
 CACHED = 1024
 QUOTE_MARK = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 ITEM_MARK = re.compile(r"[ \t]*(?:>[ \t]?)*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX]\][ \t]+)?")

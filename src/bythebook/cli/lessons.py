@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 GAP = 6
-"""Columns that a table takes beside its texts."""
+"""Columns of the terminal that a table needs besides its texts."""
 
 
 def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:

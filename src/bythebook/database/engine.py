@@ -28,9 +28,9 @@ SCHEMA = "0009"
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 MIGRATION_LOCK = 7_415_263
 CONNECTIONS = {"sqlite": 4, "postgresql": 15}
-"""SQLite writes one thing at a time, whatever their number."""
+"""How many connections are open at most. SQLite writes one thing at a time, however many there are."""
 WAIT_SECONDS = 30.0
-"""How long to wait for a connection while none is returned."""
+"""How long to wait for a connection if none becomes free."""
 PATIENCE = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 """Limits for a PostgreSQL that does not answer, in seconds and milliseconds: a statement is never interrupted, so it must end
 by itself."""

@@ -167,8 +167,8 @@ def _size(statement: Statement) -> int:
 
 
 def _said(passage: Passage, new: Group, taken: Mapping[str, Group], passages: Mapping[str, Passage]) -> bool:
-    """Whether a passage that was taken says all of this in the same words. A book that is in a folder both as HTML and as PDF
-    says everything twice, with other quotation marks."""
+    """Whether a passage that was used already says all of this in the same words. A book that is in a folder both as HTML and
+    as PDF says everything twice, with other quotation marks."""
     known = {_letters(passages[id].statements[place]) for id, group in taken.items() for place in group}
     return all(_letters(passage.statements[place]) in known for place in new)
 
@@ -307,7 +307,7 @@ HEADER_LINES = 2
 READY = ("Explain this.", "Why is that so?")
 """The questions about selected words that the page offers."""
 PIECE = 12
-"""A sentence is compared with what the reader selected in pieces of so many letters."""
+"""A sentence is compared with what the reader selected in pieces of this many letters."""
 ASKS_FOR_MORE = re.compile(
     r"(?:please )?(?:explain|clarify|why|what does (?:this|that|it) mean|tell me more)\b[^?.]{0,20}[?.!]?\Z", re.IGNORECASE
 )

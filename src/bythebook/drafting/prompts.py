@@ -1,4 +1,4 @@
-"""What a model is told, and the forms in which evidence is shown to it: the documents' texts, to the letter, in one place.
+"""What a model is told, and the forms in which evidence is shown to it: the design documents' texts, unchanged, in one place.
 
 Text of the book only ever travels as a JSON string in a tool's output. It is data there, and the rules say so.
 """

@@ -44,7 +44,8 @@ class Spread:
 
 
 class SpreadEmbedder:
-    """An `Embedder` whose lessons are embedded by workers. Questions are embedded by `near`, in this process: somebody waits."""
+    """An `Embedder` whose lessons are embedded by workers. Questions are embedded by `near`, in this process, because a reader
+    waits for them."""
 
     def __init__(self, near: Embedder, make: MakeEmbedder, spread: Spread) -> None:
         """`make` opens the same embedder in a worker; it travels there by name, so it is a function of a module."""

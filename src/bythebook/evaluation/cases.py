@@ -18,7 +18,7 @@ REASON_OF_KIND: Mapping[str, RefusalReason] = {
     "foreign": "off_topic",
     "beyond_filter": "outside_filters",
 }
-"""The refusal's reason to expect, where the author gave the kind of question and not the reason."""
+"""The reason of refusal that each kind of question implies, for questions whose author gave no reason."""
 SHORT_NAMES = {short: name for short, name in FILTERS.items() if short != "parent_doc_id"}
 FILTER_NAMES = frozenset(SHORT_NAMES.values())
 YES, NO = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0"})

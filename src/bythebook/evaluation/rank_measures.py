@@ -13,8 +13,8 @@ RECALL_DEPTHS = (1, 3, 5, 10)
 def retrieval_figures(
     gold: Mapping[str, Sequence[str]], found: Mapping[str, Sequence[str]], *, depth: int
 ) -> dict[str, dict[str, float]]:
-    """The figures of each question by name: `gold` has the right lessons, `found` the lesson of each result, best first. A figure
-    deeper than `depth`, the number of results asked for, is left out."""
+    """The figures of each question by name: `gold` has the right lessons, `found` the lesson of each result, best first.
+    Figures that need more than `depth` results, the number asked for, are left out."""
     return {id: _figures(frozenset(right), found.get(id, ()), depth) for id, right in gold.items()}
 
 

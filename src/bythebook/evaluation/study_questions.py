@@ -33,7 +33,7 @@ SURE = ("high", "medium")
 TRIES, TRIES_OF_THE_BOOK = 2, 5
 """How many candidates are tried for each question that is wanted. The first page's are what a new reader sees, and found once."""
 SAMPLED_LESSONS = 12
-"""Drafts for a whole book come from so many of its lessons, spread over it."""
+"""Drafts for a whole book come from this many of its lessons, spread over the book."""
 MOST_KEPT = 500
 STORED = 4
 """How many questions are stored for a lesson, and for the book: as many as the page shows."""

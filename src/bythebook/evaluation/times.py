@@ -21,7 +21,7 @@ class QuestionTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """When a run was made and how fast it went, with so many questions at once."""
+    """When a run was made and how fast it went, and how many questions ran at once."""
 
     created_at: str
     at_once: int

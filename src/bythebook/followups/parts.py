@@ -1,6 +1,7 @@
-"""Tells two questions in one apart: "What is a topic, and what is a node?". Each is then searched for and answered by itself.
+"""Splits two questions in one: "What is a topic, and what is a node?". Each is then searched for and answered by itself.
 
-English, by pattern. In other languages questions are told apart that end with a question mark each."""
+In English this is done by pattern. In other languages, only questions that each end with a question mark are split.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ BETWEEN = re.compile(rf"{ENDED}|{JOINED}", re.IGNORECASE)
 BETWEEN_MARKED = re.compile(rf"(?<=[{MARKS}])\s*(?=\S)")
 SENTENCE = re.compile(r"(?<=[.!])\s+")
 MADE_STANDALONE = 4
-"""So many parts are made standalone. Nobody looks up more of them at once."""
+"""The most parts that are made standalone: a turn looks up no more."""
 
 
 def parts(question: str, language: str) -> tuple[str, ...]:

@@ -102,14 +102,15 @@ WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 LONGEST = 300
 SHORT = 9
-"""Words of a question that may refer to the one before it where it has a word that can: a longer one tells what it is about."""
+"""A question of at most this many words may refer to the one before it, if it has a word such as "it". A longer question says
+itself what it is about."""
 REMEMBERED = 20
 """How many exchanges are read."""
 CONTEXT = 3
-"""Phrases of the thread that are added where nothing in the question can be replaced by one."""
+"""How many phrases of the thread are added to a question in which no word can be replaced by one."""
 
 BESIDE = 1
-"""The same, where a pronoun was replaced by the subject."""
+"""How many are added to a question whose pronoun was replaced by the subject."""
 
 LABELS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 SOURCE = re.compile(

@@ -55,7 +55,7 @@ SHORT_ANSWER = 7
 ANSWER_CHARACTERS = 600
 """How much of an answer is read: its subject comes early."""
 ANSWERS_READ = 3
-"""Of how many exchanges. The subject of an older answer, when it mattered, is in a later question."""
+"""How many exchanges have their answers read. If the subject of an older answer mattered, a later question names it."""
 CACHED = 1024
 
 

@@ -21,7 +21,8 @@ CONCESSION = re.compile(
     r"\b(?:even if|even though|although|though|despite|regardless|whether or not|in spite of)\b", re.IGNORECASE
 )
 ADVERSE = re.compile(r"\b(?:but|however|nevertheless|nonetheless|yet|whereas|on the other hand)\b", re.IGNORECASE)
-"""Words with which the book may concede something, too: what "but" joins, "although" joins the other way round."""
+"""Words with which the book may concede something where a draft says "although": "but" joins the same two clauses the other way
+round."""
 EXCEPTION = re.compile(r"\b(?:unless|only if|only when|as long as|provided that)\b", re.IGNORECASE)
 CONDITION = re.compile(
     r"\b(?:unless|except\w*|only|until|as long as|provided|otherwise|without|need\w*|requir\w*|must|should|if|default\w*"
@@ -44,7 +45,7 @@ OBLIGES = re.compile(
 ABSOLUTE_DENIALS = ("never", "cannot")
 BEFORE_AN_ACT = re.compile(r"must|.* to|always|never|cannot", re.IGNORECASE)
 ACT = 4
-"""So many words after "must" or "may" tell what must or may be done."""
+"""How many words after "must" or "may" are read as what must or may be done."""
 AS_STRONG = {
     "all": re.compile(r"\b(?:every|each|both|any|whole|entire|no|none)\b", re.IGNORECASE),
     "always": re.compile(r"\b(?:(?:every|each) time|whenever|ever|never)\b", re.IGNORECASE),

@@ -81,7 +81,7 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
     """One negation: the content words after it in its clause, and the two before it. `plain`: it is not, no, never, without …
-    `conditional`: it is part of a condition, and whoever tells what follows from it may leave it out."""
+    `conditional`: it is part of a condition, and a sentence that says what follows from the condition may leave it out."""
 
     after: tuple[str, ...]
     before: tuple[str, ...]

@@ -27,7 +27,7 @@ ENDED = re.compile(
     r"\b(?:drop(?:s|ped)?|removed?|deprecated|obsolete|stop(?:s|ped)?|ceased?|prohibit(?:s|ed)?|forbidden|banned|reject(?:s|ed)?)\b",
     re.I,
 )
-"""Words for which "not" or "no longer" may stand."""
+"""Words that a draft may replace by "not" or "no longer"."""
 SEEN_EVERYWHERE = ("0", "1")
 """Numbers that appear in all kinds of formulas and ranges: they show nothing about what they belong to."""
 FEW_WORDS = 5

@@ -22,7 +22,7 @@ FEW_WORDS = 2
 CLAUSE_SHARE = 0.5
 """The share that must be found of each clause with three content words or more."""
 NEW_IN_A_ROW = 3
-"""So many content words in a row that the book does not have are a claim of the drafter's own."""
+"""This many content words in a row that the book does not have are a claim of the drafter's own."""
 ONE_CARRIES = 0.6
 """The share of the words that one statement of the book, or the words under the sentence, must have: words gathered from
 everywhere support nothing."""

@@ -219,8 +219,8 @@ def swap(book_id: str, replacements: Sequence[Replacement], *, dimension: int) -
 
 
 def pages(counts: Mapping[str, int], *, points: int = POINTS_PER_PAGE) -> Iterator[list[str]]:
-    """Groups lessons to pages of about so many points. Lessons stay whole, because one may be replaced before the rest of it is
-    read."""
+    """Groups lessons into pages of about this many points. Lessons stay whole, because one may be replaced before the rest of
+    it is read."""
     page: list[str] = []
     size = 0
     for source_file, count in counts.items():

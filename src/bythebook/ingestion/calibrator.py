@@ -42,8 +42,7 @@ how far the best result stands out, and where the book's subject ends."""
 LEAST_PROBES = 8
 AT_ONCE = 8
 ENOUGH = 20
-"""So many answerable questions by the author, and half as many unanswerable ones, make questions from the book's text
-unnecessary."""
+"""If the author wrote this many answerable questions, and half as many unanswerable ones, none are made from the book's text."""
 
 DEFINITION = re.compile(r"^(?:An? |The )?(?P<term>[A-Za-z][\w /-]{2,40}?) (?:is|are|means|describes) (?:an?|the|what|how|one) ")
 PLAIN = re.compile(r"[A-Za-z][A-Za-z'-]+")

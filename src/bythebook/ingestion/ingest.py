@@ -274,9 +274,9 @@ class Ingestion:
 
 
 TO_CREATE = 320_000_000
-"""A new collection maps files of 250 MB into memory."""
+"""Free disk space needed to create a collection: it maps files of 250 MB into memory."""
 TO_GROW = 100_000_000
-"""A batch of lessons, its journal, and the two files of 32 MB by which the engine grows."""
+"""Free disk space needed to write: a batch of lessons, its journal, and the two files of 32 MB by which the engine grows."""
 
 
 def require_room(folder: Path | None, needed: int) -> None:

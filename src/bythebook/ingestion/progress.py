@@ -1,4 +1,4 @@
-"""The events and the report of an ingestion: values, rendered by whoever listens."""
+"""The events and the report of an ingestion: values that a command or the service shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of a running job, the progress that they add up to, and a generator for whoever follows them."""
+"""The events of a running job, the progress that they add up to, and a generator that yields them."""
 
 from __future__ import annotations
 

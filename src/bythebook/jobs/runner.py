@@ -73,8 +73,8 @@ class JobRunner:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def take_back(self) -> None:
-        """Frees jobs of dead processes, where this process is alone: nobody need wait for their leases to expire. Also removes
-        checkouts of books that have been removed, on each machine when its worker starts."""
+        """Frees the jobs of dead processes, if this process is alone, so that nobody has to wait for their leases to expire.
+        Also removes checkouts of books that have been removed, on each machine when its worker starts."""
         await asyncio.to_thread(self.sources.sweep, await self.jobs.sources())
         if self.alone:
             await self.jobs.hand_back_all(this_host(), unless_of=PROCESS)

@@ -1,4 +1,4 @@
-"""Stores jobs in SQL. A running job is leased to its worker: whoever finds the lease expired takes the job over.
+"""Stores jobs in SQL. A running job is leased to its worker; another worker that finds the lease expired takes the job over.
 
 The times of leases are the database's where it has a clock of its own (PostgreSQL), so that machines need not agree about the
 time. SQLite is used by one machine only.

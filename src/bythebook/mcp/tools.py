@@ -1,6 +1,6 @@
 """The tools that an editor or assistant calls by MCP. Knows nothing of the protocol.
 
-Each result says everything twice, as text and as JSON: some clients give their model only one of them.
+Each result has everything twice, as text and as JSON, because some clients give their model only one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operations of the library's operator: what a book holds, removing a book, giving it another id."""
+"""Operations of the person who runs the library: what a book holds, removing a book, giving it another id."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 L = TypeVar("L", bound="Library")
 L_co = TypeVar("L_co", bound="Library", covariant=True)
-"""What operations are given: a Library, or Resources."""
+"""The first argument of an operation: a Library, or Resources."""
 
 
 class OperationRunner(Protocol[L_co]):
@@ -129,7 +129,8 @@ class _IndexHolder(Generic[L]):
         self._runner = None
 
     async def _find(self) -> OperationRunner[L]:
-        """Finds it. A command such as `ask`, which holds the index for a moment and runs nothing for others, is waited for."""
+        """Finds the runner. If a command such as `ask` holds the index, which takes a moment and runs nothing for others, this
+        waits for it."""
         deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
         while True:
             if server := await self._server():

@@ -1,5 +1,5 @@
-"""Reads the chunks that were found: which of their statements answer the question. Cheap signs choose a few statements, and the
-embedder compares these.
+"""Reads the chunks that were found and says which of their statements answer the question. Cheap signs, such as shared words,
+choose a few statements, and the embedder compares these with the question.
 
 No sign is enough alone: a sentence that repeats the question has all of its words and answers nothing. The weights were fitted
 on SQuAD questions and on the sample book, and rounded; four of five answers from the sample book have the sentence that its
@@ -59,13 +59,14 @@ SHAPE_WEIGHT = 0.32
 CODE_PENALTY = 0.2
 NOTHING_PENALTY = 0.8
 ASKING_SECTION = 2.0
-"""How many times that penalty, for everything among questions to the reader."""
+"""NOTHING_PENALTY is multiplied by this for a statement in a section of questions to the reader."""
 RANKED = 8
 """How many statements are ranked and, for that, embedded: more gained nothing on books left out."""
 READ_WEIGHT = 0.3
 """The weight of the reader's score beside the cheap signs when the statements to be ranked are chosen."""
 RANK_UNIT = 0.27
-"""The ranking's scores have a wider spread than the signs' scores, and margins are measured in this unit."""
+"""The ranking's scores are multiplied by this: they spread wider than the scores of the signs, and the same margins apply to
+both."""
 SAYS_NOTHING = 2.0
 """What the ranking subtracts where a statement only points or promises: few of the statements it was fitted on did."""
 DEFINES = 1.5
@@ -100,8 +101,8 @@ class ReadStatement:
 
 
 class SentenceReader:
-    """Reads statements. It remembers the embeddings of those it has read, also with a question before them: a class often asks
-    the same."""
+    """Rates statements by how well they answer a question. It remembers the embeddings of the statements that it has read,
+    because a class often asks the same."""
 
     def __init__(self, embedder: Embedder, answers: AnswerReader | None = None) -> None:
         """Without `answers` nothing is ranked: signs and embeddings decide alone."""
@@ -120,10 +121,10 @@ class SentenceReader:
         embedding: NDArray[np.float32] | None = None,
         by_signs: bool = False,
     ) -> tuple[ReadStatement, ...]:
-        """All statements but headings, whole tables and questions, best first. `chunks` come in the order of their
-        relevance, unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and
-        `embedding` the question's, where they are known. Who knows both and reads the same again waits for no embedder.
-        `by_signs`: without the ranking, whose scores else decide."""
+        """All statements but headings, whole tables and questions, best first. `chunks` come in the order of their relevance,
+        unless `ranks` tells it, from 0; `rarity` is the IDF of stems in the whole book and `embedding` the question's, where
+        they are known. If both are given, reading the same chunks a second time needs no embedder. `by_signs`: leave out the
+        ranking, whose scores decide otherwise."""
         rated = self._rated(question, chunks, language, ranks=ranks, rarity=rarity)
         if not by_signs and self._answers and self.ranks(language):
             candidates = await self._candidates(self._answers, question, chunks, rated, embedding)

@@ -40,8 +40,8 @@ LOOK_SECONDS = (0.02, 0.25)
 """How long to wait between two checks whether the thread is free: briefly at first, then longer."""
 
 BEGIN_AT_ONCE = 4
-"""How many turns take their lease at once: among many, one that is ready to be stored must not wait until all others have
-begun."""
+"""How many turns may take their lease at the same time. Among many, a turn that is ready to be stored must not wait until all
+others have begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,8 @@ class PersonalData:
         return await self._database.run(erase)
 
     async def expire(self, days: int) -> int:
-        """Deletes threads without a turn for so many days, some hundreds at a time. Returns how many. A thread in use is kept."""
+        """Deletes threads that have had no turn for this many days, some hundreds at a time, and returns how many. A thread in
+        use is kept."""
         removed = 0
 
         def expire(connection: Connection) -> int:

@@ -15,7 +15,7 @@ REDIS_SECONDS = 5.0  # on a busy machine even a normal answer may take seconds
 
 
 class MovingWindows:
-    """One window for each key. Raises Unavailable where the count cannot be kept."""
+    """Counts requests in one window for each key. Raises Unavailable if the count cannot be kept."""
 
     def __init__(self, redis_url: str | None) -> None:
         self._storage: MemoryStorage | RedisStorage = MemoryStorage()

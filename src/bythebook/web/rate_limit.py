@@ -18,7 +18,8 @@ MOST_REQUESTS_PER_MINUTE = 1_000_000
 PUBLIC_REQUESTS_PER_MINUTE = 30
 """The limit of one address that uses public books without a key."""
 READERS_AT_ONCE = 50
-"""All readers of a public key together may send as many requests as so many readers: pretending to be more gains nothing."""
+"""All readers of a public key together may send as many requests as this many readers, so that pretending to be more gains
+nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

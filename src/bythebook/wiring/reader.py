@@ -95,7 +95,7 @@ def spread_embedder(settings: Settings, embedder: Embedder, spread: Spread) -> E
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
-    """Who drafts answers, and what else a model does where one is configured."""
+    """The drafter of answers, and what else a model does if one is configured."""
 
     drafter: Drafter
     write_line: WriteLine | None = None

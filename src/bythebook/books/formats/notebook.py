@@ -20,7 +20,8 @@ CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 TICKS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 NO_TEXT = re.compile("[\x00\ud800-\udfff]")
-"""JSON can name signs that no text has: no database stores them, and one would fail the ingestion of the whole book."""
+"""JSON can name characters that cannot be in a text. No database stores them, and a single one would fail the ingestion of the
+whole book."""
 AGAIN = "open it in Jupyter and save it again"
 NOT_OPENED = "restore a copy that opens in Jupyter"
 

@@ -48,7 +48,7 @@ class _Pages:
         self.read: dict[str, tuple[list[str], str]] = {}
 
     def fronts(self) -> list[str]:
-        """The page of contents that lies highest, or one in each of several folders side by side."""
+        """The page of contents in the topmost folder, or one in each of several folders side by side."""
         named = [path for path in self.paths if _stem(path) in CONTENTS]
         top = min((path.count("/") for path in named), default=0)
         best: dict[str, str] = {}
@@ -57,7 +57,7 @@ class _Pages:
         return sorted(best.values(), key=natural)
 
     def heads(self) -> list[str]:
-        """The pages that lead to another and that no other leads to."""
+        """The pages that link to a next page and that no page links to as its next."""
         reached = {self.next(path) for path in self.paths}
         return [path for path in self.paths if self.next(path) and path not in reached]
 

@@ -1,7 +1,8 @@
 """The model's drafter: an agent of the OpenAI Agents SDK at any OpenAI-compatible server.
 
-The program has searched before the model is asked; the agent sees that as a call of its tool and may call it again a few
-times. Nothing here judges what the model writes. Importing this module is slow: only `adapters` does, when a model is set.
+The program has searched before the model is asked; the agent sees that as a call of its tool and may call it again a few times.
+Nothing here judges what the model writes. Importing this module is slow, so only `wiring.reader` imports it, when a model is
+configured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run of an agent: the model's settings, the events, and that everything ends once nobody listens."""
+"""Runs an agent: the model's settings, the events of a run, and the end of the run once nobody reads its events."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ class EdgeIndex:
             return self._shards[collection]
 
     def _recent(self, collection: str) -> ReadCache | None:
-        """The cache of an open collection: to read what is in memory takes no thread."""
+        """The cache of an open collection. What is in it can be read without a thread."""
         shard = self._shards.get(collection)
         return shard.recent if shard else None
 
@@ -282,7 +282,7 @@ def _copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def _shared(lock: Path) -> Iterator[None]:
-    """Keeps writers away meanwhile; they may be other users of the machine."""
+    """Holds a shared lock on the folder, which keeps writers out, even those of other users of the machine."""
     import fcntl  # missing on Windows, where every folder counts as writable
 
     try:

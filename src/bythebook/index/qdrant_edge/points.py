@@ -61,7 +61,7 @@ def _sentence(folder: Path, reason: str, *, full: bool = False) -> str:
 
 
 def index_params(index: FieldIndex) -> edge.KeywordIndexParams | edge.IntegerIndexParams:
-    """Cold: mapped from disk, so that opening an index does not read them."""
+    """Indexes that are mapped from disk, so that opening a collection does not read them."""
     memory = edge.Memory.Pinned if index.few else edge.Memory.Cold
     if index.kind == "integer":
         return edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False, memory=memory)

@@ -50,7 +50,8 @@ POINTS_PER_WRITE = 256
 FACET_LIMIT = 1_000_000
 
 PLAIN_UP_TO = 5_000
-"""Above so many points, `settle` compacts the shard: int8 copies to scan, and indexes that need not be read when it is opened."""
+"""Above this many points, `settle` compacts the shard: it makes int8 copies to scan, and indexes that need not be read when the
+shard is opened."""
 
 COUNTS_KEPT = 256
 TERMS_KEPT = 16_384
@@ -319,7 +320,7 @@ def _config(dimension: int) -> edge.EdgeConfig:
 
 
 class BoundedCache(Generic[Key, Value]):
-    """A cache for any number of threads. Where it is full, what was read first is removed first."""
+    """A cache for any number of threads. When it is full, the oldest entry is removed first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -379,7 +380,7 @@ class ReadCache:
 
 
 class ReadWriteLock:
-    """Lets many threads read, or one write. A waiting writer goes before later readers, so that readers cannot starve it."""
+    """Lets many threads read, or one thread write. A waiting writer goes before later readers, so that it is never starved."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -56,8 +56,8 @@ Search = tuple[models.QueryRequest, models.Filter, int]
 
 
 class ServerIndex:
-    """A `VectorIndex` on a server. Collections with another name than ours, or without a manifest of ours, belong to others: the
-    former are never read, the latter never changed."""
+    """A `VectorIndex` on a server. Collections whose name is not ours belong to others and are never read; those without our
+    manifest are never changed."""
 
     def __init__(
         self, client: AsyncQdrantClient, url: str, *, collection_name: str, layout: Mapping[str, Any], sleep: Sleep

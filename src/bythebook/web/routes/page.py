@@ -40,7 +40,8 @@ LARGEST_PICTURE = 5_000_000
 SCAN_SECONDS = 20.0
 DATA = b"<!-- data -->"
 MODULES = b"<!-- modules -->"
-"""Where the page names all modules of its first load, so that a browser fetches them at once and not one after another."""
+"""The place in the page where all modules of its first load are listed, so that a browser fetches them at once and not one
+after another."""
 WIDGET_WORDS = b"const WORDS = {};"
 BEFORE_THE_PANEL = ("Ask the book", "Ask about this", "The tutor does not answer just now. Try again in a moment.")
 IMPORT = re.compile(rb'^import\s(?:[^"]*?\sfrom\s)?"\./([\w-]+\.js)"', re.MULTILINE)

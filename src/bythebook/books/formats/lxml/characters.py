@@ -24,7 +24,7 @@ STRAY = re.compile("[\udc80-\udcff]+")
 BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
 CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
 MOST_CONTROLS = 0.01
-"""The share of control characters from which a file is no text: a page has none, a picture one in ten."""
+"""From this share of control characters on, a file is not text: a page has none, a picture one in ten."""
 DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
 TYPES = re.compile(r"[^\[>]*+(?:\[[^\]]*+(?:\](?!\s*>)[^\]]*+)*+\]\s*+)?>", re.DOTALL)
 

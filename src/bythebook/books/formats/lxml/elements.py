@@ -79,7 +79,8 @@ SET_APART: dict[str, Callable[[str], str]] = {
 }
 """Elements that are not simply their words, and what they are as Markdown."""
 SET_IN_HTML = ("em", "i", "var", "sup", "sub", "math", "img")
-"""A formula that holds one of these is no TeX: pandoc writes simple ones so, and a power must not read as more digits."""
+"""A formula that holds one of these elements is HTML, not TeX: pandoc writes simple formulas so. Its powers must not read as
+more digits."""
 
 
 def main_element(root: Element) -> Element:

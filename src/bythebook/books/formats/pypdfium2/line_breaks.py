@@ -18,7 +18,8 @@ ADDRESS_BREAKS = tuple("/.-_?&=#%~+:")
 ADDRESS_PIECE = re.compile(r"[/._=?#&%~-]\w|/$")
 """What an address has and a word has not. After an address that ends with its line, "and" is the next word."""
 LINES_EACH = 200
-"""A program that divides words does so at least once in so many lines; one that does not only breaks compounds."""
+"""A program that divides words does so at least once in this many lines. One that does not divides a line only at the hyphen of
+a compound."""
 
 
 class LineBreaks:
