@@ -359,7 +359,7 @@ interface HTMLElementTagNameMap {
 }
 
 /** What can stand in the page's main part. */
-type View = HTMLElement & { book?: Book; ask?(question: string): unknown };
+type View = HTMLElement & { book?: Book; ask?(question: string): unknown; beginQuestion?(): void };
 
 interface DocumentEventMap {
   /** The reader has chosen what is searched. */ profile: CustomEvent<Profile>;

@@ -397,8 +397,10 @@ document.addEventListener("keydown", (event) => {
   )
     return;
   event.preventDefault();
+  const shown = /** @type {View | null} */ (main.firstElementChild);
   const box = document.querySelector("textarea");
-  if (box) box.focus();
+  if (shown?.beginQuestion) shown.beginQuestion();
+  else if (box) box.focus();
   else location.hash = "#/";
 });
 main.addEventListener("ask-book", (event) => {

@@ -141,10 +141,16 @@ export function announce(text) {
 }
 
 // A line at the bottom that goes away after some seconds, or stays where `seconds` is null; `act` is what its button does.
-/** @param {string} text @param {{act?: () => void, label?: string, seconds?: number | null}} options */
-export function toast(text, { act, label = "Undo", seconds = 6 } = {}) {
+// `leave` is called where it goes away and had the focus.
+/** @param {string} text @param {{act?: () => void, label?: string, seconds?: number | null, leave?: () => void}} options */
+export function toast(text, { act, label = "Undo", seconds = 6, leave } = {}) {
   const shown = element("div", { class: "toast" }, element("span", {}, text));
-  const timer = seconds ? setTimeout(() => shown.remove(), seconds * 1000) : undefined;
+  const end = () => {
+    const focused = shown.contains(document.activeElement);
+    shown.remove();
+    if (focused) leave?.();
+  };
+  const timer = seconds ? setTimeout(end, seconds * 1000) : undefined;
   if (act) shown.append(button(label, () => (clearTimeout(timer), shown.remove(), act())));
   document.getElementById("toasts")?.append(shown);
   return shown;

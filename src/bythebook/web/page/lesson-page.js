@@ -52,7 +52,7 @@ export class LessonPage extends HTMLElement {
     this.column = element("div", { class: "column reading" });
     this.tutor = element("book-conversation", { class: "beside-lesson", hidden: true });
     this.aside = element("aside", { class: "beside", "aria-label": "Contents, tutor and notes" });
-    this.sheet = new Sheet(this.aside, () => this.column.querySelector("h1")?.focus({ preventScroll: true }));
+    this.sheet = new Sheet(this.aside);
     this.tabs = element(
       "div",
       { class: "tabs", role: "tablist" },
@@ -303,23 +303,21 @@ export class LessonPage extends HTMLElement {
   // On a narrow screen both are a tap away.
   bar() {
     /** @param {string} name @param {string} label @param {Parameters<typeof icon>[0]} picture */
-    const open = (name, label, picture) =>
-      element(
-        "button",
-        {
-          type: "button",
-          onclick: () => (this.choose(name), this.sheet.open(), name === "tutor" && this.tutor.composer.focus()),
-        },
-        icon(picture),
-        label,
-      );
+    const open = (name, label, picture, show = () => (this.choose(name), this.sheet.open())) =>
+      element("button", { type: "button", onclick: show }, icon(picture), label);
     return element(
       "div",
       { class: "lesson-bar" },
       open("contents", "Contents", "list"),
-      open("tutor", "Ask", "arrow"),
+      open("tutor", "Ask", "arrow", () => this.beginQuestion()),
       open("notes", "Notes", "pencil"),
     );
+  }
+
+  beginQuestion() {
+    this.choose("tutor");
+    this.sheet.open();
+    this.tutor.composer.focus();
   }
 
   /** @param {string | null} question @param {SelectedWords} selection */

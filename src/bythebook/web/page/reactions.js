@@ -2,6 +2,9 @@
 
 import { announce, button, copyText, element, iconButton, toast } from "./dom.js";
 
+/** Which button says that an answer was wrong. */
+const WRONG = 1;
+
 // `turn` is {threadId, number}; `state` is what the server knows: {rating, shared}.
 /**
  * @param {Api} api
@@ -11,7 +14,17 @@ import { announce, button, copyText, element, iconButton, toast } from "./dom.js
 export function reactions(api, turn, { rating = null, shared = false } = {}) {
   const path = `/threads/${turn.threadId}/turns/${turn.number}`;
   const room = element("span", { class: "reactions" });
-  const draw = () => room.replaceChildren(...thumbs(), sharing());
+  // The focus stays where it is, though its button is another.
+  const draw = () => {
+    const focused = /** @type {Document | ShadowRoot} */ (room.getRootNode()).activeElement;
+    const at = [...room.querySelectorAll("button")].findIndex((one) => one === focused);
+    room.replaceChildren(...thumbs(), sharing());
+    if (at >= 0) focus(at);
+  };
+  const focus = (/** @type {number} */ at) => {
+    const buttons = room.querySelectorAll("button");
+    buttons[Math.min(at, buttons.length - 1)].focus({ preventScroll: true });
+  };
 
   // What was said last is what is kept: each waits for the one before it.
   let sent = Promise.resolve();
@@ -60,6 +73,12 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
           event.preventDefault();
           if (input.value.trim()) rate(false, input.value.trim());
           form.replaceWith(element("p", { class: "hint" }, "Thank you. The author of the book will see it."));
+          focus(WRONG);
+        },
+        onkeydown: (event) => {
+          if (event.key !== "Escape") return;
+          form.remove();
+          focus(WRONG);
         },
       },
       input,

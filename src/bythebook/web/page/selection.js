@@ -25,10 +25,13 @@ export function followSelection(root, ask, mark = null) {
   const take = (/** @type {(chosen: Selected, range: Range) => void} */ act) => {
     const chosen = selected(root);
     const selection = document.getSelection();
+    const byKey = bar.contains(document.activeElement);
     bar.hidden = true;
     if (chosen && "problem" in chosen) return void toast(chosen.problem);
     if (chosen && selection) act(chosen, selection.getRangeAt(0));
     selection?.removeAllRanges(); // or the bar comes back with the next key
+    const { activeElement: now } = document;
+    if (byKey && (now === document.body || bar.contains(now))) root.querySelector("textarea")?.focus({ preventScroll: true });
   };
   const use = (/** @type {string | null} */ question) => take((chosen) => ask(question, chosen));
   bar.append(
@@ -42,12 +45,29 @@ export function followSelection(root, ask, mark = null) {
     bar.hidden = !chosen;
     if (chosen) place(bar);
   };
+  // The words stay selected while their buttons have the focus; Escape leads back.
+  const reach = (/** @type {KeyboardEvent} */ event) => {
+    if (bar.hidden || !["Tab", "Escape"].includes(event.key)) return;
+    const inside = bar.contains(document.activeElement);
+    if (event.key === "Escape") {
+      document.getSelection()?.removeAllRanges();
+      if (inside) before?.focus({ preventScroll: true });
+    } else if (!inside && !event.shiftKey) {
+      event.preventDefault();
+      before = /** @type {HTMLElement | null} */ (document.activeElement);
+      bar.querySelector("button")?.focus();
+    }
+  };
+  /** @type {HTMLElement | null} */
+  let before = null;
   const changed = () => selected(root) || (bar.hidden = true);
   const ended = () => setTimeout(draw);
   document.addEventListener("selectionchange", changed);
+  document.addEventListener("keydown", reach);
   for (const name of ["pointerup", "keyup", "touchend"]) document.addEventListener(name, ended);
   return () => {
     document.removeEventListener("selectionchange", changed);
+    document.removeEventListener("keydown", reach);
     for (const name of ["pointerup", "keyup", "touchend"]) document.removeEventListener(name, ended);
     bar.remove();
   };

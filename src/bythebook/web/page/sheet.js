@@ -14,6 +14,11 @@ export class Sheet {
   constructor(panel, onclose = () => {}) {
     this.panel = panel;
     this.onclose = onclose;
+    /** What opened it, to which the focus goes back. @type {Element | null} */
+    this.opener = null;
+    /** What it covers. @type {Element[]} */
+    this.below = [];
+    panel.tabIndex = -1;
     this.backdrop = element("div", { class: "backdrop", onclick: () => this.close() });
     panel.addEventListener("click", (event) => this.follow(event));
   }
@@ -37,7 +42,10 @@ export class Sheet {
     if (!NARROW.matches || this.isOpen) return;
     opened?.close();
     opened = this;
+    this.opener = document.activeElement;
     this.panel.before(this.backdrop);
+    this.cover();
+    if (!this.panel.contains(this.opener)) this.panel.focus({ preventScroll: true });
     document.body.classList.add("behind-sheet");
     const push = () => this.isOpen && history.pushState({ sheet: true }, "");
     if (closing) closing.then(push);
@@ -48,9 +56,8 @@ export class Sheet {
   async close({ back = false } = {}) {
     this.panel.classList.remove("sheet-open");
     if (!this.isOpen) return void (await closing);
-    opened = null;
-    this.backdrop.remove();
-    document.body.classList.remove("behind-sheet");
+    this.drop();
+    if (this.opener instanceof HTMLElement && this.opener.isConnected) this.opener.focus({ preventScroll: true });
     this.onclose();
     if (back || closing || !history.state?.sheet) return;
     closing = new Promise((gone) => addEventListener("popstate", gone, { once: true }));
@@ -58,10 +65,18 @@ export class Sheet {
     await closing;
   }
 
+  // What is covered cannot be reached by key.
+  cover() {
+    const beside = [...(this.panel.parentElement?.children ?? [])].filter((one) => one !== this.panel && one !== this.backdrop);
+    this.below = [...beside, ...document.querySelectorAll("body > .top")];
+    for (const one of this.below) one.toggleAttribute("inert", true);
+  }
+
   // The view is gone, and its sheet with it.
   drop() {
     if (!this.isOpen) return;
     opened = null;
+    for (const one of this.below) one.removeAttribute("inert");
     this.backdrop.remove();
     document.body.classList.remove("behind-sheet");
   }

@@ -121,7 +121,7 @@ export class ThreadList extends HTMLElement {
         { class: "row-actions" },
         iconButton(say`Rename “${title}”`, "pencil", () => this.rename(row, thread, link)),
         iconButton(say`Save “${title}” as Markdown`, "save", () => this.save(thread)),
-        iconButton(say`Delete “${title}”`, "bin", () => this.erase(row, thread)),
+        iconButton(say`Delete “${title}”`, "bin", (event) => this.erase(row, thread, !event.detail)),
       ),
     );
     return row;
@@ -166,9 +166,12 @@ export class ThreadList extends HTMLElement {
     download(await response.blob(), `thread-${thread.thread_id.slice(0, 8)}.md`);
   }
 
-  /** @param {HTMLElement} row @param {Thread} thread */
-  erase(row, thread) {
+  // `byKey`: the focus goes to what takes it back, and from there to a thread that is left.
+  /** @param {HTMLElement} row @param {Thread} thread @param {boolean} byKey */
+  erase(row, thread, byKey) {
     row.hidden = true;
+    const beside = [row.nextElementSibling, row.previousElementSibling].find((one) => one && !(/** @type {HTMLElement} */ (one).hidden));
+    const goOn = () => (beside?.querySelector("a") ?? this.querySelector("a"))?.focus();
     const act = async () => {
       clearTimeout(timer);
       this.waiting.delete(thread.thread_id);
@@ -183,10 +186,17 @@ export class ThreadList extends HTMLElement {
     };
     const timer = setTimeout(act, UNDO_SECONDS * 1000);
     this.waiting.set(thread.thread_id, act);
-    toast("Thread deleted.", {
+    const told = toast("Thread deleted.", {
       seconds: UNDO_SECONDS,
-      act: () => (clearTimeout(timer), this.waiting.delete(thread.thread_id), (row.hidden = false)),
+      leave: goOn,
+      act: () => {
+        clearTimeout(timer);
+        this.waiting.delete(thread.thread_id);
+        row.hidden = false;
+        if (byKey) row.querySelector("a")?.focus();
+      },
     });
+    if (byKey) told.querySelector("button")?.focus();
   }
 }
 
