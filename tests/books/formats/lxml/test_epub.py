@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from bythebook.books.markdown import readable
 from bythebook.errors import InvalidBook
 from tests.support.readings import epub, placed, read, zipped
 
@@ -53,6 +54,14 @@ def test_entities_that_unfold_without_end_are_never_unfolded() -> None:
 def test_an_element_whose_name_ends_with_a_colon_is_read() -> None:
     page = '<html xmlns="http://www.w3.org/1999/xhtml"><body><tp:>An elbow bends.</tp:></body></html>'
     assert "An elbow bends." in read("a.epub", epub(PAGES, more={"OPS/text/ch1.xhtml": page}))[0].text
+
+
+def test_addresses_that_a_program_prints_after_links_are_not_read() -> None:
+    """Sphinx does, for books on paper."""
+    link = "<a href='https://a.example/arms'>the policy</a><span class='link-target'> [https://a.example/arms]</span>"
+    reading = read("a.epub", epub({**PAGES, "text/ch2.xhtml": f"<p>It follows {link}, mostly.</p>"}))[-1]
+    assert readable(reading.text).strip() == "It follows the policy, mostly."
+    assert all(mark.exact for mark in reading.marks)
 
 
 def test_a_page_of_noise_is_named() -> None:

@@ -52,6 +52,7 @@ FURNITURE = frozenset({
     "Contents_element", "Overview_element", "element-contents", "element-shortcontents", "section-toc", "mini-toc", "menu",
     "menu-comment", "summary-letter", "index-cp", "index-fn", "index-vr", "printindex", "copiable-anchor", "copiable-link",
     "nav-panel", "contents-heading", "footnote-ref", "footnote-reference", "footref", "noteref",
+    "link-target",
 })  # fmt: skip
 DROPPED = frozenset({
     "style", "nav", "form", "button", "template", "noscript", "svg", "iframe", "object", "canvas", "video", "audio", "select",
