@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -121,6 +122,27 @@ def test_an_entity_that_only_a_declaration_explains_is_told() -> None:
     assert "It … é." in first.text
     explains = "which only a declaration explains; … stands instead. Write the text itself there."
     assert (first.warnings, second.warnings) == ((f"word/document.xml has &bends;, {explains}",), ())
+
+
+def test_thousands_of_paragraphs_whose_ends_are_deleted_are_joined_at_once() -> None:
+    joined = "<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p>" * 8_000
+    started = time.process_time()
+    assert read_one("a.docx", docx(joined + paragraph(" b."))).text == "a" * 8_000 + " b.\n\n"
+    assert time.process_time() - started < 5
+
+
+NOTE = "<w:footnotes {}><w:footnote w:id='1'>{}</w:footnote></w:footnotes>"
+
+
+def test_a_note_that_is_referred_to_again_and_again_is_read_once() -> None:
+    again = "<w:r><w:footnoteReference w:id='1'/></w:r>"
+    note = NOTE.format("xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'", paragraph("It is steel."))
+    body = paragraph("An elbow bends.") + f"<w:p><w:r><w:t>It carries.</w:t></w:r>{again * 2_000}</w:p>" * 2
+    started = time.process_time()
+    reading = read_one("a.docx", docx(body, more={"word/footnotes.xml": note}))
+    assert time.process_time() - started < 5
+    assert reading.text == "An elbow bends.\n\nIt carries.\n\nIt is steel.\n\nIt carries.\n\n"
+    assert all(mark.exact for mark in reading.marks)
 
 
 def test_runs_that_a_program_cut_are_one_word() -> None:

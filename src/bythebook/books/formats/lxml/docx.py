@@ -37,13 +37,13 @@ SLUG = re.compile(r"[^\w]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordFile:
-    """The parts of a Word file that are read. `notes`: footnotes and endnotes by the tag and the id of what refers to them.
+    """The parts of a Word file that are read. `notes`: the paragraphs of the footnotes and endnotes of each paragraph.
     `unknown`: entities in its text that only a declaration explains."""
 
     body: Element
     styles: dict[str, ParagraphStyle]
     ordered: set[tuple[str, str]]
-    notes: dict[tuple[str, str], Element]
+    notes: dict[Element, list[Element]]
     unknown: frozenset[str]
 
 
@@ -87,12 +87,13 @@ def source_texts(raw: bytes) -> Callable[[SourcePlace], str]:
 
     def text_at(place: SourcePlace) -> str:
         if place.label == NOTES:
-            return _words(_noted(paragraphs[place.number - 1], file.notes)[place.line - 1])
+            return _words(file.notes[paragraphs[place.number - 1]][place.line - 1])
         return in_rows[place.number - 1] if place.label == ROW else texts[place.number - 1]
 
     return text_at
 
 
+LEVELS = frozenset("012345678")
 ROW = "row"
 """The label of a place that is a row of a table, named by its first paragraph."""
 
@@ -123,12 +124,15 @@ def _open(raw: bytes) -> WordFile:
         body=body,
         styles=_styles(archive.read("word/styles.xml")),
         ordered=_ordered(archive.read("word/numbering.xml")),
-        notes={
-            (f"{kind}Reference", value(one, "id")): one
-            for kind in ("footnote", "endnote")
-            for one in _parsed(archive.read(f"word/{kind}s.xml"), f"word/{kind}s.xml", kind)
-            if not value(one, "type")
-        },
+        notes=_notes(
+            body,
+            {
+                (f"{kind}Reference", value(one, "id")): one
+                for kind in ("footnote", "endnote")
+                for one in _parsed(archive.read(f"word/{kind}s.xml"), f"word/{kind}s.xml", kind)
+                if not value(one, "type")
+            },
+        ),
         unknown=frozenset(unknown),
     )
 
@@ -137,13 +141,16 @@ def _accept_changes(body: Element) -> None:
     """Takes out rows that are deleted, and joins a paragraph whose end is deleted to the next. Empty, it stays."""
     for row in [row for row in body.iter("tr") if row.find("trPr/del") is not None]:
         row.getparent().remove(row)
-    for paragraph in body.iter("p"):
-        after = paragraph.getnext()
-        if after is None or after.tag != "p" or paragraph.find("pPr/rPr/del") is None:
-            continue
-        first = after.find("pPr")
-        at = 0 if first is None else after.index(first) + 1
-        after[at:at] = [child for child in paragraph if child.tag != "pPr"]
+    moving: dict[Element, list[Element]] = {}
+    for paragraph in list(body.iter("p")):
+        held, after = moving.pop(paragraph, []), paragraph.getnext()
+        if after is not None and after.tag == "p" and paragraph.find("pPr/rPr/del") is not None:
+            held += [child for child in paragraph if child.tag != "pPr"]
+            moving[after] = held
+        elif held:  # moved once, however many paragraphs are joined
+            own = paragraph.find("pPr")
+            at = 0 if own is None else paragraph.index(own) + 1
+            paragraph[at:at] = held
 
 
 def _parsed(raw: bytes | None, part: str, tag: str) -> Iterator[Element]:
@@ -151,16 +158,19 @@ def _parsed(raw: bytes | None, part: str, tag: str) -> Iterator[Element]:
     return parse_xml(raw, part).iter(tag) if raw else iter(())
 
 
-def _noted(paragraph: Element, notes: dict[tuple[str, str], Element]) -> list[Element]:
-    """The paragraphs of the notes that this paragraph refers to, without the notes of a text box in it."""
-    references = [
-        one
-        for one in paragraph.iter("footnoteReference", "endnoteReference")
-        if next(one.iterancestors("p")) is paragraph
-        and not any(above.tag in ("del", "moveFrom") for above in one.iterancestors())
-    ]
-    found = [notes[one.tag, value(one, "id")] for one in references if (one.tag, value(one, "id")) in notes]
-    return [inside for note in found for inside in _paragraphs(note)]
+def _notes(body: Element, notes: dict[tuple[str, str], Element]) -> dict[Element, list[Element]]:
+    """The notes by the paragraph that refers to them first; a text box has paragraphs of its own. `notes`: by the tag and the id
+    of what refers to them."""
+    found: dict[Element, list[Element]] = defaultdict(list)
+    left = dict(notes)
+    for one in body.iter("footnoteReference", "endnoteReference"):
+        paragraph = next(one.iterancestors("p"), None)
+        if paragraph is None or any(above.tag in ("del", "moveFrom") for above in one.iterancestors()):
+            continue
+        note = left.pop((one.tag, value(one, "id")), None)
+        if note is not None:
+            found[paragraph] += _paragraphs(note)
+    return found
 
 
 def _styles(raw: bytes | None) -> dict[str, ParagraphStyle]:
@@ -190,13 +200,13 @@ def _ordered(raw: bytes | None) -> set[tuple[str, str]]:
         return set()
     root = parse_xml(raw, "word/numbering.xml")
     counting = {
-        (value(one, "abstractNumId"), value(level, "ilvl"))
+        value(one, "abstractNumId"): {
+            value(level, "ilvl") for level in one.iter("lvl") if value(level.find("numFmt")) not in ("bullet", "none", "")
+        }
         for one in root.iter("abstractNum")
-        for level in one.iter("lvl")
-        if value(level.find("numFmt")) not in ("bullet", "none", "")
     }
     used = [(value(one, "numId"), value(one.find("abstractNumId"))) for one in root.iter("num")]
-    return {(number, level) for number, abstract in used for one, level in counting if one == abstract}
+    return {(number, level) for number, abstract in used for level in counting.get(abstract, set()) & LEVELS}
 
 
 def _paragraphs(element: Element) -> list[Element]:
@@ -329,7 +339,7 @@ class _DocumentWriter:
             self._write_notes(paragraph)
 
     def _write_notes(self, paragraph: Element) -> None:
-        for at, one in enumerate(_noted(paragraph, self.notes), start=1):
+        for at, one in enumerate(self.notes.get(paragraph, ()), start=1):
             self.flush_code()
             place = SourcePlace(file=self.path, kind="paragraph", number=self.numbers[paragraph], label=NOTES, line=at)
             self.out.paragraph(inline(one), place)
