@@ -134,6 +134,7 @@ async def test_a_whole_lesson_can_be_put_together_again(light: Lighthouse, light
     assert place is not None
     assert lesson.between(*place) == source[slice(*place)] == "Cold oil thickens and climbs"
     assert lesson.find("Cold *oil* thickens\nand :term:`climbs`") == place
+    assert lesson.find('Cold&nbsp;<a href="oil.html">oil</a> thickens <code>and</code> :term:`climbs <climb>`') == place
     assert lesson.find("") is lesson.find("***") is None
     assert lesson.between(0, len(source)) is None
 

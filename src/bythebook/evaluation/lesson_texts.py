@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from array import array
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from bythebook.index.vectors import Filters, VectorIndex
 
 ROLE = re.compile(r":[a-z:]+:(?=`)")
 """What reStructuredText writes before a name; the index has the name alone."""
+TAG = re.compile(r"<[^<>]*>")
+"""A tag of HTML, or the target that reStructuredText writes behind a link's words: neither is in the index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +67,16 @@ class LessonText:
 
     def find(self, words: str) -> tuple[int, int] | None:
         """Finds these words in the source, whatever the blanks between them. Where they are not found, signs do not count either:
-        authors copy from the page or from a file of another format, and the index has its own marks."""
+        authors copy from the page or from a file of another format, tags and all, and the index has its own marks."""
         wanted = "".join(words.split())
         if wanted and (at := self.letters.find(wanted)) >= 0:
             return self.places[at], self.places[at + len(wanted) - 1] + 1
-        wanted = "".join(letter for letter in ROLE.sub("", words) if letter.isalnum())
         letters, places = self._words
-        at = letters.find(wanted) if wanted else -1
-        return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
+        for written in (ROLE.sub("", words), html.unescape(TAG.sub("", ROLE.sub("", words)))):
+            wanted = "".join(letter for letter in written if letter.isalnum())
+            if wanted and (at := letters.find(wanted)) >= 0:
+                return places[at], places[at + len(wanted) - 1] + 1
+        return None
 
 
 class LessonTexts:
