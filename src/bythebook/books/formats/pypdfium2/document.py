@@ -267,21 +267,30 @@ def _lone_accents(chars: list[PdfChar | None]) -> dict[int, str]:
     what PDFium makes up between that space and its word as nothing. A space that begins a line is no character of PDFium's: the
     accent then goes to the word that begins there."""
     shown: dict[int, str] = {}
-    solid = [char for char in chars if char and not char.text.isspace() and char.text not in LONE_ACCENTS]
+    accents = [char for char in chars if char and char.text in LONE_ACCENTS]
     blanks = [char for char in chars if char and char.text == NO_BREAK_SPACE]
-    for accent in filter(None, chars):
-        if accent.text not in LONE_ACCENTS:
-            continue
+    starts = _line_starts(chars) if accents else {}
+    for accent in accents:
         middle = (accent.left + accent.right) / 2
         level = [char for char in blanks if abs(char.baseline - accent.baseline) < char.height]
         if under := [char for char in level if char.left - 1 <= middle <= char.right + 1]:
             shown |= {accent.index: "", under[-1].index: LONE_ACCENTS[accent.text]}
             continue
-        line = [char for char in solid if abs(char.baseline - accent.baseline) < 0.5 * char.height]
-        first = min(line, key=lambda char: char.left, default=None)
+        near = range(round(accent.baseline - accent.height / 2), round(accent.baseline) + 1)
+        first = min((starts[at] for at in near if at in starts), key=lambda char: char.left, default=None)
         if first and middle < first.left < accent.right + first.height:
             shown |= {accent.index: "", first.index: LONE_ACCENTS[accent.text] + first.text}
     return shown | dict.fromkeys(_made_up(chars, shown), "")
+
+
+def _line_starts(chars: list[PdfChar | None]) -> dict[int, PdfChar]:
+    """The leftmost sign at each height of the page."""
+    found: dict[int, PdfChar] = {}
+    for char in filter(None, chars):
+        at = round(char.baseline)
+        if not char.text.isspace() and char.text not in LONE_ACCENTS and (at not in found or char.left < found[at].left):
+            found[at] = char
+    return found
 
 
 def _made_up(chars: list[PdfChar | None], shown: Mapping[int, str]) -> Iterator[int]:
