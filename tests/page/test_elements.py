@@ -126,6 +126,9 @@ def test_a_stored_answer_shows_what_it_was_about_how_sure_it_is_and_its_marks(mo
     assert modules.evaluate("window.done") == [["source", 1]]
     modules.evaluate(SHOW, [{**ANSWER, "query": "And it?", "question": "What of the valve?"}, []])
     expect(turn.locator(".status")).to_contain_text("read as “What of the valve?”")
+    sure = {**ANSWER["confidence"], "average_similarity": 0.94}
+    modules.evaluate(SHOW, [{**ANSWER, "confidence": sure}, []])
+    expect(turn.get_by_role("tooltip", include_hidden=True)).to_have_text("Only a part of what you asked is answered here.")
 
 
 @pytest.mark.parametrize(

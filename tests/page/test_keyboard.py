@@ -112,6 +112,7 @@ def test_what_is_done_with_an_answer_keeps_the_focus(page: Page) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(turn.get_by_role("button", name="Share this answer")).to_be_focused()
+    expect(page.locator(".toast")).to_have_text(["The link no longer works."])
     wrong = turn.get_by_role("button", name="This was wrong")
     wrong.press("Enter")
     expect(turn.get_by_label("What is wrong with it?")).to_be_focused()

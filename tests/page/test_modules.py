@@ -72,6 +72,19 @@ def test_cards_notes_titles_and_addresses(modules: Page) -> None:
     assert call(modules, "notes", "toMarkdown", BOOK, notes).splitlines()[2:] == [
         "## Topics", "", "> one", "> two", "", "mine", "", "## gone.md", "", "> three",
     ]  # fmt: skip
+    notes = [{"file": "a.md", "text": "# `__init__` is <b>\n2. [x]\n- y", "words": "*mine*"}]
+    book = {
+        **BOOK,
+        "modules": [
+            {
+                "module": "",
+                "chapters": [{"lessons": [{"source_file": "a.md", "title": "A", "source_url": "https://b.example/a#top"}]}],
+            }
+        ],
+    }
+    assert call(modules, "notes", "toMarkdown", book, notes).splitlines()[2:] == [
+        "## [A](https://b.example/a)", "", "> \\# \\`\\_\\_init\\_\\_\\` is \\<b\\>", "> 2\\. \\[x\\]", "> \\- y", "", "*mine*",
+    ]  # fmt: skip
 
     places = [{"title": "On topics"}, {"title": "Topics"}, {"title": "Nodes"}]
     assert call(modules, "palette", "found", places, "topics") == [{"title": "Topics"}, {"title": "On topics"}]

@@ -357,7 +357,7 @@ def test_notes_stand_with_their_words_survive_a_reload_and_an_edit_and_are_saved
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as Markdown").click()
     text = Path(saved.value.path()).read_text("utf-8")
-    assert "## Topics and messages" in text
+    assert "## [Topics and messages](https://physical-ai.example/docs/" in text
     assert "> A topic is a named channel" in text
     assert "Like a notice board." in text
     page.evaluate(REWORDED)
@@ -368,6 +368,30 @@ def test_notes_stand_with_their_words_survive_a_reload_and_an_edit_and_are_saved
     page.locator(".reading .passage p").first.click(click_count=3)
     page.get_by_role("button", name="Highlight").click()
     expect(page.locator(".toast")).to_contain_text("the note was not saved")
+
+
+def test_what_is_being_written_is_saved_too_and_a_deleted_note_comes_back(open_page: Callable[..., Page]) -> None:
+    page = open_page(LESSON)
+    page.locator(".reading .passage p", has_text="Neither side names the other").click(click_count=3)
+    page.get_by_role("button", name="Highlight").click()
+    note = page.get_by_label("Your note")
+    expect(note).to_be_focused()
+    page.keyboard.type("Like a notice board.")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as Markdown").click()
+    assert Path(saved.value.path()).read_text("utf-8").endswith("\n\nLike a notice board.\n")
+    note.press("End")
+    page.keyboard.type(" Or two.")
+    page.reload()  # without leaving the field
+    page.get_by_role("tab", name="Notes").click()
+    expect(note).to_have_value("Like a notice board. Or two.")
+    page.get_by_role("button", name="Delete this note").press("Enter")
+    expect(note).to_have_count(0)
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(note).to_be_focused()
+    expect(note).to_have_value("Like a notice board. Or two.")
+    assert page.evaluate(MARKED).startswith("A topic is a named channel")
 
 
 def test_a_book_that_is_edited_while_it_is_read(open_page: Callable[..., Page], folder: Path) -> None:

@@ -147,6 +147,25 @@ def test_words_selected_on_the_site_are_asked_about(
     expect(page.locator(".about")).to_contain_text(re.compile(r"Select at most 2,000 characters; these are \d+,\d+\."))
 
 
+def test_words_selected_on_the_site_are_asked_about_by_keyboard(
+    service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]
+) -> None:
+    foreign_site.tag = f'<script src="{service.url}/page/widget.js" data-book="{BOOK}" defer></script>'
+    foreign_site.text = SITE_TEXT
+    page = open_page("/lesson", base=foreign_site.url)
+    foreign_site.text = ""
+    page.get_by_role("button", name="Ask the book").wait_for()
+    offer = page.get_by_role("button", name="Ask about this")
+    page.get_by_text("A topic is a named channel").evaluate("(one) => getSelection().selectAllChildren(one)")
+    page.keyboard.press("Shift")
+    expect(offer).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(offer).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".about .selection")).to_contain_text("A topic is a named channel")
+    expect(page.get_by_label("Your question")).to_be_focused()
+
+
 def test_a_tutor_that_is_away_is_said(service: Service, foreign_site: ForeignSite, open_page: Callable[..., Page]) -> None:
     foreign_site.tag = f'<script src="{service.url}/page/widget.js" data-book="{BOOK}" defer></script>'
     page = open_page("/lesson", base=foreign_site.url)

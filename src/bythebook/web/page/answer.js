@@ -10,9 +10,12 @@ export const CONFIDENCE = {
   high: ["High confidence", "These passages fit your question very well."],
   medium: ["Medium confidence", "These passages fit your question well; check that they say what you asked."],
   low: ["Low confidence", "These are the closest passages in the book; they may not answer the question."],
+  partial: ["Low confidence", "Only a part of what you asked is answered here."],
   insufficient: ["No answer", "Nothing in the book fits your question well enough to answer from it."],
 };
 const PATIENCE_SECONDS = 3;
+/** From here on passages fit at medium: an answer that is low all the same lacks a part. */
+const FITS_WELL = 0.75;
 
 let lastTip = 0;
 
@@ -250,7 +253,8 @@ function aboutOf({ question }) {
 
 /** @param {Confidence} metrics */
 function confidence(metrics) {
-  const [level, why] = CONFIDENCE[metrics.confidence_level];
+  const partial = metrics.confidence_level === "low" && metrics.average_similarity >= FITS_WELL;
+  const [level, why] = CONFIDENCE[partial ? "partial" : metrics.confidence_level];
   const id = `tip-${++lastTip}`;
   const figure = say`Relevance ${metrics.average_similarity.toFixed(2)} of 1.`;
   const shown = element(
@@ -258,7 +262,7 @@ function confidence(metrics) {
     { type: "button", class: `confidence ${metrics.confidence_level}`, "aria-describedby": id },
     level,
   );
-  const tip = element("span", { class: "tip", role: "tooltip", id }, why, " ", element("span", { class: "figure" }, figure));
+  const tip = element("span", { class: "tip", role: "tooltip", id }, why, partial ? "" : [" ", element("span", { class: "figure" }, figure)]);
   shown.addEventListener("click", () => tip.classList.toggle("shown"));
   shown.addEventListener("blur", () => tip.classList.remove("shown"));
   shown.addEventListener("keydown", (event) => event.key === "Escape" && tip.classList.remove("shown"));

@@ -1,7 +1,7 @@
 // Highlights and notes: words of a lesson that the reader marks, with what they think of them. Kept in this browser. They are found
 // again by their words, so they survive an edit of the book as long as the words stand there.
 
-import { lessonAddress } from "./addresses.js";
+import { isWeb, lessonAddress } from "./addresses.js";
 import { lessonsOf } from "./chapters.js";
 import { download } from "./contents.js";
 import { button, element, iconButton, plural, toast } from "./dom.js";
@@ -119,14 +119,26 @@ export function drawNotes(root, bookId, file) {
   return notes.filter((_, at) => !found[at]);
 }
 
+// Words of the book as they stand there: what would be read as Markdown is written out.
+/** @param {string} text */
+function quoted(text) {
+  const plain = text.replace(/[\\`*_[\]<>]/g, "\\$&").replace(/^(\s*)([#+-])/gm, "$1\\$2");
+  return plain.replace(/^(\s*\d+)([.)])/gm, "$1\\$2").replace(/^/gm, "> ");
+}
+
+// The titles lead to the lessons on the book's site, where it has one. A note's own words are the reader's Markdown.
 /** @param {Book} book @param {Note[]} notes */
 export function toMarkdown(book, notes) {
-  const titles = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson.title]));
+  const lessons = new Map(lessonsOf(book).map((lesson) => [lesson.source_file, lesson]));
+  const titled = (/** @type {string} */ file) => {
+    const { title = file, source_url: address = "" } = lessons.get(file) ?? {};
+    return isWeb(address) ? `[${title}](${address.split("#")[0]})` : title;
+  };
   const parts = [`# ${say`Notes on ${book.title}`}`];
   for (const file of new Set(notes.map((note) => note.file))) {
-    parts.push(`## ${titles.get(file) ?? file}`);
+    parts.push(`## ${titled(file)}`);
     for (const note of notes.filter((one) => one.file === file))
-      parts.push([note.text.replace(/^/gm, "> "), note.words].filter(Boolean).join("\n\n"));
+      parts.push([quoted(note.text), note.words].filter(Boolean).join("\n\n"));
   }
   return `${parts.join("\n\n")}\n`;
 }
@@ -141,7 +153,7 @@ export function notesList(book, file, { changed, gone = [] }) {
   const row = (/** @type {Note} */ note) =>
     element(
       "li",
-      { class: "note-row" },
+      { class: "note-row", id: `note-${note.id}` },
       element("blockquote", { class: "selection", dir: "auto" }, note.text),
       lost.has(note.id) && element("p", { class: "disclaimer" }, "The lesson no longer has these words."),
       editor(book, note),
@@ -151,12 +163,30 @@ export function notesList(book, file, { changed, gone = [] }) {
         note.file === file
           ? ""
           : element("a", { href: lessonAddress(book.book_id, note.file) }, titles.get(note.file) ?? note.file),
-        iconButton("Delete this note", "bin", () => (remove(book.book_id, note.id), changed())),
+        iconButton("Delete this note", "bin", (event) => erase(note, !event.detail)),
       ),
     );
+  // `byKey`: the focus goes to what brings the note back, and then to the note or to the tab.
+  const erase = (/** @type {Note} */ { id }, /** @type {boolean} */ byKey) => {
+    const at = readNotes(book.book_id).findIndex((one) => one.id === id);
+    const [note] = readNotes(book.book_id).slice(at);
+    remove(book.book_id, id);
+    changed();
+    const bringBack = () => {
+      const kept = readNotes(book.book_id);
+      keep(NAME + book.book_id, [...kept.slice(0, at), note, ...kept.slice(at)]);
+      changed();
+      if (byKey) document.getElementById(`note-${id}`)?.querySelector("textarea")?.focus();
+    };
+    const told = toast("Note deleted.", { act: bringBack, leave: () => document.getElementById("tab-notes")?.focus() });
+    if (byKey) told.querySelector("button")?.focus();
+  };
   const here = notes.filter((note) => note.file === file);
   const elsewhere = notes.filter((note) => note.file !== file);
-  const save = () => download(new Blob([toMarkdown(book, notes)], { type: "text/markdown" }), `${book.book_id}-notes.md`);
+  const save = () => {
+    const text = toMarkdown(book, readNotes(book.book_id)); // with what was written since the list was drawn
+    download(new Blob([text], { type: "text/markdown" }), `${book.book_id}-notes.md`);
+  };
   return element(
     "section",
     { class: "notes", "aria-label": "Notes" },
@@ -184,6 +214,7 @@ function editor(book, note) {
     placeholder: "Write a note …",
     value: note.words,
     dir: "auto",
+    oninput: () => void change(book.book_id, note.id, box.value.trim()), // also of who leaves without a click elsewhere
     onchange: () => {
       if (!change(book.book_id, note.id, box.value.trim())) toast("This browser’s storage is full: the note was not saved.");
     },

@@ -88,14 +88,17 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
     input.focus();
   };
 
+  /** What is said of the link. @type {HTMLElement | undefined} */
+  let told;
   const share = async () => {
     try {
       const { path: link } = await api.post(`${path}/share`, undefined);
       shared = true;
       draw();
+      told?.remove();
       const address = new URL(link, location.href).href;
       await copyText(address);
-      toast("Link copied. Anyone who may read this book can open it; it shows only this answer.");
+      told = toast("Link copied. Anyone who may read this book can open it; it shows only this answer.");
     } catch (/** @type {any} */ problem) {
       toast(problem.message);
     }
@@ -106,7 +109,8 @@ export function reactions(api, turn, { rating = null, shared = false } = {}) {
       await api.send("DELETE", `${path}/share`);
       shared = false;
       draw();
-      toast("The link no longer works.");
+      told?.remove(); // both at once would say that it opens and that it does not
+      told = toast("The link no longer works.");
     } catch (/** @type {any} */ problem) {
       toast(problem.message);
     }

@@ -95,6 +95,12 @@ class BookWidget extends HTMLElement {
       about.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - 150, box.left))}px`);
       about.style.setProperty("top", `${Math.max(8, top)}px`);
     };
+    // By keyboard: from the words to the button, and back to the words.
+    document.addEventListener("keydown", (event) => {
+      if (about.hidden || event.shiftKey || document.activeElement === this) return;
+      if (event.key === "Tab") event.preventDefault(), about.focus();
+      else if (event.key === "Escape") about.hidden = true;
+    });
     for (const name of ["pointerup", "keyup", "touchend"]) document.addEventListener(name, () => setTimeout(draw));
     document.addEventListener("selectionchange", () => selectedText() || (about.hidden = true));
   }
