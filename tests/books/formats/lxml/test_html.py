@@ -64,6 +64,21 @@ $$
 Loose words."""
 
 
+UNNAMED = """<html><body><div class="up"><a href="./index.html"><img alt="&lt;-" src="left.gif"></a></div>
+<div id="path"><a href="a.html">Harbour</a> &gt; <a href="b.html">Guides</a> &gt; <a href="c.html">Lamps</a></div>
+<h1>Lamps</h1>
+<p><span>Languages: </span><a href="../en/x.html">&nbsp;en&nbsp;</a> |
+<a hreflang="fr" rel="alternate" href="../fr/x.html">fr</a></p>
+<h2>Oil <a id="oil" href="#oil">§</a></h2><p>See <a href="a.html">wicks</a>, <a href="b.html">glass</a>.</p>
+<div class="top"><a href="#top"><img alt="to the top" src="up.gif"></a></div></body></html>"""
+
+
+def test_ways_to_a_page_and_signs_of_links_are_left_out_whatever_they_are_called() -> None:
+    reading = read_one("lamps.html", UNNAMED)
+    assert reading.text.strip() == "# Lamps\n\n## Oil\n\nSee wicks, glass."
+    assert reading.anchors == ("", "oil")
+
+
 def test_a_page_becomes_markdown_without_its_furniture() -> None:
     reading = read_one("arms.html", PAGE)
     assert reading.text.strip() == MARKDOWN

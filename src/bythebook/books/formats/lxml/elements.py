@@ -71,6 +71,9 @@ NUMBER_ALONE = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡])[\])]?")
 AROUND = frozenset({"prev", "previous", "next", "up", "home", "start", "contents", "index"})
 """Values of `rel` on links to the pages before, after or above this one."""
 NAMED_LINKS = etree.XPath(".//a[@rel or @accesskey]")
+HEADING_LINKS = etree.XPath(".//*[self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6]//a")
+BETWEEN_LINKS = frozenset(">»›|·•/ \u00a0\t\r\n")
+ROWS_OF_LINKS = etree.XPath(".//*[self::p or self::div or self::span][count(a) > 1]")
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 SET_APART: dict[str, Callable[[str], str]] = {
     "sup": superscript,
@@ -295,7 +298,30 @@ def parse_html(text: str) -> Element:
     if last is not None and last.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
         raise InvalidBook("its elements stand in each other deeper than in any page, and the rest was not read; simplify it")
     _drop_navigation(root)
+    _drop_signs(root)
     return root
+
+
+def _drop_signs(root: Element) -> None:
+    """Removes the sign behind a heading that links to it, such as "¶", and rows of nothing but links: the way to the page, the
+    page in other languages."""
+    for link in HEADING_LINKS(root):
+        words = "".join(link.itertext()).strip()
+        if words and not any(one.isalnum() for one in words):
+            link.text = None  # its id may be the heading's
+            del link[:]
+    for row in ROWS_OF_LINKS(root):
+        links = row.findall("a")
+        between = "".join((row.text or "", *(one.tail or "" for one in row)))
+        alone = len(links) == len(row) and between.strip() and BETWEEN_LINKS.issuperset(between)
+        if alone or any(link.get("hreflang") and link.get("rel") == "alternate" for link in links):
+            _emptied(row)
+
+
+def _emptied(element: Element) -> None:
+    element.tag, kept = "nav", element.tail
+    element.clear()
+    element.tail = kept
 
 
 def _drop_navigation(root: Element) -> None:
@@ -309,9 +335,7 @@ def _drop_navigation(root: Element) -> None:
                 break
             panel = around
         if panel is not None and sum(_leads_around(one) for one in panel.iter("a")) > 1:
-            panel.tag, kept = "nav", panel.tail
-            panel.clear()
-            panel.tail = kept
+            _emptied(panel)
 
 
 def _leads_around(link: Element) -> bool:

@@ -223,7 +223,9 @@ class PageWalker:
     def _pictures(self, element: Element) -> None:
         for picture in element.iter("img"):
             words, source = " ".join(picture.get("alt", "").split()), picture.get("src", "")
-            if words and source and not source.startswith("data:"):
+            if any(link.get("href", "").startswith("#") for link in picture.iterancestors("a")):
+                continue  # an arrow to the top of the page
+            if any(one.isalnum() for one in words) and source and not source.startswith("data:"):
                 address = source.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
                 self.writer.unmarked(f"![{escaped(words)}]({address})")
 
