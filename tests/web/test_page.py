@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64encode
 from pathlib import Path
 
 import httpx
@@ -49,6 +51,34 @@ def test_the_page_names_what_it_needs_where_no_key_is_needed(folder: Path) -> No
 def test_answers_in_json_are_compressed(client: httpx.Client) -> None:
     assert client.get(f"/books/{BOOK}").headers["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in client.get("/health/live").headers
+
+
+def test_a_picture_that_a_notebook_keeps_is_sent(folder: Path) -> None:
+    kept = {"foot.png": {"image/png": b64encode(b"a foot").decode()}}
+    cells = [
+        {"cell_type": "markdown", "source": "# Feet\n\nA robot has a foot. ![A foot](attachment:foot.png)", "attachments": kept}
+    ]
+    book = folder / "kept"
+    book.mkdir()
+    (book / "feet.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}), "utf-8")
+    (folder / "secret.ipynb").write_bytes((book / "feet.ipynb").read_bytes())
+    (book / "link.ipynb").symlink_to(folder / "secret.ipynb")
+    with running(folder / "data", source_roots=str(folder)) as service, service.client() as client:
+        job = client.post("/books/kept/jobs", json={"source": {"folder": str(book)}}).json()
+        assert '"completed"' in client.get(f"/jobs/{job['job_id']}/events").text
+        lesson = client.get("/books/kept").json()["modules"][0]["chapters"][0]["lessons"][0]
+        html = client.get(f"/page/lessons/{lesson['parent_doc_id']}").json()["html"]
+        assert 'data-picture="feet.ipynb#foot.png"' in html
+        sent = client.get("/page/pictures/kept", params={"path": "feet.ipynb#foot.png"})
+        assert (sent.status_code, sent.headers["Content-Type"], sent.content) == (200, "image/png", b"a foot")
+        for path in (
+            "feet.ipynb#hand.png",
+            "feet.ipynb#foot.svg",
+            "link.ipynb#foot.png",
+            "../secret.ipynb#foot.png",
+            "gone.ipynb#a.png",
+        ):
+            problem(client.get("/page/pictures/kept", params={"path": path}), 404, "not_found")
 
 
 def test_a_picture_comes_from_the_books_folder_and_nothing_else_does_and_a_label_is_told_in_words(folder: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
 
-from bythebook.books.formats.notebook import read
+from bythebook.books.formats.notebook import attachment, read
 from bythebook.books.formats.readers import FORMATS, format_of, read_file
 from bythebook.books.model import Reading, where
 from bythebook.errors import InvalidBook
@@ -97,3 +98,22 @@ def test_signs_that_no_text_has_do_not_fail_the_whole_book() -> None:
     reading = one(notebook(cell("markdown", "An elbow \ud800 bends\x00 once.", id="\udfff")))
     assert reading.text.encode() == "An elbow \ufffd bends\ufffd once.\n\n".encode()
     assert (reading.marks[0].exact, reading.marks[0].place.label) == (True, "\ufffd")
+
+
+def test_a_picture_that_a_cell_keeps_is_found_by_its_name_if_that_says_which() -> None:
+    def kept(name: str, said: bytes, media_type: str = "image/png") -> dict[str, Any]:
+        return cell("markdown", f"![]({name})", attachments={name: {media_type: b64encode(said).decode()}})
+
+    raw = notebook(
+        kept("arm.png", b"an arm"),
+        kept("arm.png", b"an arm"),
+        kept("image.png", b"one"),
+        kept("image.png", b"another"),
+        kept("page.png", b"<html>", "text/html"),
+        cell("markdown", "", attachments=[1]),
+        cell("markdown", "", attachments={"odd.png": {"image/png": "?"}, "odder.png": 1}),
+    )
+    assert attachment(raw, "arm.png", "image/png") == b"an arm"
+    for name in ("image.png", "page.png", "odder.png", "gone.png"):
+        assert attachment(raw, name, "image/png") is None
+    assert not attachment(raw, "odd.png", "image/png")

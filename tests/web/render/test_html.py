@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -211,6 +212,10 @@ def test_a_link_to_a_lesson_and_a_picture_of_the_book_are_found_by_their_paths()
     html = render_passage("![two feet](../img/feet.svg) ![up](../../x.png) ![no](notes.txt)", links=links)
     assert re.findall(r'data-picture="(.*?)"', html) == ["img/feet.svg"]
     assert '<span class="picture">no</span>' in html
+    kept = "![a foot](attachment:left%20foot.png) ![no](attachment:run.html)"
+    assert "data-picture" not in render_passage(kept, links=links)
+    notebook = replace(links, source_file="a/02.ipynb")
+    assert re.findall(r'data-picture="(.*?)"', render_passage(kept, links=notebook)) == ["a/02.ipynb#left foot.png"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Jupyter notebooks: Markdown cells as they are, code cells as code. Outputs and pictures are not read.
+"""Jupyter notebooks: Markdown cells as they are, code cells as code. Outputs are not read; pictures that are kept in a cell are
+found by their names.
 
 A place is a cell, counted from 1 as Jupyter shows them, its id, and the line in it.
 """
@@ -7,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +64,23 @@ def source_texts(raw: bytes) -> Any:
     return lambda place: lines[place.number - 1][place.line - 1]
 
 
+def attachment(raw: bytes, name: str, media_type: str) -> bytes | None:
+    """The picture that a cell keeps under this name; None where cells keep different ones under it, because the name does not
+    say which."""
+    kept = set()
+    for cell in _cell_values(_load(raw)):
+        attachments = cell.get("attachments")
+        held = attachments.get(name) if isinstance(attachments, dict) else None
+        data = held.get(media_type) if isinstance(held, dict) else None
+        if data is not None:
+            kept.add("".join(map(str, data)) if isinstance(data, list) else str(data))
+    if len(kept) != 1:
+        return None
+    with suppress(ValueError):
+        return b64decode(kept.pop())
+    return None
+
+
 def _load(raw: bytes) -> Mapping[str, Any]:
     if not raw.strip():
         raise InvalidBook("it is empty; write in it, or take it out of the book")
@@ -87,21 +107,24 @@ def _broken(raw: bytes, error: json.JSONDecodeError) -> str:
 
 
 def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
+    for cell in _cell_values(notebook):
+        source = cell.get("source", cell.get("input", ""))
+        text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+        level = cell.get("level", 1)
+        yield Cell(
+            kind=str(cell.get("cell_type", "raw")),
+            text=NO_TEXT.sub("\ufffd", text),
+            id=NO_TEXT.sub("\ufffd", str(cell.get("id", ""))),
+            level=level if isinstance(level, int) and 1 <= level <= 6 else 1,
+        )
+
+
+def _cell_values(notebook: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The cells, also of version 3, which has worksheets and headings as cells."""
     sheets = [notebook] if "cells" in notebook else notebook["worksheets"]
     for sheet in sheets:
         cells = sheet.get("cells") if isinstance(sheet, dict) else None
-        for cell in cells if isinstance(cells, list) else ():
-            if isinstance(cell, dict):
-                source = cell.get("source", cell.get("input", ""))
-                text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-                level = cell.get("level", 1)
-                yield Cell(
-                    kind=str(cell.get("cell_type", "raw")),
-                    text=NO_TEXT.sub("\ufffd", text),
-                    id=NO_TEXT.sub("\ufffd", str(cell.get("id", ""))),
-                    level=level if isinstance(level, int) and 1 <= level <= 6 else 1,
-                )
+        yield from (cell for cell in cells if isinstance(cell, dict)) if isinstance(cells, list) else ()
 
 
 def _language(notebook: Mapping[str, Any]) -> str:

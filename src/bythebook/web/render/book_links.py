@@ -18,6 +18,8 @@ PICTURES = {
     "svg": "image/svg+xml",
     "webp": "image/webp",
 }
+NOTEBOOK = ".ipynb"
+KEPT_IN_NOTEBOOK = "attachment:"
 ENDINGS = ("", ".md", ".mdx", "/index.md", "/index.mdx", "/README.md")
 """Endings that sites let an author leave out."""
 
@@ -53,7 +55,11 @@ class BookLinks:
         return f"#/books/{quote(self.book_id)}/lessons/{quote(source_file)}"
 
     def picture(self, address: str) -> str | None:
-        """The path of a picture's file in the book's folder."""
+        """The path of a picture's file in the book's folder; of one that a notebook keeps, that of the notebook, # and its
+        name."""
+        kept = address.removeprefix(KEPT_IN_NOTEBOOK)
+        if kept != address and self.source_file.lower().endswith(NOTEBOOK):
+            return f"{self.source_file}#{unquote(kept)}" if kept.rpartition(".")[2].lower() in PICTURES else None
         inside = self._inside(address.partition("#")[0].partition("?")[0])
         return inside if inside and inside.rpartition(".")[2].lower() in PICTURES else None
 

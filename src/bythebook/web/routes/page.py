@@ -28,7 +28,7 @@ from bythebook.retrieval.context import read_context, read_lesson_chunks, whole_
 from bythebook.settings import Settings
 from bythebook.texts import LANGUAGES, page_words
 from bythebook.web.access import Reader, choose_book, principal
-from bythebook.web.render.book_links import PICTURES, BookLinks
+from bythebook.web.render.book_links import NOTEBOOK, PICTURES, BookLinks
 from bythebook.web.render.labels import REFERENCE, LabelledPlace, read_labels
 from bythebook.web.requests import BookId
 from bythebook.web.state import Current, State
@@ -37,6 +37,7 @@ TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg":
 SHARED = {"Cross-Origin-Resource-Policy": "cross-origin", "Access-Control-Allow-Origin": "*"}
 """Headers of the widget's files, which pages elsewhere fetch. They are the same for everyone."""
 LARGEST_PICTURE = 5_000_000
+LARGEST_NOTEBOOK = 50_000_000
 SCAN_SECONDS = 20.0
 DATA = b"<!-- data -->"
 MODULES = b"<!-- modules -->"
@@ -155,8 +156,14 @@ async def picture(
 ) -> Response:
     """A picture of the book's folder. Opened by itself it can do nothing, because an SVG may contain scripts."""
     state = await current.resources.search.book(await choose_book(current, who, book_id))
-    kind = PICTURES.get(path.rpartition(".")[2].lower())
-    body = await asyncio.to_thread(_picture, Path(state.source_root), path) if kind else None
+    kind = PICTURES.get(path.rpartition(".")[2].lower(), "")
+    notebook, _, name = path.partition("#")
+    body = None
+    if kind and name and notebook.lower().endswith(NOTEBOOK):
+        async with current.drawing:
+            body = await asyncio.to_thread(_kept_picture, current, Path(state.source_root), notebook, name, kind)
+    elif kind:
+        body = await asyncio.to_thread(_picture, Path(state.source_root), path)
     if body is None:
         raise NotFound(f"The book '{book_id}' has no picture '{path}' on this machine.")
     headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=300"}
@@ -197,6 +204,21 @@ def _picture(root: Path, path: str) -> bytes | None:
         return read_beside(root, path, limit_bytes=LARGEST_PICTURE)
     except (InvalidBook, ValueError, OSError):
         return None  # outside the book, too large, or not a file
+
+
+def _kept_picture(current: State, root: Path, notebook: str, name: str, kind: str) -> bytes | None:
+    """Read by the child process: a notebook may be large, and is not trusted."""
+    from bythebook.books.discovery import folder_of
+    from bythebook.books.formats.notebook import attachment
+    from bythebook.books.sandbox import SandboxCall
+
+    try:
+        raw = read_beside(folder_of(root), notebook, limit_bytes=LARGEST_NOTEBOOK)
+    except (InvalidBook, ValueError, OSError):
+        return None  # outside the book, too large, or not a file
+    call = SandboxCall(call=partial(attachment, raw or b"", name, kind), characters=0, seconds=SCAN_SECONDS)
+    (found,) = current.resources.painter.run([call])
+    return found if isinstance(found, bytes) and len(found) <= LARGEST_PICTURE else None
 
 
 async def _links(current: State, state: IngestionState, chunks: Sequence[Chunk]) -> BookLinks:
