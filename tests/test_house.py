@@ -35,7 +35,6 @@ SHORT_WITH_ONE_IMPORTER = {
     "bythebook.evaluation.rank_measures": "recall, MRR and nDCG, known by those names; tested alone",
     "bythebook.followups.enumerations": "a rule of its own with tests of its own",
     "bythebook.operations.turns": "a turn outside any thread; a search need not import what answers",
-    "bythebook.web.limits": "a vendor's file, imported with the first key",
 }
 NOT_MIRRORS = {
     "bench": "tests of bench/",

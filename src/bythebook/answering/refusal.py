@@ -1,4 +1,6 @@
-"""How a turn ends without an answer: the wording of each reason, and the nearest sections."""
+"""How a turn ends without an answer: which words each reason is told in, and the nearest sections. The words themselves are in
+`texts`, one file for each language.
+"""
 
 from __future__ import annotations
 

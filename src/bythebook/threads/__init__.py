@@ -1,4 +1,4 @@
-"""Turns → stored threads.
+"""Turns → stored threads, one turn at a time: whoever runs it holds the thread's lease.
 
 May import `answering` and below; `ingestion` stands beside it.
 """

@@ -1,4 +1,4 @@
-"""The rate limiter: how many requests a key may make in a minute, and how many it has left. `limits` counts them.
+"""The rate limiter: how many requests a key may make in a minute, and how many it has left. `moving_windows` counts them.
 
 Where Redis is configured and not available, no request passes uncounted: the response is 503 until it is back.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bythebook.web.limits import MovingWindows
+    from bythebook.web.moving_windows import MovingWindows
 
 REQUESTS_PER_MINUTE = 100
 """The limit of a key that was made without another one."""
@@ -50,7 +50,7 @@ class RateLimiter:
     def prepare(self) -> MovingWindows:
         """Imports the counter ahead, so that the first request need not wait for it."""
         if self._made is None:
-            from bythebook.web.limits import MovingWindows
+            from bythebook.web.moving_windows import MovingWindows
 
             self._made = MovingWindows(self._redis_url)
         return self._made

@@ -1,4 +1,6 @@
-"""Moving windows of a minute, counted by the `limits` package: in this process, or in Redis for all processes."""
+"""Counts requests in moving windows of a minute, by the `limits` package: in this process, or in Redis for all processes. The
+limits themselves are set in `rate_limit`.
+"""
 
 from __future__ import annotations
 
