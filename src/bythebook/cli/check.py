@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bythebook.cli.options import AsJson, BookId, DataDir, run_with_resources, to_json
+from bythebook.cli.options import AsJson, BookOrAll, DataDir, run_with_resources, to_json
 
 if TYPE_CHECKING:
     from bythebook.cli.output.console import Console
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PROBLEMS_SHOWN = 5
 
 
-def run(book: BookId = None, json: AsJson = False, data_dir: DataDir = None) -> None:
+def run(book: BookOrAll = None, json: AsJson = False, data_dir: DataDir = None) -> None:
     """Check the index of one book, or of all. Every invariant is verified, and what is broken is named."""
 
     async def look(resources: OperationRunner[Resources]) -> list[Inspection]:

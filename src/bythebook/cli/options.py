@@ -35,8 +35,10 @@ DataDir = Annotated[
     ),
 ]
 BookId = Annotated[
-    str | None, typer.Option("--book", "-b", help="The book's id. Default: the only book there is.", show_default=False)
+    str | None,
+    typer.Option("--book", "-b", help="The book's id. Default: BYTHEBOOK_BOOK, or else the only book.", show_default=False),
 ]
+BookOrAll = Annotated[str | None, typer.Option("--book", "-b", help="The book's id. Default: all books.", show_default=False)]
 Tier = Annotated[int | None, typer.Option(help="Your hardware, 1 to 4: only lessons for this tier and lower.")]
 Module = Annotated[str | None, typer.Option(help="Only this module.", show_default=False)]
 ChapterMin = Annotated[int | None, typer.Option(help="From this chapter on.", show_default=False)]
