@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from bythebook.answering.assessment import BookAssessment
 from bythebook.database.audit import AuditLog
 from bythebook.database.engine import Database
 from bythebook.database.tables import cited, messages, threads, turns
@@ -132,3 +133,17 @@ def test_what_was_erased_is_not_in_the_file(folder: Path) -> None:
 
     tell(None, folder, story)
     assert [path.name for path in folder.rglob("*") if path.is_file() and said.encode() in path.read_bytes()] == []
+
+
+def test_whoever_has_one_book_is_told_nothing_of_others_that_were_asked_with_it(tale: Tell) -> None:
+    async def story(database: Database) -> None:
+        asked = tuple(
+            BookAssessment(book_id=one, title=one, answers=True, confidence_level="high", relevance=0.9, score=0.8)
+            for one in ("light", "heavy")
+        )
+        await keep(Threads(database), answer(citations=(citation(),), books=asked), key_id="ada")
+        for book_id, told in (("light", ["light"]), (None, ["light", "heavy"])):
+            (thread,) = await exported(database, DataOwner(key_id="ada", book_id=book_id, threads_only=True))
+            assert [one["book_id"] for one in thread["turns"][0]["answer"]["books"]] == told
+
+    tale(story)

@@ -112,3 +112,13 @@ def test_a_key_of_one_book_asks_that_book_alone(service: Service) -> None:
         assert [one["book_id"] for one in told["answer"]["books"]] == [BOOK]
         refused = problem(client.post("/chat/run", json={"message": QUESTION, "books": [BOOK, BOOK_ID]}), 404, "not_found")
         assert "for this key" in refused["detail"]
+
+
+def test_a_shared_answer_tells_a_key_of_one_book_nothing_of_the_others(service: Service) -> None:
+    with service.client(service.key("chat")) as owner, service.client(service.key("chat", book_id=BOOK)) as other:
+        told = ask(owner, NODE, books=ALL)
+        link = owner.post(f"/threads/{told['session_id']}/turns/1/share").json()["token"]
+        for reader, books in ((owner, [BOOK, BOOK_ID]), (other, [BOOK])):
+            read = reader.get(f"/shared/{link}")
+            assert [one["book_id"] for one in read.json()["answer"]["books"]] == books
+        assert BOOK_ID not in read.text

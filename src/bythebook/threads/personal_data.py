@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from bythebook.database.engine import Database, now, slices
 from bythebook.database.tables import audit_log, key_usage, keys, ratings, threads
 from bythebook.errors import InvalidInput, NotFound
 from bythebook.plain import to_plain
+from bythebook.threads.model import StoredTurn
 from bythebook.threads.rows import thread_of
 from bythebook.threads.store import STORED, Threads
 
@@ -76,7 +77,7 @@ class PersonalData:
                 yield one
         wanted = select(threads).where(owner.condition & STORED).order_by(threads.c.created_at, threads.c.thread_id)
         for row in await self._database.run(lambda connection: connection.execute(wanted).all()):
-            turns = await self._threads.turns(row.thread_id)
+            turns = [_without_others(turn, owner.book_id) for turn in await self._threads.turns(row.thread_id)]
             messages = await self._threads.messages(row.thread_id, archived=True)
             told = {"user_id": row.user_id, "messages": messages, "turns": turns, "ratings": await self._ratings(row.thread_id)}
             yield {"kind": "thread", **to_plain(thread_of(row, datetime.now(UTC))), **to_plain(told)}
@@ -131,6 +132,14 @@ class PersonalData:
         while some := await self._database.run(expire):
             removed += some
         return removed
+
+
+def _without_others(turn: StoredTurn, book_id: str | None) -> StoredTurn:
+    """For whoever has one book alone: the turn without the other books that were asked with it."""
+    if book_id is None:
+        return turn
+    books = tuple(one for one in turn.answer.books if one.book_id == book_id)
+    return replace(turn, answer=replace(turn.answer, books=books))
 
 
 def _of_key(connection: Connection, key_id: str) -> list[dict[str, Any]]:

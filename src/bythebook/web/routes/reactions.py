@@ -101,7 +101,8 @@ async def read_shared(
     turn = await current.resources.reactions.shared(token)
     if not who.opens(book_id := turn.answer.book_id):
         raise NotFound(OPENS_NOTHING)  # the same as for any link: another book's id is not told
-    shown = replace(turn.answer, dropped=(), tool_calls=())
+    asked = tuple(one for one in turn.answer.books if who.opens(one.book_id))  # other books do not exist for this key
+    shown = replace(turn.answer, dropped=(), tool_calls=(), books=asked)
     html = rendered(shown.sentences)
     stale = turn.stale_since is not None
     return json_response(SharedTurn(book_id=book_id, created_at=turn.created_at, stale=stale, answer=shown, html=html))
