@@ -24,6 +24,7 @@ settings.load_profile("same")
 
 TESTS = Path(__file__).parent
 SLOW = (
+    "answering/test_markup.py",
     "bench",
     "books/test_properties.py",
     "cli/test_demo.py",
@@ -34,6 +35,7 @@ SLOW = (
     "jobs/test_worker.py",
     "mcp/test_server.py",
     "test_commands.py",
+    "test_path_of_a_judge.py",
     "test_path_of_a_question.py",
     "test_readme.py",
     "threads/test_processes.py",
