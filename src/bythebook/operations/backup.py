@@ -18,6 +18,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO
 
 from bythebook import __version__
@@ -98,21 +99,23 @@ class _Writer:
     """Writes beside the file, which appears when it is complete."""
 
     def __init__(self, file: Path) -> None:
-        if file.exists():
-            raise InvalidInput(f"{file} is there already. Name another file, or remove it first.")
-        if not file.parent.is_dir():
-            raise InvalidInput(f"There is no folder {file.parent} to write the backup to. Make it, or name another file.")
         self._file = file
-        self._draft = file.with_name(f".{file.name}.{os.getpid()}.part")
-        self.database = file.with_name(f".{file.name}.{os.getpid()}.db")
+        try:
+            if file.exists():
+                raise InvalidInput(f"{file} is there already. Name another file, or remove it first.")
+            if not file.parent.is_dir():
+                raise InvalidInput(f"There is no folder {file.parent} to write the backup to. Make it, or name another file.")
+        except OSError as error:  # a name that is too long
+            raise self._failure(error) from error
+        own = f".bythebook-{token_hex(8)}"
+        self._draft, self.database = file.with_name(f"{own}.part"), file.with_name(f"{own}.db")
         self.stopped = threading.Event()
         self._stored: dict[str, StoredFile] = {}
 
     def make_private(self, file: Path) -> None:
-        """Makes an empty file that only its owner can read, whatever stands there: the folder may be open to everybody, and the
-        file will hold what readers asked."""
+        """Makes an empty file that only its owner can read: the folder may be open to everybody, and the file will hold what
+        readers asked."""
         try:
-            file.unlink(missing_ok=True)
             os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except OSError as error:
             raise self._failure(error) from error
