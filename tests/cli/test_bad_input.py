@@ -38,6 +38,11 @@ def failed_lesson(outcome: Outcome, path: str) -> str:
     return next(line for line in outcome.out.splitlines() if path in line)
 
 
+def test_a_name_that_no_file_can_have(shelf: Cli, folder: Path) -> None:
+    outcome = shelf("ingest", folder / ("x" * 300))
+    assert (outcome.code, outcome.sentence()) == (2, f"The name {'x' * 40}… is longer than the file system takes. Give another.")
+
+
 def test_what_is_no_book(shelf: Cli, book: Path, folder: Path) -> None:
     """A folder that is not there, a file that is no lesson, an empty folder, a broken book.toml."""
     gone, empty, archive = folder / "nowhere", folder / "empty", book / "elbows.zip"

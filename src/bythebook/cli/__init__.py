@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from errno import ENAMETOOLONG
 
 from bythebook.errors import BookError, InvalidInput, InvalidSettings
 
@@ -33,6 +34,12 @@ def main() -> None:
     except BrokenPipeError:  # the program that reads our output has ended
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        if error.errno != ENAMETOOLONG:
+            raise
+        name = printable(str(error.filename).rpartition("/")[2][:40])
+        sys.stderr.write(f"bythebook: The name {name}… is longer than the file system takes. Give another.\n")
+        sys.exit(2)
     except (KeyboardInterrupt, SystemExit) as end:  # typer turns a Ctrl-C into a silent exit
         if isinstance(end, SystemExit) and end.code != INTERRUPTED:
             raise
