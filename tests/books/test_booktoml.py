@@ -201,7 +201,7 @@ def test_book_toml_that_leads_out_of_the_book_is_not_read(tmp_path: Path) -> Non
     book.mkdir()
     for target in (outside, Path("/dev/zero")):
         (book / "book.toml").symlink_to(target)
-        with pytest.raises(InvalidBook, match="is a link out of the book"):
+        with pytest.raises(InvalidBook, match="is a link that leads out of the book"):
             read_book(book)
         (book / "book.toml").unlink()
     inside = book / "settings.toml"

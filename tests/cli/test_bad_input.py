@@ -84,7 +84,7 @@ def test_lessons_that_cannot_be_read_are_named_and_the_others_go_in(shelf: Cli, 
     assert "looks binary" in failed_lesson(outcome, FINGERS)
     assert "larger than 10,000,000 bytes; split it" in failed_lesson(outcome, "huge.md")
     assert failed_lesson(outcome, STAIRS).strip().startswith(f"{STAIRS}, line 3: this is not UTF-8")
-    for name, what in (("circle.md", "circle"), ("around", "link back"), ("secret.md", "link out of the book")):
+    for name, what in (("circle.md", "circle"), ("around", "link back"), ("secret.md", "leads out of the book")):
         assert what in failed_lesson(outcome, name)
     assert "2 warnings about lesson" in outcome.out
     assert "claims arms:1:1" in outcome.out

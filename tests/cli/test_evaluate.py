@@ -184,7 +184,7 @@ def test_what_has_changed_is_told_question_by_question(shelf: Cli, folder: Path)
         (("questions.jsonl", "--fail-under", "speed=1"), 2, "There is no metric 'speed'"),
         (("questions.jsonl", "--fail-under", "right=7"), 2, "from 0 to 1"),
         (("questions.jsonl", "--compare", "none.json"), 2, "The report none.json cannot be read"),
-        (("questions.jsonl", "--compare", "questions.jsonl"), 2, "is no report of"),
+        (("questions.jsonl", "--compare", "questions.jsonl"), 2, "is not a report of"),
         (("questions.jsonl", "--fail-on-worse"), 2, "needs an earlier report"),
         (("questions.jsonl", "--output", "."), 2, "The report cannot be written to ."),
         (("questions.jsonl", "--html", "no/such/page.html"), 2, "There is no folder no/such to write"),

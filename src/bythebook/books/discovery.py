@@ -171,7 +171,9 @@ class _Walk:
         if not entry.is_dir() and not lesson:
             return False
         if target != self.real_root and not target.startswith(self.real_root + os.sep):
-            self._warn(path, "link", f"{path} is a link out of the book; remove it, or put the file itself into the book.")
+            self._warn(
+                path, "link", f"{path} is a link that leads out of the book; remove it, or put the file itself into the book."
+            )
             return False
         here = os.path.realpath(Path(entry.path).parent)
         if entry.is_dir() and (here == target or here.startswith(target + os.sep) or target in self.linked):
@@ -237,7 +239,7 @@ def read_beside(root: Path, path: str, *, limit_bytes: int) -> bytes | None:
     if not file.is_symlink() and not file.exists():
         return None
     if not file.resolve().is_relative_to(root.resolve()):
-        raise InvalidBook(f"{file} is a link out of the book; remove it, or put the file itself into the book.")
+        raise InvalidBook(f"{file} is a link that leads out of the book; remove it, or put the file itself into the book.")
     if not file.is_file():
         raise InvalidBook(f"{file} is not a file that can be read; make it a readable file or remove it.")
     try:

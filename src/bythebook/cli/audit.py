@@ -39,7 +39,7 @@ def run(
 
     console = Console(highlight=False)
     if not entries:
-        console.print("Nothing has been done yet that is kept here.")
+        console.print("The audit log is empty.")
         return
     rows = [
         (

@@ -128,7 +128,7 @@ def _confirm(held: BookHoldings, export: Path | None) -> None:
     from bythebook.errors import NeedsConsent
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NeedsConsent(f"This would remove {printable(_told(held))} for good. If that is meant, say so with --yes.")
+        raise NeedsConsent(f"This would remove {printable(_told(held))} for good. If you mean that, add --yes.")
     kept = "" if export or not held.threads else " Its threads go too; --export FILE keeps them."
     typer.echo(f"This removes {printable(_told(held))} for good.{kept}", err=True)
     if not typer.confirm("Remove it?", err=True):

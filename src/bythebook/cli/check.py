@@ -65,7 +65,7 @@ def _print_places(console: Console, inspection: Inspection) -> None:
 
     if inspection.words_read:
         share = 100 * inspection.words_exact / inspection.words_read
-        console.print(f"  {share:.1f} % of {inspection.words_read:,} words stand in the author's files, character for character")
+        console.print(f"  {share:.1f} % of {inspection.words_read:,} words are in the author's files, character for character")
     for file in inspection.changed_files:
         told = "is gone or has changed since it was ingested, or this version reads it differently"
         console.print(f"  {escape(file)} {told}; run: bythebook ingest FOLDER", soft_wrap=True)

@@ -53,4 +53,4 @@ def _write(file: Path, text: str) -> None:
         fresh.write_text(text, encoding="utf-8", errors="replace")
         fresh.replace(file)
     except OSError as error:
-        raise StorageFailure(f"{file} cannot be written ({error.strerror}): make room, or the folder writable.") from error
+        raise StorageFailure(f"{file} cannot be written ({error.strerror}); make room, or make the folder writable.") from error

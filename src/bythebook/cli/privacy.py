@@ -81,7 +81,7 @@ def _confirm(whose: str) -> None:
     from bythebook.errors import NeedsConsent
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NeedsConsent(f"This would erase all that is stored about '{whose}' for good. If that is meant, say so with --yes.")
+        raise NeedsConsent(f"This would erase all that is stored about '{whose}' for good. If you mean that, add --yes.")
     if not typer.confirm(f"Erase all that is stored about '{whose}' for good?", err=True):
         raise typer.Exit(1)
 

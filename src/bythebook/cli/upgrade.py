@@ -51,7 +51,7 @@ def _ingest_again(book: OutdatedBook, data_dir: Path | None) -> bool:
         again = f"bythebook ingest FOLDER --book {book.book_id} --mode {book.mode} --replace"
         why = f"{book.reason}; " if book.usable else ""
         typer.echo(
-            f"✗ {book.book_id}: {printable(why + book.source_root)} is not here. When the book is somewhere else, run: {again}"
+            f"✗ {book.book_id}: {printable(why + book.source_root)} is not here. If the book is somewhere else, run: {again}"
         )
         return False
     request = IngestionRequest(book_id=book.book_id, mode=book.mode)

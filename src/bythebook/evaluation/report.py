@@ -156,4 +156,4 @@ def read_report(path: Path) -> Report:
     except OSError as error:
         raise InvalidInput(f"The report {path} cannot be read ({error.strerror}); name another file.") from error
     except ValueError as error:
-        raise InvalidInput(f"{path} is no report of 'bythebook evaluate --json'; write one and compare with that.") from error
+        raise InvalidInput(f"{path} is not a report of 'bythebook evaluate --json'; write one and compare with that.") from error

@@ -74,7 +74,7 @@ class Manifest:
             + (
                 "Rebuild it: bythebook upgrade"
                 if self.embedder == embedder
-                else "Configure the former again, or rebuild the index: bythebook ingest FOLDER --mode recreate"
+                else "Configure its embedder again, or rebuild the index: bythebook ingest FOLDER --mode recreate"
             )
         )
 

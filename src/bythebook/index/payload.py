@@ -247,7 +247,7 @@ def check_dimension(embedding: NDArray[np.float32], dimension: int, book_id: str
     if embedding.shape != (dimension,):
         raise Mismatch(
             f"An embedding of {embedding.shape[-1]} dimensions does not fit the index of '{book_id}', which has {dimension}. "
-            "Configure the embedder that made the index, or build it anew: bythebook ingest FOLDER --mode recreate"
+            "Configure the embedder that made the index, or rebuild it: bythebook ingest FOLDER --mode recreate"
         )
 
 

@@ -95,7 +95,7 @@ def check_removal(
     if len(gone) > max(1, LARGEST_SHARE * len(before)):
         raise NeedsConsent(
             f"This would remove {len(gone):,} of the {len(before):,} lessons of '{book.book_id}', {gone[0]} among them. "
-            'Nothing was changed. If that is meant, say so with --yes ("yes": true in a job).'
+            'Nothing was changed. If you mean that, add --yes ("yes": true in a job).'
         )
 
 

@@ -77,7 +77,7 @@ class SiteClient:
         found = self._resolve(self.host)
         self._private_allowed = not any(map(is_public, found))
         if not private and not all(map(is_public, found)):
-            meant = "If that is meant, set BYTHEBOOK_GIT_PRIVATE=true."
+            meant = "If you mean that, set BYTHEBOOK_GIT_PRIVATE=true."
             raise InvalidInput(f"The site {self._address} is at a private address. {meant}")
 
     def absolute(self, path: str) -> str:

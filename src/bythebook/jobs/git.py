@@ -166,7 +166,7 @@ class Checkout:
             raise Unavailable(f"The repository {self.shown} cannot be fetched (its host is not found). Check its address.")
         if not all(map(is_public, addresses)):
             raise Rejected(
-                f"The repository {self.shown} is at a private address. If that is meant, set BYTHEBOOK_GIT_PRIVATE=true."
+                f"The repository {self.shown} is at a private address. If you mean that, set BYTHEBOOK_GIT_PRIVATE=true."
             )
         if not addresses or found["scheme"] not in ("http", "https"):
             return ()

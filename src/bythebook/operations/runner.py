@@ -225,4 +225,4 @@ def _write(file: Path, text: str) -> None:
             opened.write(text)
         fresh.replace(file)
     except OSError as error:
-        raise StorageFailure(f"{file} cannot be written ({error.strerror}): make room, or the folder writable.") from error
+        raise StorageFailure(f"{file} cannot be written ({error.strerror}); make room, or make the folder writable.") from error

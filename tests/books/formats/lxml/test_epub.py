@@ -68,7 +68,7 @@ def test_a_page_of_noise_is_named() -> None:
     """As one is whose protection is not declared."""
     with pytest.raises(InvalidBook) as said:
         read("a.epub", epub(PAGES, more={"OPS/text/ch1.xhtml": random.Random(0).randbytes(5_000)}))
-    assert str(said.value) == "OPS/text/ch1.xhtml in it is no text: it is damaged or protected; save or download it again"
+    assert str(said.value) == "OPS/text/ch1.xhtml in it is not text: it is damaged or protected; save or download it again"
 
 
 def test_a_page_that_the_spine_names_again_and_again_is_read_once() -> None:

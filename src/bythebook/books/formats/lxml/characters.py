@@ -43,7 +43,7 @@ def decoded(raw: bytes) -> str:
 
 def decode(raw: bytes) -> DecodedText:
     """UTF-8 where it is that, whatever the page declares, because many declare something else; then the declared encoding, then
-    Windows'. Raises InvalidBook for what is no text in any of them."""
+    Windows'. Raises InvalidBook for what is not text in any of them."""
     for mark, length, encoding in BEGINNINGS:
         if raw.startswith(mark):
             return _text(raw[length:].decode(encoding, "replace"))
@@ -64,7 +64,7 @@ def decode(raw: bytes) -> DecodedText:
 
 def _text(text: str, guess: str = "") -> DecodedText:
     if (guess or "\x00" in text) and len(CONTROL.findall(text)) > MOST_CONTROLS * len(text):
-        raise InvalidBook("it is no text; save it again, or take it out of the book")
+        raise InvalidBook("it is not text; save it again, or take it out of the book")
     return DecodedText(text=text.replace("\x00", ""), guess=f"{guess}, and was read as {WINDOWS}" if guess else "")
 
 

@@ -296,7 +296,7 @@ def parse_html(text: str) -> Element:
         raise ValueError("it is empty")
     last = parser.error_log.last_error
     if last is not None and last.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
-        raise InvalidBook("its elements stand in each other deeper than in any page, and the rest was not read; simplify it")
+        raise InvalidBook("its elements are nested deeper than in any page, and the rest was not read; simplify it")
     _drop_navigation(root)
     _drop_signs(root)
     return root

@@ -26,7 +26,7 @@ def parse_xml(raw: bytes, part: str, unknown: set[str] | None = None) -> Any:
     try:
         text = without_types(PROLOG.sub("", decoded(raw)))
     except InvalidBook as error:
-        raise InvalidBook(f"{part} in it is no text: it is damaged or protected; save or download it again") from error
+        raise InvalidBook(f"{part} in it is not text: it is damaged or protected; save or download it again") from error
     names = unknown if unknown is not None else set[str]()
     text = ENTITY.sub(lambda match: html5.get(f"{match[1]};") or _unexplained(match[1], names), text)
     parser = etree.XMLParser(
