@@ -337,7 +337,10 @@ def test_the_palette_goes_to_a_lesson_a_thread_a_book_or_asks(page: Page) -> Non
     page.get_by_role("option", name=f"Thread {NODE}").first.click()
     expect(ended(page, NODE).locator(".answer")).to_contain_text("named participant")
     page.get_by_role("link", name="Threads").click()
+    page.get_by_label("Search your threads").fill("zebra")
+    expect(page.get_by_text("No thread has these words.")).to_be_visible()
     page.get_by_label("Search your threads").fill("services and topics")
+    expect(page.get_by_text("No thread has these words.")).to_be_hidden()
     expect(page.locator(".threads li:visible").first).to_contain_text(ACTION)
     expect(page.locator(".threads li:visible").first).to_contain_text("Physical AI")
 

@@ -227,6 +227,16 @@ def test_selected_words_are_explained_by_what_stands_around_them(client: httpx.C
     assert TOPIC in told["response"]
 
 
+@pytest.mark.parametrize("question", ["Explain this.", "Why is that so?"])
+def test_selected_words_are_meant_and_not_what_the_thread_was_about(client: httpx.Client, question: str) -> None:
+    selected = {"text": TOPIC, "source_file": TOPICS}
+    alone = ask(client, question, similarity_threshold=0, selection=selected)
+    thread = ask(client, FOREIGN)["session_id"]
+    told = ask(client, question, similarity_threshold=0, selection=selected, session_id=thread)
+    assert told["answer"]["question"] == f"{question} “{TOPIC}”"
+    assert [one["text"] for one in told["answer"]["sentences"]] == [one["text"] for one in alone["answer"]["sentences"]] != []
+
+
 @pytest.mark.parametrize("added", ["", "/", ".html", "/index.html", "?utm=1#topics"])
 def test_words_selected_on_the_books_site_are_found_by_the_pages_address(client: httpx.Client, added: str) -> None:
     told = ask(client, "Explain this.", selection={"text": TOPIC, "page_url": f"{TOPICS_ADDRESS}{added}"}, similarity_threshold=0)

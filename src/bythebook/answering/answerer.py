@@ -122,8 +122,11 @@ class Answerer:
         yield SearchBegun(asked=question.text, question=text)
         with steps.step("search") as noted:
             begin = partial(self._looked_up, question, rewrite, state, calibration, asked_at=asked_at, steps=steps)
-            turns = await asyncio.gather(*map(begin, asked[:MOST_PARTS]))
-            turn = whole(turns, question, rewrite, left=asked[MOST_PARTS:]) if len(turns) > 1 else turns[0]
+            if len(asked) == 1:
+                turn = await begin(text)
+            else:
+                turns = await asyncio.gather(*map(begin, asked[:MOST_PARTS]))
+                turn = whole(turns, question, rewrite, left=asked[MOST_PARTS:])
             noted |= {"candidates": len(turn.look.found.candidates), "top_cosine": turn.look.signals.top_cosine}
         turn.calls.append(self._call(text, [level for _, level in turn.shown]))
         yield turn.found
@@ -155,7 +158,7 @@ class Answerer:
         """The standalone question, and what it asks: one thing or several."""
         with steps.step("follow-up") as noted:
             rewrite = Rewrite(text=question.text)
-            if question.history:
+            if question.history and not question.selection:  # "Explain this" means the words, and not the thread
                 rewrite = await make_standalone(question.text, question.history, state.language, self._write_line)
             if rewrite.by is None and (alone := await self._assessor.unplaced(rewrite.text, state)) != rewrite.text:
                 rewrite = replace(rewrite, text=alone, by="rules")

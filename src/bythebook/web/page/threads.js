@@ -47,10 +47,13 @@ export class ThreadList extends HTMLElement {
       oninput: async () => {
         while (this.next && box.value) await this.load();
         const words = box.value.trim().toLowerCase();
-        for (const row of this.rows.querySelectorAll("li")) row.hidden = !row.textContent.toLowerCase().includes(words);
+        const rows = [...this.rows.querySelectorAll("li")];
+        for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(words);
+        none.hidden = !words || rows.some((row) => !row.hidden);
       },
     });
-    return element("div", { class: "search" }, box);
+    const none = element("p", { class: "hint", hidden: true }, "No thread has these words. Fewer or other words may help.");
+    return element("div", { class: "search", role: "search" }, box, element("div", { role: "status" }, none));
   }
 
   // A delete that still waits happens when the reader leaves.
