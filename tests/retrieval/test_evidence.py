@@ -10,7 +10,7 @@ import pytest
 from bythebook.books.chunker import size
 from bythebook.books.model import Chunk
 from bythebook.index.vectors import Filters
-from bythebook.retrieval.evidence import MOST_PASSAGES, Evidence, gather
+from bythebook.retrieval.evidence import MOST_PASSAGES, Evidence, gather, merge
 from tests.support.library import Library, open_library
 from tests.support.small_book import write
 
@@ -145,3 +145,17 @@ async def test_without_a_budget_everything_is_evidence(folder: Path) -> None:
         everything = [chunk for chunks in (await read_chunks(library)).values() for chunk in chunks]
         evidence = gather(hits(*everything), budget_tokens=None)
     assert {passage.content_hash for one in evidence for passage in one.passages} == {chunk.content_hash for chunk in everything}
+
+
+async def test_what_is_found_later_keeps_all_its_passages_and_earlier_labels(folder: Path) -> None:
+    async with open_library(folder / "library") as library:
+        await library.ingest(write_lessons(folder / "book"))
+        lessons = await read_chunks(library)
+        a, b = lessons["a.md"], lessons["b.md"]
+        first = gather(hits(a[1], b[0]), budget_tokens=BUDGET)
+        later = gather(hits(a[1], a[2]), budget_tokens=BUDGET)
+    together, found = merge(first, later)
+    assert places(together) == [(1, [("a.md", 1)]), (2, [("b.md", 0)]), (3, [("a.md", 2)])]
+    assert places(found) == [(1, [("a.md", 1)]), (3, [("a.md", 2)])]
+    assert merge((), first) == (first, first)
+    assert merge(first, first) == (first, first)

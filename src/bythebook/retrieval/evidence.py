@@ -114,14 +114,14 @@ def _follows(one: Chunk, other: Chunk) -> bool:
 
 
 def merge(old: tuple[Evidence, ...], new: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-    """Adds new evidence: earlier evidence keeps its labels, new evidence gets the next ones."""
+    """Adds new evidence: earlier evidence keeps its labels, new evidence gets the next ones. What was found is all of the new
+    passages, under the labels that they have already, if they have one."""
     known = {passage.id: evidence for evidence in old for passage in evidence.passages}
     together, found = list(old), []
     for evidence in new:
-        if evidence.first.id in known:
-            found.append(known[evidence.first.id])
-            continue
-        labelled = replace(evidence, label=len(together) + 1)
-        together.append(labelled)
-        found.append(labelled)
+        found += [known[passage.id] for passage in evidence.passages if passage.id in known]
+        if unknown := tuple(passage for passage in evidence.passages if passage.id not in known):
+            labelled = replace(evidence, label=len(together) + 1, passages=unknown)
+            together.append(labelled)
+            found.append(labelled)
     return tuple(together), tuple(dict.fromkeys(found))
