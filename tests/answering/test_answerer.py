@@ -199,7 +199,7 @@ def test_where_the_filters_hide_it_the_reader_is_told_where_it_is(folder: Path) 
         )
         assert first.source_url.startswith("https://light.example/module-1-lamp/chapter-1-the-light/electric")
         assert first.relevance > 0.6
-        assert "beyond your filters" in answer.answer
+        assert texts("en").outside_filters in answer.answer
         assert (await light.ask(ARC, hardware_tier_filter=3)).grounded
 
     tell(folder, story)
