@@ -18,6 +18,7 @@ from bythebook.retrieval.ranker import (
     features,
     has_numbered,
     names_somebody,
+    names_version,
     rank_statements,
     ranks,
     ranks_by,
@@ -161,6 +162,23 @@ def test_what_stands_under_another_identifier_says_nothing_of_the_one_asked_abou
 def test_who_made_a_thing_is_told_by_a_name(text: str, expected: bool) -> None:
     assert names_somebody("Who proposed the round wick lamp?", text) is expected
     assert names_somebody("Who may trim a wick?", text) is True
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Which release brought round wicks?", "Round wicks came with Lamps 2.4.", True),
+        ("since what version are wicks round", "Since version 3 wicks are round.", True),
+        ("Which version of Argand do I need?", "Argand 2 or later is needed.", True),
+        ("What version of Argand do I need?", "Any version of Argand will do.", True),
+        ("Which release brought round wicks?", "Round wicks burn brighter.", False),
+        ("Since which Lamps version are wicks round?", "Trim wicks after 12 hours at 10.0.0.1.", False),
+        ("Which version control does the guide use?", "It is kept in a repository.", True),
+        ("Which wick burns longest?", "The round one.", True),
+    ],
+)
+def test_a_version_is_told_by_its_number(question: str, text: str, expected: bool) -> None:
+    assert names_version(question, text) is expected
 
 
 @pytest.mark.parametrize(

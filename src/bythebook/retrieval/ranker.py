@@ -119,6 +119,15 @@ ASKS_NAME = re.compile(
     r"(?:creators?|authors?|inventors?|founders?|developers?|maintainers?|designers?|programmers?|winners?))\b",
     re.IGNORECASE,
 )
+ASKS_VERSION = re.compile(
+    r"\b(?:which (?:[\w.+-]+ ){0,2}|what |what (?:is|was) the (?:\w+ )?)(?:version|release)s?\b"
+    r"(?! (?:branch|candidate|control|cycle|field|file|format|manager|notes|policy|process|scheme|string|tag)s?\b)",
+    re.IGNORECASE,
+)
+VERSION = re.compile(
+    r"(?<![\d.])v?\d+(?:\.(?:\d+|x)){1,2}(?!\.?\d)|\b(?:[vV]ersions?|[rR]eleases?|v|[A-Z][\w-]*) \d+\b"
+    r"|(?i:\b(?:latest|newest|next|current|any|all|every|each) (?:\w+ ){0,2}(?:version|release)s?\b)"
+)
 NUMBERED = re.compile(
     r"\b(?!(?:Chapter|Section|Figure|Table|Listing|Part|Step|Lesson|Module|Page)\b)([A-Z][\w-]*) (\d+(?:\.\d+)*)\b(?![\w%])"
 )
@@ -297,6 +306,12 @@ def names_somebody(question: str, text: str) -> bool:
         for one in CAPITALISED.finditer(text[:READ_CHARACTERS])
         if one[0].casefold() not in known
     )
+
+
+def names_version(question: str, text: str) -> bool:
+    """Whether the text has a number that may be a version, or says "the latest version", if the question asks for one; true for
+    any other question. What is said of a feature is not when it came."""
+    return not ASKS_VERSION.search(question) or bool(VERSION.search(text))
 
 
 def has_numbered(question: str, text: str) -> bool:

@@ -30,6 +30,7 @@ from bythebook.retrieval.ranker import (
     defines,
     has_numbered,
     names_somebody,
+    names_version,
     rank_statements,
     ranks_by,
     under_its_name,
@@ -309,22 +310,31 @@ def _with_answers(question: str, one: ReadStatement, scores: Scores) -> ReadStat
 def _read_as(question: str, chunk: Chunk, place: int, score: float) -> float:
     """The reader's score of the statement at `place` of a passage, corrected by what the question and the heading above say
     about it."""
-    there = statements(chunk.preface, chunk.text)
-    said = there[place].readable
-    term = next((each.readable for each in reversed(there[:place]) if each.kind == "heading"), "")
-    under = under_its_name(question, said, term or " ".join(chunk.heading_path[-1:]))
+    statement = statements(chunk.preface, chunk.text)[place]
+    said = statement.readable
+    under = under_its_name(question, said, _heading_of(statement, chunk) or " ".join(chunk.heading_path[-1:]))
     score += UNDER_ITS_NAME * (under if under > 0 else 2 * under)
-    if not _can_answer(question, there[place], chunk):
+    if not _can_answer(question, statement, chunk):
         score = min(score, UNREAD)
     least = DEFINES_READ if defines(question, said) else -MOST_READ
     return min(MOST_READ, max(least, score))
 
 
+def _heading_of(statement: Statement, chunk: Chunk) -> str:
+    """The last heading or title above the statement in its chunk."""
+    there = statements(chunk.preface, chunk.text)
+    return next((one.readable for one in reversed(there[: there.index(statement)]) if one.kind == "heading"), "")
+
+
 def _can_answer(question: str, statement: Statement, chunk: Chunk) -> bool:
-    """Whether the statement can answer: not if the question asks who made a thing and the statement has no name, nor if its
-    chunk has another version than the one asked about."""
+    """Whether the statement can answer: not if the question asks who made a thing and the statement has no name, or for a version
+    and neither it nor the heading above it has one, nor if its chunk has another version than the one asked about."""
     said = "" if statement.kind == "code" else statement.readable
-    return names_somebody(question, said) and has_numbered(question, f"{chunk.page_title} {chunk.text}")
+    return (
+        names_somebody(question, said)
+        and names_version(question, f"{_heading_of(statement, chunk)} {statement.readable}")
+        and has_numbered(question, f"{chunk.page_title} {chunk.text}")
+    )
 
 
 def rankable(one: ReadStatement, rank: int) -> RankableStatement:
