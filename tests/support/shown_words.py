@@ -19,7 +19,7 @@ PEOPLE = re.compile(r"[A-Z“ ].*[a-z]|[a-z]+(?: [a-z’]+)+$", re.DOTALL)
 CLASSES = re.compile(r'(?:class: |class: `|className: |classList\.\w+\()"?$')
 NOT_SHOWN = frozenset({
     "AbortError", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "By the Book", "Content-Type", "DOMContentLoaded", "Enter",
-    "Escape", "Retry-After", "The reader has gone on.", "X-Reader", " finished", "bythebook demo", "light dark",
+    "Escape", "Retry-After", "Tab", "The reader has gone on.", "X-Reader", " finished", "bythebook demo", "light dark",
 })  # fmt: skip
 """Names of keys, headers and errors, a class, a command, a style, and the program's own name."""
 DRAWING = re.compile(r"M\d")
