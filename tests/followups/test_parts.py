@@ -18,6 +18,8 @@ from bythebook.retrieval.query import MAX_TEXT
         ("Is a topic a channel, and what's a node?", ("Is a topic a channel?", "What's a node?")),
         ("What is a topic? And how does it differ from a service?",
          ("What is a topic?", "How does the topic differ from a service?")),
+        ("What is a topic and how does it work?", ("What is a topic?", "How does the topic work?")),
+        ("What is a costmap and who invented it?", ("What is a costmap?", "Who invented the costmap?")),
         ("How far does the lidar see; how many points does the camera give?",
          ("How far does the lidar see?", "How many points does the camera give?")),
         ("Who owns a parameter, in which file is it declared, and what happens when a node dies?",
@@ -34,7 +36,6 @@ def test_each_question_can_be_understood_alone(asked: str, told_apart: tuple[str
     "asked",
     [
         "What is a topic, and why?",
-        "What is a topic and how does it work?",
         "What is a topic, which is what nodes publish to?",
         "When and where was the tower built?",
         "What is the difference between a topic and a service?",

@@ -26,6 +26,8 @@ JOINED = rf"(?:[,;]\s*(?:and|or|but)|\s(?:and|or))\s+(?:also\s+|then\s+)?(?={ASK
 BETWEEN = re.compile(rf"{ENDED}|{JOINED}", re.IGNORECASE)
 """What stands between two questions. After a mere comma "which" and "where" seldom ask: "a topic, which is …"."""
 BETWEEN_MARKED = re.compile(rf"(?<=[{MARKS}])\s*(?=\S)")
+BACK = re.compile(r"\b(?:it|its|one|they|them|their)\b", re.IGNORECASE)
+"""A part with one of these words asks about what the part before it names."""
 SENTENCE = re.compile(r"(?<=[.!])\s+")
 MADE_STANDALONE = 4
 """The most parts that are made standalone: a turn looks up no more."""
@@ -33,7 +35,7 @@ MADE_STANDALONE = 4
 
 def parts(question: str, language: str) -> tuple[str, ...]:
     """The questions in this one, each so that it can be understood alone. Only this one, unchanged, where it asks one thing, or
-    where what follows has no word of its own: "What is a topic, and why?"."""
+    where what follows neither has a word of its own nor refers back: "What is a topic, and why?"."""
     asked = " ".join(question.split())
     found = list(_apart(asked, language))
     if len(found) < 2:
@@ -48,7 +50,7 @@ def parts(question: str, language: str) -> tuple[str, ...]:
 
 
 def _apart(asked: str, language: str) -> Iterator[str]:
-    """The questions as they are written, where each of them has words of its own."""
+    """The questions as they are written."""
     between = [match.span() for match in (BETWEEN if is_english(language) else BETWEEN_MARKED).finditer(asked)]
     begin = 0
     for (start, end), (following, _) in zip(between, [*between[1:], (len(asked), 0)], strict=False):
@@ -59,7 +61,7 @@ def _apart(asked: str, language: str) -> Iterator[str]:
 
 
 def _asks(text: str, language: str) -> bool:
-    """Whether it is a question with words of its own."""
+    """Whether it is a question that has a word of its own, or one that stands for what was named before."""
     if is_english(language):
-        return bool(stems(text)) and ASKS.search(text) is not None
+        return bool(stems(text) or BACK.search(text)) and ASKS.search(text) is not None
     return text.endswith(tuple(MARKS)) and bool(words(text, language))
