@@ -14,7 +14,8 @@ COMPILE = $(UV) pip compile pyproject.toml $(COMPILE_OPTIONS)
 PARALLEL = --numprocesses auto --dist loadfile --no-loadscope-reorder
 INSTALL = $(UV) pip install -q --python $(BIN)/python
 
-UNIT = not soak and not browser and not postgresql and not slow
+# What is left out as a whole is not imported either: that takes each worker a second.
+UNIT = -m "not soak and not browser and not postgresql and not slow" --ignore tests/page --ignore tests/bench
 
 .PHONY: help demo check check-types check-imports check-style check-page unit coverage test bytecode pythons soak bench live-model screenshots dist lock clean
 
@@ -41,11 +42,11 @@ check-page:
 	@if test -x node_modules/.bin/tsc && command -v node > /dev/null; then node_modules/.bin/tsc -p . && echo "JavaScript: no wrong types"; \
 	else echo "JavaScript: types not checked. That takes node, and tsc from 'npm ci'."; fi
 
-unit: $(VENV)/dev  ## the tests that need no browser and no PostgreSQL; under two minutes
-	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)"
+unit: $(VENV)/dev  ## the tests that need no browser and no PostgreSQL; a few minutes
+	$(BIN)/pytest $(PARALLEL) $(UNIT)
 
 coverage: $(VENV)/dev  ## the same, and which lines they run
-	$(BIN)/pytest $(PARALLEL) -m "$(UNIT)" --cov --cov-report term
+	$(BIN)/pytest $(PARALLEL) $(UNIT) --cov --cov-report term
 
 test: $(VENV)/browser  ## everything CI checks
 	@$(MAKE) --no-print-directory --jobs --output-sync=target check bytecode

@@ -27,6 +27,7 @@ SLOW = (
     "answering/test_markup.py",
     "bench",
     "books/test_properties.py",
+    "cli/test_backup.py",
     "cli/test_demo.py",
     "cli/test_jobs.py",
     "cli/test_kill.py",
