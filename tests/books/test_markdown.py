@@ -67,6 +67,8 @@ from bythebook.books.markdown import first_heading, heading_text, letters, reada
         ("```{python}\nx = 1\n```", "x = 1"),
         ('The <abbr title="light-emitting diode">LED</abbr> is on', "The LED is on"),
         ("Text\n\n<!-- never\nclosed", "Text"),
+        ("- :octicons-sun-24:{ .lg .middle } **Bright** :material-check:", "- Bright"),
+        ("__Dim__{ .lg } at 10:30:45, *s*{.5} wide", "Dim at 10:30:45, s{.5} wide"),
         ("مرحبا **بالعالم**", "مرحبا بالعالم"),
         ("", ""),
     ],

@@ -18,6 +18,8 @@ from bythebook.books.jsx import NEVER_ENDS, tag_end
 ROLE = re.compile(r"\{([A-Za-z][\w:+.-]*)\}|:([A-Za-z][\w+.-]*):")
 ROLE_MARK = r"\{[A-Za-z][\w:+.-]*\}(?=`)|(?<![\w:]):[A-Za-z][\w+.-]*:(?=`)"
 """A role's name, where its text in backticks follows."""
+ICON = re.compile(r":(?:material|octicons|fontawesome|simple)-[a-z0-9][a-z0-9-]{0,80}:")
+"""A picture of MkDocs by its name."""
 SILENT = re.compile(r"(?:cite.*|eqlabel|label|width|height|index|octicon|fa[bsr]?|material.*|bdg.*|tab|begin_tab|end_tab)\Z")
 """Roles whose text names a source, a place or a picture, and is not read."""
 TEXTUAL = frozenset({"citet", "cite:t", "cite:ts", "cite:ct", "cite:cts"})
@@ -34,10 +36,15 @@ LABEL_KINDS = {
 REFERENCES = frozenset(LABEL_KINDS.values())
 LABEL = re.compile(r"([a-z]+)[_:-]")
 TITLED = re.compile(r"(.*?)\s*<[^<>]*>\s*\Z", re.DOTALL)
-MARK = re.compile(r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{\*|\{%|\{[\"'`]|\n[ \t]*\n|&[#\w]+;|" + ROLE_MARK, re.DOTALL)
+MARK = re.compile(
+    r"\\.|`+|\$+|<|!?\[|\]|\*+|_+|~~+|\{\{|\{/\*|\{\*|\{%|\{[\"'`]|\n[ \t]*\n|&[#\w]+;"
+    rf"|{ROLE_MARK}|{ICON.pattern}",
+    re.DOTALL,
+)
 TARGET = re.compile(r"""\([ \t\n]*+(?:<[^<>\n]*+>|(?:[^()\s<>]|\([^()\s]*+\))*+)(?:[ \t\n]++(?:"[^"]*+"|'[^']*+'))?[ \t\n]*+\)""")
 REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
 ATTRIBUTES = re.compile(r"\{:?[ \t]*[.#\w][^{}\n]{0,200}\}")
+CLASSES = re.compile(r"\{:?[ \t]*[.#][A-Za-z][^{}\n]{0,200}\}")
 AUTOLINK = re.compile(r"<((?:https?://|mailto:|ftp://)[^<>\s]*|[\w.+-]+@[\w-]+\.[\w.-]+)>")
 KEPT = re.compile(r"""\b(label|title|alt|caption|summary)\s*+[=:]\s*+\{?\s*+(?:"([^"]*)"|'([^']*)'|`([^`]*)`)""")
 INLINE_TAGS = re.compile(
@@ -111,6 +118,11 @@ class InlineReader:
         text = "".join(self.out)
         return "\n".join(line.strip(" \t|") for line in text.split("\n")) if self.cells else text
 
+    def _after_classes(self, at: int) -> int:
+        """Behind what says how the words before `at` look, if that stands there."""
+        classes = CLASSES.match(self.text, at)
+        return classes.end() if classes else at
+
     def _words(self, words: str) -> None:
         self.out.append(words)
 
@@ -131,7 +143,7 @@ class InlineReader:
             return self._braces(start, mark)
         if first in "*_~":
             self._emphasis(mark, start, end)
-            return end
+            return self._after_classes(end)
         if first == "\n":
             self.brackets.clear()
             self.emphasis.clear()
@@ -240,6 +252,9 @@ class InlineReader:
             self.raised = None
 
     def _braces(self, start: int, mark: str) -> int:
+        if ICON.fullmatch(mark):
+            after = self._after_classes(start + len(mark))
+            return after + (self.text[after : after + 1] == " ")
         if role := ROLE.fullmatch(mark):
             return self._role(role[1] or role[2], start, start + len(mark))
         if mark in CLOSING:
