@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,10 @@ from tests.support.small_book import write_small_book
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("search", max_examples=1000, deadline=None, print_blob=True)
 settings.load_profile("same")
+
+# A shell that starts a program in the background has it ignore Ctrl-C, and so would every program that a test starts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 SLOW = (

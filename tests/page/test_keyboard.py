@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.page.conftest import PHONE
 from tests.support.page import ACTION, FOREIGN, NODE, ask, ended
@@ -15,6 +16,7 @@ CHAPTER = "module-1-ros2/chapter-1-how-robots-talk"
 LESSON = f"/#/books/{BOOK}/lessons/{CHAPTER}/02-topics-and-messages.md"
 QUIZ = f"/#/books/{BOOK}/quiz?lesson={CHAPTER}/02-topics-and-messages.md"
 MOST_STOPS = 150
+SETTLED_MS = 3000
 FOCUSED = """() => {
     const one = document.activeElement;
     if (!one || one === document.body) return null;
@@ -29,6 +31,7 @@ FOCUSED = """() => {
         covered: !there || !(one.contains(there) || there.contains(one)),
     };
 }"""
+SETTLED = f"() => {{ const one = ({FOCUSED})(); return !one || (one.seen && !one.covered); }}"
 SELECT = """() => {
     const words = document.createRange();
     words.selectNodeContents(document.querySelectorAll(".reading .passage p")[1]);
@@ -42,6 +45,8 @@ def stops(page: Page) -> list[str]:
     names: list[str] = []
     for _ in range(MOST_STOPS):
         page.keyboard.press("Tab")
+        with suppress(TimeoutError):  # the page may still be moving there
+            page.wait_for_function(SETTLED, timeout=SETTLED_MS)
         focused = page.evaluate(FOCUSED)
         if focused is None:
             return names
@@ -99,7 +104,9 @@ def test_in_a_lesson_a_slash_leads_to_the_question_and_selected_words_to_what_ma
     expect(explain).to_be_hidden()
     page.evaluate(SELECT)
     page.keyboard.press("Shift+ArrowRight")
+    expect(explain).to_be_visible()
     page.keyboard.press("Tab")
+    expect(explain).to_be_focused()
     page.keyboard.press("Enter")
     ended(page, "Explain this.")
     expect(page.get_by_label("Your question")).to_be_focused()
