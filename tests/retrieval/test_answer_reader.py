@@ -65,6 +65,14 @@ def test_what_does_not_fit_is_not_read_and_hostile_text_is_read_like_any_other(r
     assert len(strange) >= 1
 
 
+def test_headings_that_leave_no_room_are_not_repeated(reader: AnswerReader) -> None:
+    """A heading as long as a paragraph, several in a row: nothing was left of the input for the statement after them."""
+    long = " ".join(f"Chapter {number} of the keeper's great book" for number in range(40))
+    text = "\n\n".join([*(f"## {long}" for _ in range(4)), "The lamp burns rape oil.", f"## {long}", "It was lit in 1841."])
+    (scores,) = asyncio.run(reader.read("What does the lamp of the tower burn? " * 12, [chunk(text)]))
+    assert scores[-3] is not None
+
+
 def test_no_passage_needs_no_weights(tmp_path: Path) -> None:
     assert asyncio.run(AnswerReader(tmp_path / "none").read("What?", [])) == []
 

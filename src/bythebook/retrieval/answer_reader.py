@@ -141,9 +141,12 @@ def _windows(
             continue
         if not (tokens := _ids(tokenizer, f" {one.readable}", LONGEST_STATEMENT)):
             continue
-        if len(ids) + len(tokens) >= LONGEST_INPUT and spans:
-            yield ids, spans
-            ids, spans = [*asked, *heading, *before], {}
+        if len(ids) + len(tokens) >= LONGEST_INPUT:
+            if spans:
+                yield ids, spans
+            carried = ([*heading, *before], heading, [])  # headings may be so long that nothing else fits
+            ids = next(start for each in carried if len(start := [*asked, *each]) + len(tokens) < LONGEST_INPUT)
+            spans = {}
         tokens = [*tokens[: LONGEST_INPUT - len(ids) - 1], END]
         if one.kind != "heading" and not asks(one):
             spans[place] = (len(ids), len(ids) + len(tokens) - 1)
