@@ -144,7 +144,8 @@ def _windows(
         if len(ids) + len(tokens) >= LONGEST_INPUT:
             if spans:
                 yield ids, spans
-            carried = ([*heading, *before], heading, [])  # headings may be so long that nothing else fits
+            # Headings may be so long that nothing else fits.
+            carried: tuple[list[int], ...] = ([*heading, *before], heading, [])
             ids = next(start for each in carried if len(start := [*asked, *each]) + len(tokens) < LONGEST_INPUT)
             spans = {}
         tokens = [*tokens[: LONGEST_INPUT - len(ids) - 1], END]
