@@ -168,6 +168,25 @@ def test_selected_words_are_asked_about_beside_the_lesson(open_page: Callable[..
     expect(ended(page, "Explain this.").locator("blockquote.selection")).to_contain_text("A topic is a named channel")
 
 
+def test_words_selected_on_a_phone_have_their_buttons_below_them_while_the_lesson_is_scrolled(
+    open_page: Callable[..., Page],
+) -> None:
+    """A long press and a drag of the handles end without any event but that other words are selected."""
+    page = open_page(LESSON, phone=True)
+    paragraph = page.locator(".reading .passage p", has_text="Neither side names the other")
+    paragraph.evaluate("(one) => (one.scrollIntoView({ block: 'center' }), getSelection().selectAllChildren(one))")
+    bar = page.get_by_role("toolbar", name="About the selected words")
+    expect(bar).to_be_visible()
+    box = ".reading .passage p:nth-of-type(2)"
+    assert page.evaluate(BETWEEN, [box, ".selection-bar"]) >= 24, "room for the handle"
+    top = bar.evaluate("(one) => one.getBoundingClientRect().top")
+    page.evaluate("() => new Promise((done) => (addEventListener('scroll', () => requestAnimationFrame(done)), scrollBy(0, 40)))")
+    assert bar.evaluate("(one) => one.getBoundingClientRect().top") == top - 40
+    page.get_by_role("button", name="Highlight").tap()
+    expect(bar).to_be_hidden()
+    expect(page.locator(".note-row")).to_contain_text("Neither side names the other")
+
+
 def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..., Page]) -> None:
     page = open_page("/")
     page.locator(".contents").wait_for()

@@ -5,6 +5,7 @@ import { button, element, toast } from "./dom.js";
 import { language, say, word } from "./words.js";
 
 export const LONGEST_SELECTION = 2000;
+const RESTS_MS = 250;
 /** @typedef {{text: string, source_file: string}} Selected */
 
 /** @type {[string, string][]} */
@@ -26,6 +27,7 @@ export function followSelection(root, ask, mark = null) {
     const chosen = selected(root);
     const selection = document.getSelection();
     const byKey = bar.contains(document.activeElement);
+    clearTimeout(waiting);
     bar.hidden = true;
     if (chosen && "problem" in chosen) return void toast(chosen.problem);
     if (chosen && selection) act(chosen, selection.getRangeAt(0));
@@ -60,15 +62,29 @@ export function followSelection(root, ask, mark = null) {
   };
   /** @type {HTMLElement | null} */
   let before = null;
-  const changed = () => selected(root) || (bar.hidden = true);
-  const ended = () => setTimeout(draw);
-  document.addEventListener("selectionchange", changed);
-  document.addEventListener("keydown", reach);
-  for (const name of ["pointerup", "keyup", "touchend"]) document.addEventListener(name, ended);
+  // A phone tells neither the end of a long press nor that of a drag of the handles: the words rest, and nothing is held down.
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting;
+  let held = false;
+  const rest = (/** @type {number} */ milliseconds) => (clearTimeout(waiting), (waiting = setTimeout(draw, milliseconds)));
+  const changed = () => {
+    if (!selected(root)) clearTimeout(waiting), (bar.hidden = true);
+    else if (!held) rest(RESTS_MS);
+  };
+  const begun = (/** @type {Event} */ event) => (held = !bar.contains(/** @type {Node} */ (event.target)));
+  const ended = () => ((held = false), rest(0));
+  const follow = () => bar.hidden || place(bar);
+  const listeners = /** @type {[string, (event: any) => void][]} */ ([
+    ["selectionchange", changed],
+    ["keydown", reach],
+    ["pointerdown", begun],
+    ["scroll", follow],
+    ...["pointerup", "pointercancel", "keyup", "touchend"].map((name) => [name, ended]),
+  ]);
+  for (const [name, listener] of listeners) document.addEventListener(name, listener, { capture: name === "scroll" });
   return () => {
-    document.removeEventListener("selectionchange", changed);
-    document.removeEventListener("keydown", reach);
-    for (const name of ["pointerup", "keyup", "touchend"]) document.removeEventListener(name, ended);
+    for (const [name, listener] of listeners) document.removeEventListener(name, listener, { capture: name === "scroll" });
+    clearTimeout(waiting);
     bar.remove();
   };
 }
@@ -118,11 +134,15 @@ function wordsOf(range) {
     .trim();
 }
 
+// Above the words; where they are selected by touch below them, because there the system's own menu stands above.
 /** @param {HTMLElement} bar */
 function place(bar) {
   const box = document.getSelection()?.getRangeAt(0).getBoundingClientRect();
   if (!box) return;
-  const top = box.top > 60 ? box.top - bar.offsetHeight - 8 : Math.min(box.bottom + 8, innerHeight - 60);
+  const byTouch = matchMedia("(pointer: coarse)").matches;
+  const [handle, foot] = byTouch ? [32, 76] : [8, 16];
+  const above = box.top - bar.offsetHeight - 8;
+  const top = byTouch || above < 8 ? box.bottom + handle : above;
   bar.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - bar.offsetWidth - 8, box.left))}px`);
-  bar.style.setProperty("top", `${top}px`);
+  bar.style.setProperty("top", `${Math.max(8, Math.min(innerHeight - bar.offsetHeight - foot, top))}px`);
 }

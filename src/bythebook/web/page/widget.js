@@ -91,7 +91,8 @@ class BookWidget extends HTMLElement {
       if (about.hidden) return;
       const box = document.getSelection()?.getRangeAt(0).getBoundingClientRect();
       if (!box) return;
-      const top = box.top > 56 ? box.top - 44 : Math.min(box.bottom + 8, innerHeight - 52);
+      const byTouch = matchMedia("(pointer: coarse)").matches; // then the system's own menu stands above the words
+      const top = box.top > 56 && !byTouch ? box.top - 44 : Math.min(box.bottom + (byTouch ? 32 : 8), innerHeight - (byTouch ? 120 : 52));
       about.style.setProperty("left", `${Math.max(8, Math.min(innerWidth - 150, box.left))}px`);
       about.style.setProperty("top", `${Math.max(8, top)}px`);
     };
@@ -101,8 +102,18 @@ class BookWidget extends HTMLElement {
       if (event.key === "Tab") event.preventDefault(), about.focus();
       else if (event.key === "Escape") about.hidden = true;
     });
-    for (const name of ["pointerup", "keyup", "touchend"]) document.addEventListener(name, () => setTimeout(draw));
-    document.addEventListener("selectionchange", () => selectedText() || (about.hidden = true));
+    // A phone tells neither the end of a long press nor that of a drag of the handles: the words rest, and nothing is held down.
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let waiting;
+    let held = false;
+    const rest = (/** @type {number} */ milliseconds) => (clearTimeout(waiting), (waiting = setTimeout(draw, milliseconds)));
+    document.addEventListener("pointerdown", (event) => (held = event.target !== this));
+    for (const name of ["pointerup", "pointercancel", "keyup", "touchend"])
+      document.addEventListener(name, () => ((held = false), rest(0)));
+    document.addEventListener("selectionchange", () => {
+      if (!selectedText()) clearTimeout(waiting), (about.hidden = true);
+      else if (!held) rest(250);
+    });
   }
 
   // Light or dark as the site has it: Docusaurus says data-theme, MkDocs data-bs-theme, Material for MkDocs data-md-color-scheme,
