@@ -1,7 +1,7 @@
 """Fit the ranking of statements and what its scores mean, by books with questions whose quotes and keywords somebody wrote.
 
     python -m scripts.fit_ranker read --data-dir DATA --folder BOOK --questions FILE.jsonl \
-        --reader FOLDS/BOOK.pack --out FILE.json.gz        # for each book, by a reader that was taught without it
+        --reader FILE.pack --out FILE.json.gz        # for each book, by a reader that was taught without it
     python -m scripts.fit_ranker read --data-dir DATA --passages FILE.json --lines FILE.jsonl [--foreign FILE.jsonl] \
         --reader FILE.pack --out FILE.json.gz
     python -m scripts.fit_ranker fit FILE.json.gz … --out ranker.json --folds FOLDER
@@ -36,7 +36,7 @@ from bythebook.grounding.calibration import ranking_signals
 from bythebook.index.manifest import served_books
 from bythebook.retrieval.answer_reader import AnswerReader
 from bythebook.retrieval.ranker import features
-from bythebook.retrieval.sentence_reader import RANK_UNIT, UNREAD, ReadStatement, SentenceReader, rankable
+from bythebook.retrieval.sentence_reader import RANK_UNIT, UNREAD, ReadStatement, rankable
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 from scripts.reader.labels import LabelledQuestion, quoted_questions, written_questions
@@ -87,8 +87,7 @@ async def _row(library: Library, book_id: str, labelled: LabelledQuestion) -> Ro
     rewrite = await make_standalone(case.question, case.history, state.language, None)
     text = rewrite.text
     embedding = await library.embedder.embed_question(text)
-    # What is being fitted has no ranking yet.
-    assessor = Assessor(search=library.search, index=library.index, reader=SentenceReader(library.embedder))
+    assessor = Assessor(search=library.search, index=library.index, reader=library.sentence_reader)
     look = await assessor.look(
         case.scope(book_id, 10).search(text.ljust(3, "?")), state, embedding, before=rewrite.before, by_ranking=True
     )

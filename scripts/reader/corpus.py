@@ -54,7 +54,6 @@ class Corpus:
             gold = [
                 (number, place)
                 for number, chunk in enumerate(chunks)
-                if question.holds(chunk)
                 for place, (kept, one, _) in enumerate(said[number])
                 if question.gold(chunk, kept, one)
             ]

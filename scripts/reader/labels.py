@@ -1,7 +1,8 @@
-"""Questions with what answers them, in the two forms that people write them in.
+"""Questions with what answers them, in the three forms that people write them in.
 
-An evaluation file names a lesson and a quote. Lines about numbered passages are quicker to write, and hold a question together
-with a near miss about the same passage:
+An evaluation file names a lesson and a quote. The questions of `scripts/reader/questions` have, instead of the quote, where it
+stands: the number of its first letter among those of the lesson's file, and how many letters it has. Lines about numbered
+passages are quicker to write, and hold a question together with a near miss about the same passage:
 
     {"p": 17, "q": "…", "g": [3], "w": ["500"], "k": "fact", "n": "…"}
 
@@ -14,14 +15,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import html
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, statements
+from bythebook.drafting.draft import Exchange
 from bythebook.evaluation.cases import Case
 from bythebook.evaluation.files import read_cases
 from bythebook.index.manifest import served_books
@@ -30,35 +34,71 @@ from bythebook.retrieval.answer_shapes import asks
 from bythebook.settings import read_settings
 from bythebook.wiring.reader import Library, open_library
 
-OVERLAP = 0.5
-"""Share of the shorter of a quote and a statement that they must have in common."""
+MARKUP = re.compile(r"<[^>]*>|:[\w:]+:(?=`)")
+"""What a reader of the page does not see: tags, and the names of reStructuredText's roles."""
+LEAST_LETTERS, LEAST_SHARE, ENOUGH_LETTERS = 3, 0.25, 25
+"""A statement within a quote answers if it has this share of it, or this many letters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledQuestion:
-    """A question, and what answers it: stretches of lessons' files, or statements of chunks by their numbers."""
+    """A question, and what answers it: the letters of a quote, or statements of chunks by their numbers."""
 
     case: Case
-    spans: Mapping[str, list[tuple[int, int]]] = field(default_factory=dict)
+    quote: str = ""
     answers: frozenset[tuple[str, int]] = frozenset()
 
     def gold(self, chunk: Chunk, place: int, statement: Statement) -> bool:
         """Whether the statement at `place` of the chunk answers."""
-        start, size = chunk.span.start + statement.start, statement.end - statement.start
-        quoted = self.spans.get(chunk.source_file, [])
-        return (chunk.id, place) in self.answers or any(overlaps(start, start + size, span) for span in quoted)
-
-    def holds(self, chunk: Chunk) -> bool:
-        """Whether what answers may stand in the chunk."""
-        return chunk.source_file in self.spans or any(id == chunk.id for id, _ in self.answers)
+        texts = (statement.readable, chunk.text[statement.start : statement.end])
+        return (chunk.id, place) in self.answers or any(answers(text, self.quote) for text in texts)
 
 
 def quoted_questions(questions: Path, folder: Path) -> Iterator[LabelledQuestion]:
-    """Of an evaluation file about the book in `folder`; those with filters are passed over."""
+    """Of a file about the book in `folder`, with quotes or with where they stand; those with filters are passed over."""
+    rows = [json.loads(line) for line in questions.read_text("utf-8").splitlines() if line.strip()]
+    if all("q" in row for row in rows):
+        yield from (_from_letters(f"{questions.stem}-{number}", row, folder) for number, row in enumerate(rows))
+        return
     for case in read_cases(questions).cases:
         if not case.filters:
-            spans = {one: spans_of(case.quote, source_text(folder / one)) for one in case.lessons} if case.quote else {}
-            yield LabelledQuestion(case=case, spans=spans)
+            yield LabelledQuestion(case=case, quote=letters(case.quote or ""))
+
+
+def _from_letters(id: str, row: Mapping[str, Any], folder: Path) -> LabelledQuestion:
+    start, length = row.get("at", (0, 0))
+    held = letters(_source(folder / row["lesson"])) if length else ""
+    said = row.get("before", [])
+    case = Case(
+        id=id,
+        question=row["q"],
+        kind=row["kind"],
+        answerable=row["answerable"],
+        keywords=tuple(row.get("w", ())),
+        history=tuple(Exchange(question=said[at], answer=said[at + 1]) for at in range(0, len(said), 2)),
+    )
+    return LabelledQuestion(case=case, quote=held[start : start + length])
+
+
+def _source(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def letters(text: str) -> str:
+    """Letters and figures alone, as a reader sees them."""
+    return re.sub(r"[\W_]+", "", html.unescape(MARKUP.sub("", text))).casefold()
+
+
+def answers(said: str, quote: str) -> bool:
+    """Whether a statement is what is quoted, or enough of it."""
+    own = letters(said)
+    if len(own) < LEAST_LETTERS or not quote:
+        return False
+    return quote in own or (own in quote and (len(own) >= LEAST_SHARE * len(quote) or len(own) > ENOUGH_LETTERS))
 
 
 def written_questions(name: str, passages: Path, lines: Path) -> Iterator[LabelledQuestion]:
@@ -73,30 +113,6 @@ def written_questions(name: str, passages: Path, lines: Path) -> Iterator[Labell
             yes = Case(id=f"{name}-{number}q", question=one["q"], answerable=True, kind=kind, keywords=words)
             yield LabelledQuestion(case=yes, answers=answers)
             yield LabelledQuestion(case=Case(id=f"{name}-{number}n", question=one["n"], answerable=False, kind="near"))
-
-
-def source_text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n") if path.is_file() else ""
-
-
-def overlaps(start: int, end: int, span: tuple[int, int]) -> bool:
-    return min(end, span[1]) - max(start, span[0]) >= OVERLAP * min(end - start, span[1] - span[0])
-
-
-def spans_of(quote: str, source: str) -> list[tuple[int, int]]:
-    """Where the quote stands in the source, whatever marks lie between its letters."""
-    wanted, _ = _letters(quote)
-    held, places = _letters(source)
-    found, at = [], held.find(wanted) if wanted else -1
-    while at >= 0:
-        found.append((places[at], places[at + len(wanted) - 1] + 1))
-        at = held.find(wanted, at + 1)
-    return found
-
-
-def _letters(text: str) -> tuple[str, list[int]]:
-    places = [place for place, one in enumerate(text) if one.isalnum() and len(one.lower()) == 1]
-    return "".join(text[place].lower() for place in places), places
 
 
 def judged(chunk: Chunk) -> Iterator[tuple[int, Statement, bool]]:
