@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.evaluation.heading_questions import asked_by_heading
+from bythebook.evaluation.heading_questions import asked_by_heading, asked_of_subject
 
 NAMES = {"BaseModel", "Query", "Python"}
 
@@ -36,6 +36,8 @@ def test_a_heading_that_says_what_it_answers_is_asked(heading: str, question: st
         "Monitoring and Incident Response",
         "Use it with a router",  # which "it" is said above
         "How to test",
+        "How To - Recipes",
+        "Use cases",
         "What is it?",
         "Path Parameters",
         "Adding",
@@ -46,3 +48,38 @@ def test_a_heading_that_says_what_it_answers_is_asked(heading: str, question: st
 )
 def test_a_heading_that_does_not_say_it_is_not_asked(heading: str) -> None:
     assert asked_by_heading(heading, NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("heading", "question"),
+    [
+        ("Timing Attacks", "What are timing attacks?"),
+        ("Query parameters", "What are Query parameters?"),
+        ("Path parameters containing paths", "How do path parameters containing paths work?"),
+        ("3.2 Dependencies with yield", "How do dependencies with yield work?"),
+        ("Bodies of arbitrary dicts", "What are the bodies of arbitrary dicts?"),
+    ],
+)
+def test_a_heading_that_names_several_things_is_asked_about_them(heading: str, question: str) -> None:
+    assert asked_of_subject(heading, NAMES) == question
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Data conversion",  # one thing, or what is done: words alone do not tell
+        "Order matters",
+        "About HTTPS",
+        "Check the docs",
+        "More details",
+        "Use cases",
+        "Running tests",
+        "Other data types",
+        "Pros and cons",
+        "TLS with its SNI",
+        "Example: pumps",
+        "Recap",
+    ],
+)
+def test_a_heading_that_names_no_things_is_not_asked_about_them(heading: str) -> None:
+    assert asked_of_subject(heading, NAMES) is None

@@ -23,6 +23,7 @@ NAMES = {"Cookie", "Python"}
          "Why is the tool path curved in task space?"),
         ("This interaction to establish the connection is normally called the handshake.", "What is the handshake?"),
         ("If the actuator is saturated, the error persists.", "What happens if the actuator is saturated?"),
+        ("If you declared a response_model, it still filters what you return.", "What happens if I declare a response_model?"),
         ("response_model receives the same type as a field.", "What does response_model receive?"),
         ("max_age - Sets a maximum time for browsers.", "What does max_age do?"),
     ],

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-FEWEST_WORDS, MOST_WORDS = 2, 9
+FEWEST_WORDS, MOST_WORDS, MOST_NAMED = 2, 9, 6
 VERBS = frozenset({
     "access", "add", "adjust", "allow", "annotate", "apply", "assemble", "assign", "attach", "authenticate", "authorize",
     "avoid", "build", "calculate", "calibrate", "call", "change", "choose", "clean", "clone", "combine", "compare", "compile",
@@ -31,6 +31,8 @@ NOUNS_TOO = frozenset({
     "split", "start", "stop", "store", "stream", "test", "track", "transform", "upload", "upgrade", "view",
 })  # fmt: skip
 """Verbs that are nouns or adjectives as well: "Package list", "Open access", "Return mode"."""
+NAMED_THINGS = frozenset({"build tools", "set types", "test cases", "test results", "use cases"})
+"""Headings that read like an instruction and name a thing."""
 DETERMINERS = frozenset({
     "a", "additional", "all", "an", "any", "custom", "data", "each", "extra", "from", "in", "into", "more", "multiple", "new",
     "off", "on", "only", "out", "several", "the", "to", "two", "up", "with", "without", "your",
@@ -48,6 +50,16 @@ ASKS = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"[A-Za-z][\w'-]*")
+PLURAL = re.compile(r"(?:[^aisu]|ie|[aeu]e)s$")
+PARTICIPLES = frozenset({"containing", "having", "including", "inside"})
+JOINING = frozenset({"and", "i", "not", "or", "vs", "versus", "we", "you"})
+NAMES_NOTHING = frozenset({
+    "about", "advanced", "available", "basic", "basics", "bonus", "brief", "check", "common", "details", "example",
+    "examples", "exercises", "features", "first", "further", "good", "info", "last", "least", "less", "look", "many",
+    "matters", "most", "notes", "optional", "pros", "quick", "recipes", "references", "related", "required", "results",
+    "second", "see", "separating", "simple", "some", "steps", "technical", "third", "tips", "try", "useful", "works",
+})  # fmt: skip
+"""Words of headings that order a text, and name nothing in it."""
 SAYS_NOTHING = frozenset({
     "above", "again", "another", "anything", "below", "everything", "following", "it", "next", "other", "others", "previous",
     "same", "something", "that", "them", "these", "this", "those",
@@ -63,12 +75,34 @@ def asked_by_heading(heading: str, names: Collection[str]) -> str | None:
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or ":" in title or SAYS_NOTHING & {word.lower() for word in words}:
         return None
     first, rest = words[0].lower(), " ".join(_plain(word, names) for word in words[1:])
+    if f"{first} {words[1].lower()}" in NAMED_THINGS:
+        return None
     if title.endswith("?") or ASKS.match(title):
         return f"{words[0].capitalize()} {rest}?" if ASKS.match(title) and len(words) > FEWEST_WORDS else None
     if first == "how" and words[1].lower() == "to":
-        return f"How do I {rest.removeprefix('to ')}?" if len(words) > FEWEST_WORDS + 1 else None
+        return f"How do I {rest.removeprefix('to ')}?" if len(words) > FEWEST_WORDS + 1 and WORD.match(words[2]) else None
     verb = first if first in VERBS else GERUNDS.get(first)
     return f"How do I {verb} {rest}?" if verb and _is_done(first, [word.lower() for word in words[1:]]) else None
+
+
+def asked_of_subject(heading: str, names: Collection[str]) -> str | None:
+    """What a reader would ask of the things that this heading names: "Timing Attacks" gives "What are timing attacks?". None
+    where it names none, or says what is done with them. Fewer of these questions find their answer than of the others."""
+    words = NUMBER.sub("", heading).rstrip(" .!:").split()
+    small = [word.lower() for word in words]
+    if not FEWEST_WORDS <= len(words) <= MOST_NAMED or not all(WORD.fullmatch(word) for word in words):
+        return None
+    if {*small} & (SAYS_NOTHING | JOINING) or small[0] in NAMES_NOTHING or small[0] in DETERMINERS | PREPOSITIONS:
+        return None
+    if small[0] in VERBS or small[0] in GERUNDS or ASKS.match(heading) or small[0] == "how":
+        return None
+    thing = next((at for at, word in enumerate(small) if word in PREPOSITIONS | PARTICIPLES), len(small))
+    if {*small[:thing]} & DETERMINERS or small[thing - 1] in NAMES_NOTHING or not PLURAL.search(words[thing - 1]):
+        return None
+    named = " ".join(_plain(word, names) for word in words)
+    if thing < len(words) and small[thing] != "of":
+        return f"How do {named} work?"
+    return f"What are {named}?" if thing == len(words) else f"What are the {named}?"
 
 
 def _is_done(first: str, rest: Sequence[str]) -> bool:

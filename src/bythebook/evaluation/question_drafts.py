@@ -11,7 +11,7 @@ from typing import Literal
 from bythebook.books.markdown import readable
 from bythebook.books.model import Chunk, sha256
 from bythebook.books.statements import cells, statements
-from bythebook.evaluation.heading_questions import asked_by_heading
+from bythebook.evaluation.heading_questions import asked_by_heading, asked_of_subject
 from bythebook.evaluation.sentence_questions import asked_by_sentence
 from bythebook.index.state import IngestionState
 from bythebook.index.vectors import Filters, VectorIndex
@@ -67,6 +67,7 @@ BOLD_TERM = re.compile(r"^(?:An? |The )?\*\*[^*]+\*\*,? ?")
 DEFINED = re.compile(r"What (is|are) (.+)\?")
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 NAME = re.compile(r"[a-z,;] ([A-Z][\w-]+)")
+LOWER_CASE = re.compile(r"\b[a-z][\w-]+")
 CODE_NAME = re.compile(r"`([A-Z]\w+)`")
 SHORT_QUESTION = 5
 """A title that asks with fewer words needs its lesson to be understood."""
@@ -75,6 +76,8 @@ VAGUE = re.compile(
     r"(?:answer|aspect|case|challenge|difference|goal|idea|issue|option|part|point|problem|question|reason|result|step|thing|way)s?)\?"
 )
 """"What is the obvious question?": only the sentence before says which one."""
+DOES = re.compile(r"What does (\S+) ")
+""""What does FastAPI provide?" can be asked in every lesson of its book."""
 TABLE_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 ROWS_OF_A_TABLE = 4
 """The most rows of a table: more would outnumber the lesson's sentences."""
@@ -110,7 +113,7 @@ class QuestionDraft:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposal:
     """A proposed question. `promise` ranks proposals: 0 where the author set the defined word in bold, 2 where a title asks,
-    3 where only a title is asked for, 4 for "The price is …", which is seldom a definition."""
+    3 where only a title is asked for, 4 for "The price is …", which is seldom a definition, 5 for what a title only names."""
 
     question: str
     lesson: str
@@ -259,10 +262,14 @@ def _from_titles(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Pr
 
 def _from_headings(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
     """What a reader would ask to be led to a heading, if that says it: "Handling errors"."""
-    kept = names | {name for chunk in chunks for name in CODE_NAME.findall(chunk.text)}
+    told = {word for chunk in chunks for word in LOWER_CASE.findall(CODE.sub("", chunk.text))}
+    kept = {name for name in names if name.lower() not in told}  # "the Database" in a title is no name where "a database" is said
+    kept |= {name for chunk in chunks for name in CODE_NAME.findall(chunk.text)}
     for title, chunk, quote in (*_first_sentences(chunks), *_first_sentences(chunks, of_lessons=True)):
         if question := asked_by_heading(title, kept):
             yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=2)
+        elif question := asked_of_subject(title, kept):
+            yield _Proposal(question=question, lesson=chunk.source_file, quote=quote, promise=5)
 
 
 def _from_goals(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Proposal]:
@@ -271,7 +278,8 @@ def _from_goals(chunks: Sequence[Chunk], names: frozenset[str]) -> Iterator[_Pro
     for chunk in chunks:
         for one in statements(chunk.preface, chunk.text):
             question = asked_by_sentence(one.readable, kept) if one.kind in ("sentence", "item") else None
-            if question and not VAGUE.fullmatch(question):
+            of_the_book = question and (asked := DOES.match(question)) and asked[1].lower() in chunk.book_id.split("-")
+            if question and not of_the_book and not VAGUE.fullmatch(question):
                 promise = 2 if question.startswith(("What happens ", "What does ")) else 1
                 yield _Proposal(
                     question=question, lesson=chunk.source_file, quote=chunk.text[one.start : one.end], promise=promise

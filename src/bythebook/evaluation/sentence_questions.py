@@ -87,6 +87,8 @@ ADVICE = (
     r"|it(?: is|'s) (?:a good|adv\w+|best|convenient|helpful|important|often|useful)"
 )
 """How the rest of a sentence begins that tells what to do and not what happens."""
+DONE = {(f"{verb}d" if verb.endswith("e") else f"{verb}ed"): verb for verb in VERBS}
+"""What was done, as it is told, and what is done, as it is asked for: "If you declared a model, …"."""
 EVENT = _pattern(rf"{OPENING}(?P<when>when|if) (?P<event>[^,;:()?!]+), (?:then )?(?!(?:{ADVICE})\b)(?P<answer>.+)")
 LOOSE = _pattern(
     r"\b(?:already|also|check|example|go|imagine|know|learn|like|look|need|prefer|read|remember|see|still|there|think|want"
@@ -118,7 +120,8 @@ def asked_by_sentence(sentence: str, names: Collection[str]) -> str | None:
             return question if named and not _points(question) and len(question.split()) <= MOST_WORDS else None
     if match := EVENT.match(said):
         event = "" if LOOSE.search(match["event"]) else _goal(match["event"], match["answer"], LEAST_ANSWER)
-        return f"What happens {match['when'].lower()} {event}?" if len(event.split()) >= LEAST_EVENT else None
+        mine = re.sub(r"^I (\w+)", lambda told: f"I {DONE.get(told[1], told[1])}", event)
+        return f"What happens {match['when'].lower()} {mine}?" if len(event.split()) >= LEAST_EVENT else None
     match = SAYS.match(said)
     several = match and len(match["answer"].split()) >= LEAST_ANSWER
     return f"What does {match['named']} {SAID[match['says']]}?" if match and several else None

@@ -37,8 +37,10 @@ SAMPLED_LESSONS = 12
 MOST_KEPT = 500
 STORED = 4
 """How many questions are stored for a lesson, and for the book: as many as the page shows."""
+OF_EACH = 2
+"""How many of them are proposed of each of several lessons."""
 REST_TIMES = 2
-DRAFTED_BY = 5
+DRAFTED_BY = 6
 """Raise it when other questions are drafted, or tried by other rules: stored questions are then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
@@ -105,10 +107,12 @@ class StudyQuestions:
         await self._store.forget_others(state.book_id, files)
 
     async def _found(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
+        if len(files) > 1:
+            return await self._of_each(state, files, count)
         purpose: Purpose = "ask" if state.language.startswith("en") else "learn"  # headings are read as English
         chunks = await self._chunks(state, files)
         written = await asyncio.to_thread(_authors, Path(state.source_root), by_lesson(chunks))
-        if count > STORED or len(files) > 1 or not chunks:
+        if count > STORED or not chunks:
             return await self._answered(state, await _all(written, chunks, count * TRIES, purpose), count)
         lesson, found_in = files[0] if files else WHOLE_BOOK, _digest(state, chunks, written)
         found = await self._store.read(state.book_id, lesson, found_in)
@@ -118,6 +122,16 @@ class StudyQuestions:
             with suppress(BookError):  # a library that cannot be written can still be read
                 await self._store.keep(state.book_id, lesson, found_in, found)
         return found[:count]
+
+    async def _of_each(self, state: IngestionState, files: Sequence[str], count: int) -> _Questions:
+        """The first questions of each of these lessons, in their order, until there are enough."""
+        kept: dict[str, StudyQuestion] = {}
+        for file in files:
+            for one in (await self.worth_asking(state, (file,), STORED))[:OF_EACH]:
+                kept.setdefault(one.question, one)
+            if len(kept) >= count:
+                break
+        return tuple(kept.values())[:count]
 
     async def _by_model(
         self, model: ModelQuiz, state: IngestionState, files: Sequence[str], count: int, spend: Spend | None
