@@ -31,7 +31,7 @@ def test_a_question_is_answered_sentence_by_sentence_and_a_marker_opens_its_sour
         "href", re.compile(r"services-and-actions#actions$")
     )
     paragraphs = source.locator(".passage").count()
-    source.get_by_role("button", name="What comes after").click()
+    source.get_by_role("button", name="Show what comes after").click()
     expect(source.locator(".passage")).to_have_count(paragraphs + 1)
     source.get_by_role("button", name="Whole lesson").click()
     lesson = page.locator("source-panel .lesson")

@@ -296,7 +296,7 @@ def test_a_cover_stays_the_same_whatever_stands_beside_it_and_tells_how_far_the_
     (first, second), (again, _, last), kinds = told
     assert (first, second) == (last, again)
     assert second[1] == "b3 lessons · 1 readContinue: Valves"
-    assert first[1].endswith("Begin to read")
+    assert first[1].endswith("Start reading")
     assert kinds == 6
 
 

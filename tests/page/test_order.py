@@ -87,7 +87,7 @@ def test_a_lesson_that_is_on_its_way_is_not_marked_as_read(open_page: Callable[.
 def test_a_lesson_in_the_panel_comes_only_while_it_is_wanted_and_stays_while_sentences_come(page: Page) -> None:
     turn = ask(page, ACTION)
     turn.locator(".marker").first.click()
-    after = page.locator(".source.open").get_by_role("button", name="What comes after")
+    after = page.locator(".source.open").get_by_role("button", name="Show what comes after")
     passages = page.locator(".source.open .passage")
     expect(after).to_be_visible()
     count = passages.count()

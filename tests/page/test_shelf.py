@@ -21,7 +21,7 @@ def test_a_first_visit_shows_the_shelf_and_the_next_the_book_that_was_chosen(ope
     expect(covers).to_have_text([SAMPLE, LEVERS])
     expect(page.locator(".shelf li").first).to_contain_text("37 lessons")
     assert violations(page) == []
-    page.locator(".shelf li").first.get_by_role("link", name="Begin to read").click()
+    page.locator(".shelf li").first.get_by_role("link", name="Start reading").click()
     page.get_by_role("link", name=re.compile("^Next")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("ROS 2, the nervous system")
     expect(page.locator(".contents [aria-current=page]")).to_have_text("ROS 2, the nervous system")

@@ -55,6 +55,7 @@ SNIPPETS = {
     r"A rate $\eta > 0$: $$\mathbf{x} \leftarrow \mathbf{x} - \eta \nabla f(\mathbf{x})$$": "A rate η > 0: x ← x - η ∇ f(x)",
     r"\_private\_, [a link](https://x.example), :cite:`A.1805` and **bold**": "_private_, a link, and bold",
     "It costs $5 and $6.": "It costs $5 and $6.",
+    "| Policy | Choices |\n| :--- | --- |\n| Depth | a number |\n": "Policy · Choices; Depth · a number",
 }
 ACROSS = """(one) => {
     const other = one.cloneNode(true);
@@ -78,7 +79,7 @@ def test_a_lesson_is_a_page_with_its_contents_its_neighbours_and_a_search(open_p
     page.get_by_role("link", name=re.compile("^Next")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Services and actions")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
-    page.get_by_role("link", name=re.compile("^Before")).click()
+    page.get_by_role("link", name=re.compile("^Previous")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Topics and messages")
     page.get_by_label("Search in this book").fill("zero moment")
     page.locator(".hits a").first.wait_for()
@@ -99,6 +100,18 @@ def test_a_lesson_with_one_question_keeps_no_room_for_more(open_page: Callable[.
     page.goto(LESSON)
     page.locator(".practice .worth li").wait_for()
     assert 0 < page.evaluate(BETWEEN, [".practice li", ".practice .actions"]) < 40
+
+
+def test_a_lesson_without_a_question_shows_what_its_neighbours_answer(open_page: Callable[..., Page]) -> None:
+    page = open_page("/")
+    found = [{"question": "What is a node?"}]
+    page.route(
+        "**/questions?*",
+        lambda route: route.fulfill(json={"questions": found if route.request.url.count("lesson=") > 1 else []}),
+    )
+    page.goto(LESSON)
+    expect(page.locator(".practice .worth h2")).to_have_text("Nearby lessons answer")
+    expect(page.locator(".practice .worth li")).to_have_text(["What is a node?"])
 
 
 def test_where_the_reader_stopped_is_kept(open_page: Callable[..., Page]) -> None:
@@ -184,7 +197,13 @@ def test_words_selected_on_a_phone_have_their_buttons_below_them_while_the_lesso
     assert bar.evaluate("(one) => one.getBoundingClientRect().top") == top - 40
     page.get_by_role("button", name="Highlight").tap()
     expect(bar).to_be_hidden()
-    expect(page.locator(".note-row")).to_contain_text("Neither side names the other")
+    assert "Neither side names the other" in page.evaluate(MARKED)
+    expect(page.locator(".beside")).not_to_be_in_viewport()  # the text stays in sight
+    page.locator(".reading .passage p").first.evaluate("(one) => getSelection().selectAllChildren(one)")
+    page.get_by_role("button", name="Highlight").tap()
+    page.get_by_role("button", name="Write a note").last.tap()
+    expect(page.locator(".note-row").last).to_contain_text("A joint encoder")
+    expect(page.locator(".note-row").last.get_by_label("Your note")).to_be_focused()
 
 
 def test_a_reader_says_what_is_wrong_and_shares_an_answer(open_page: Callable[..., Page]) -> None:
@@ -334,6 +353,19 @@ def test_what_is_known_waits_longer_each_time_and_a_full_browser_is_said(page: P
     page.get_by_role("button", name="Show the answer").click()
     page.get_by_role("button", name="I knew it").click()
     expect(page.locator(".toast")).to_contain_text("This browser’s storage is full")
+
+
+def test_a_phone_without_keys_has_the_palette_too(open_page: Callable[..., Page]) -> None:
+    page = open_page("/", phone=True)
+    page.locator(".contents").wait_for()
+    opener = page.get_by_role("button", name="Go to a lesson, a thread or a book, or ask")
+    opener.tap()
+    page.get_by_role("dialog").get_by_role("button", name="Close").tap()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    opener.tap()
+    page.get_by_role("combobox").fill("topics and")
+    page.get_by_role("option", name="Topics and messages").tap()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Topics and messages")
 
 
 def test_the_palette_goes_to_a_lesson_a_thread_a_book_or_asks(page: Page) -> None:

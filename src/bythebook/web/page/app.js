@@ -380,12 +380,18 @@ function askAnew(question) {
   else location.hash = "#/";
 }
 
-document.addEventListener("keydown", async (event) => {
-  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
-  event.preventDefault();
+async function goElsewhere() {
   const shown = /** @type {View | null} */ (main.firstElementChild);
   const [{ openPalette }, known, book] = await Promise.all([import("./palette.js"), list(), fetchBook(shown?.book?.book_id)]);
   await openPalette({ api, books: known, book, ask: askAnew });
+}
+
+byId("go").replaceChildren(icon("search"));
+byId("go").addEventListener("click", goElsewhere);
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  return goElsewhere();
 });
 document.addEventListener("keydown", (event) => {
   if (

@@ -9,7 +9,7 @@ import { HEADINGS, lessonArticle } from "./lesson-text.js";
 import { addNote, drawNotes, notesList, placeOf } from "./notes.js";
 import { lastPlace, rememberPlace } from "./reading.js";
 import { followSelection } from "./selection.js";
-import { Sheet } from "./sheet.js";
+import { NARROW, Sheet } from "./sheet.js";
 import { outLink, scrollWithin } from "./source-list.js";
 import { worthAsking } from "./worth-asking.js";
 import "./conversation.js";
@@ -71,7 +71,7 @@ export class LessonPage extends HTMLElement {
     this.ending = followSelection(
       this,
       (question, selection) => this.askAbout(question, selection),
-      (selection, range) => this.highlight(selection, range),
+      (selection, range, byKey) => this.highlight(selection, range, byKey),
     );
     this.scrolled = () => (this.saving ??= setTimeout(() => ((this.saving = null), this.save()), SAVED_EVERY_MS));
     this.scrollEnded = () => this.save();
@@ -131,7 +131,7 @@ export class LessonPage extends HTMLElement {
     const same = this.path === path;
     Object.assign(this, { lesson, path });
     const article = lessonArticle(lesson, this.api, this.book.book_id, { level: 1 });
-    article.append(this.practice(path), this.ways(lessons, at));
+    article.append(this.practice(lessons, at), this.ways(lessons, at));
     this.column.replaceChildren(article);
     document.title = `${lesson.page_title} · ${this.book.title}`;
     this.gone = drawNotes(find(article, ".passage"), this.book.book_id, path);
@@ -182,10 +182,13 @@ export class LessonPage extends HTMLElement {
     this.save();
   }
 
-  /** @param {string} path */
-  practice(path) {
+  /** @param {Lesson[]} lessons @param {number} at */
+  practice(lessons, at) {
+    const path = lessons[at].source_file;
+    const nearby = [...lessons.slice(at + 1, at + 5), ...lessons.slice(Math.max(0, at - 4), at).reverse()];
     const worth = worthAsking(this.api, this.book, {
       file: path,
+      nearby: nearby.map((lesson) => lesson.source_file),
       title: "This lesson answers",
       ask: (question) => (this.choose("tutor"), this.sheet.open(), this.tutor.ask(question)),
     });
@@ -221,7 +224,7 @@ export class LessonPage extends HTMLElement {
     return element(
       "nav",
       { class: "ways", "aria-label": "Lessons before and after" },
-      way(lessons[at - 1], "Before", "prev"),
+      way(lessons[at - 1], "Previous", "prev"),
       way(lessons[at + 1], "Next", "next"),
       out && element("p", { class: "out-link" }, out),
     );
@@ -285,14 +288,21 @@ export class LessonPage extends HTMLElement {
     if (this.chosen === "notes") this.choose("notes");
   }
 
-  /** @param {SelectedWords} selection @param {Range} range */
-  highlight(selection, range) {
+  // Beside the lesson the note can be written at once. A sheet would cover what is read: there it is offered.
+  /** @param {SelectedWords} selection @param {Range} range @param {boolean} byKey */
+  highlight(selection, range, byKey) {
     const nth = placeOf(find(this.column, ".passage"), range, selection.text);
-    if (!addNote(this.book.book_id, { ...selection, nth })) return;
-    this.choose("notes");
+    const note = addNote(this.book.book_id, { ...selection, nth });
+    if (!note) return;
     this.redrawNotes();
-    this.sheet.open();
-    this.side.querySelector(".note-row:has(textarea:placeholder-shown) textarea")?.focus({ preventScroll: true });
+    const write = () => {
+      this.choose("notes");
+      this.sheet.open();
+      document.getElementById(`note-${note.id}`)?.querySelector("textarea")?.focus({ preventScroll: true });
+    };
+    if (!NARROW.matches) return write();
+    const told = toast("Highlighted.", { label: "Write a note", act: write, leave: () => find(this.column, "h1").focus() });
+    if (byKey) told.querySelector("button")?.focus();
   }
 
   bringCurrentIntoView() {

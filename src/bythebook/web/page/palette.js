@@ -2,7 +2,7 @@
 
 import { lessonAddress } from "./addresses.js";
 import { lessonsOf } from "./chapters.js";
-import { element, icon } from "./dom.js";
+import { element, icon, iconButton } from "./dom.js";
 import { word } from "./words.js";
 
 const MOST_SHOWN = 12;
@@ -29,7 +29,7 @@ export async function openPalette({ api, books, book, ask }) {
   const dialog = element(
     "dialog",
     { class: "palette", "aria-label": "Go to" },
-    element("div", { class: "palette-box" }, icon("search"), input),
+    element("div", { class: "palette-box" }, icon("search"), input, iconButton("Close", "close", () => dialog.close())),
     list,
   );
   dialog.addEventListener("close", () => dialog.remove());

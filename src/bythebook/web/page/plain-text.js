@@ -15,12 +15,15 @@ const FORMULA = /\$\$([^$]+)(?:\$\$|$)|\$(?!\s)([^$\n]+?)(?<!\s)\$(?!\d)/g;
 export function plain(markdown, longest = 240) {
   const text = markdown
     .replace(FORMULA, (_, block, inline) => spelled(block ?? inline))
+    .replace(/^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/gm, "")
+    .replace(/^[ \t]*\|(.+)\|[ \t]*$/gm, (_, row) => row.split("|").map((/** @type {string} */ cell) => cell.trim()).filter(Boolean).join(" · ") + ";")
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, "$1")
     .replace(/(?:\{[A-Za-z][\w:.-]*\}|(?<![\w:]):(?:cite\w*|label|eqlabel):)`[^`]*`/g, "")
     .replace(/```\w*[^\n]*\n?|\*\*|`|^\s*[-*]\s|^#+ .*$|^[/:]{3,}.*$|<\/?[a-z][^>]*>/gim, "")
     .replace(/(?<![\p{L}\p{N}*])\*(?=\S)([^*\n]+)\*/gu, "$1")
     .replace(/\\([\\`*_{}[\]()#+\-.!|<>~$])/g, "$1")
     .replace(/\s+/g, " ")
+    .replace(/;\s*$/, "")
     .trim();
   return text.length > longest ? text.slice(0, text.lastIndexOf(" ", longest)) + " …" : text;
 }

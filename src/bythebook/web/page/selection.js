@@ -18,19 +18,19 @@ export const READY = [
 /**
  * @param {HTMLElement} root
  * @param {(question: string | null, selection: SelectedWords) => void} ask
- * @param {((selection: SelectedWords, range: Range) => void) | null} mark
+ * @param {((selection: SelectedWords, range: Range, byKey: boolean) => void) | null} mark
  */
 export function followSelection(root, ask, mark = null) {
   const bar = element("div", { class: "selection-bar", role: "toolbar", "aria-label": "About the selected words", hidden: true });
   document.body.append(bar);
-  const take = (/** @type {(chosen: Selected, range: Range) => void} */ act) => {
+  const take = (/** @type {(chosen: Selected, range: Range, byKey: boolean) => void} */ act) => {
     const chosen = selected(root);
     const selection = document.getSelection();
     const byKey = bar.contains(document.activeElement);
     clearTimeout(waiting);
     bar.hidden = true;
     if (chosen && "problem" in chosen) return void toast(chosen.problem);
-    if (chosen && selection) act(chosen, selection.getRangeAt(0));
+    if (chosen && selection) act(chosen, selection.getRangeAt(0), byKey);
     selection?.removeAllRanges(); // or the bar comes back with the next key
     const { activeElement: now } = document;
     if (byKey && (now === document.body || bar.contains(now))) root.querySelector("textarea")?.focus({ preventScroll: true });

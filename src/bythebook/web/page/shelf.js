@@ -82,7 +82,7 @@ export class BookShelf extends HTMLElement {
         { class: "shelf-ways" },
         place
           ? element("a", { href: `${lessonAddress(book.book_id, place.file)}?continue`, dir: "auto" }, "Continue: ", place.title)
-          : element("a", { href: `${address}/lessons` }, "Begin to read"),
+          : element("a", { href: `${address}/lessons` }, "Start reading"),
         due > 0 && element("a", { href: `${address}/quiz?due` }, say`${plural(due, "question")} due`, icon("arrow")),
       ),
     );

@@ -143,7 +143,7 @@ export class SourceList extends HTMLElement {
   chain(side, text, id) {
     if (!id) return element("p", { class: "edge" }, side === "before" ? "The lesson begins here" : "The lesson ends here");
     const more = button(
-      side === "before" ? "What stands before" : "What comes after",
+      side === "before" ? "Show what comes before" : "Show what comes after",
       async () => {
         more.disabled = true; // or a second press brings it twice
         try {
