@@ -113,7 +113,7 @@ def test_a_server_that_is_away_keeps_the_question(page: Page) -> None:
     page.get_by_label("Your question").fill(NODE)
     page.keyboard.press("Enter")
     failed = ended(page, NODE)
-    expect(failed.get_by_role("alert")).to_contain_text("does not answer")
+    expect(failed.get_by_role("alert")).to_contain_text("You are offline. Try again when you are back.")
     expect(page.locator("#offline")).to_be_visible()
     expect(page.get_by_label("Your question")).to_have_value(NODE)
     page.context.set_offline(False)

@@ -53,7 +53,7 @@ def test_what_a_reader_sees_when_it_fails(page: Page) -> None:
     expect(failed(page, "Four?")).to_contain_text("The model did not answer.")
     page.unroute_all()
     page.context.set_offline(True)
-    expect(failed(page, "Five?")).to_contain_text("The server does not answer.")
+    expect(failed(page, "Five?")).to_contain_text("You are offline.")
     expect(page.locator("#offline")).to_be_visible()
     assert page.get_by_label("Your question").input_value() == "Five?"
     assert "#/threads" not in page.url, "a thread that is not kept has no address"

@@ -66,5 +66,5 @@ def test_a_question_to_all_books_that_fails_comes_back(open_page: Callable[..., 
     page.context.set_offline(True)
     page.get_by_label("Your question").fill(NODE)
     page.keyboard.press("Enter")
-    expect(page.locator("book-shelf .failure")).to_contain_text("The server does not answer.")
+    expect(page.locator("book-shelf .failure")).to_contain_text("You are offline.")
     expect(page.get_by_label("Your question")).to_have_value(NODE)

@@ -251,7 +251,9 @@ def test_words_that_do_not_stand_in_the_lesson_are_not_explained(client: httpx.C
         body = {"message": "Explain this.", "selection": {"text": TOPIC, **place}}
         assert "one of the two says where" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
     body = {"message": "Explain this.", "selection": {"text": TOPIC, "page_url": "https://physical-ai.example/prices"}}
-    assert "The book has no lesson at https://" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
+    detail = problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
+    assert "The book has no lesson at https://" in detail
+    assert "ask about them in your own words" in detail  # a reader of the site meets it
     body = {"message": "Why?", "selection": {"text": "x" * 2001, "source_file": TOPICS}}
     assert "selection" in problem(client.post("/chat/run", json=body), 422, "invalid_input")["detail"]
     body["selection"] = {"text": "x" * 100_000, "source_file": TOPICS}

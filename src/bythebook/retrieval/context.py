@@ -88,7 +88,10 @@ async def lesson_at(index: VectorIndex, state: IngestionState, address: str) -> 
     async for held in index.scan(state.collection_name, Filters(book_id=state.book_id, prefix=wanted)):
         if _bare_address(held.chunk.source_url) == wanted:
             return held.chunk.source_file
-    raise InvalidInput(f"The book has no lesson at {address}. Its base_url in book.toml must be the address of the site.")
+    raise InvalidInput(
+        f"The book has no lesson at {address}, so the selected words cannot be found there: ask about them in your own words. "
+        "If this page is a lesson, base_url in its book.toml is not the address of this site."
+    )
 
 
 def _bare_address(address: str) -> str:

@@ -1,6 +1,6 @@
 // Talks to the server: JSON, server-sent events, the key, and errors as one sentence a reader can act on.
 
-import { say } from "./words.js";
+import { say, word } from "./words.js";
 
 export class Problem extends Error {
   /** @type {number} */ status;
@@ -87,7 +87,11 @@ export class Api {
       this.lose();
       throw new Problem(0, {
         code: "unreachable",
-        detail: "The server does not answer. Check that it is running, then try again.",
+        detail: word(
+          navigator.onLine === false
+            ? "You are offline. Try again when you are back."
+            : "The server does not answer. Try again in a moment.",
+        ),
       });
     }
   }
