@@ -22,7 +22,7 @@ export const READY = [
  */
 export function followSelection(root, ask, mark = null) {
   const bar = element("div", { class: "selection-bar", role: "toolbar", "aria-label": "About the selected words", hidden: true });
-  document.body.append(bar);
+  (root.closest("main") ?? document.body).append(bar);
   const take = (/** @type {(chosen: Selected, range: Range, byKey: boolean) => void} */ act) => {
     const chosen = selected(root);
     const selection = document.getSelection();
