@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from itertools import chain
 
 import pytest
@@ -349,6 +350,18 @@ def test_two_thousand_pages_are_read_within_the_limit() -> None:
     started = time.process_time()
     assert len(read("a.pdf", chapters(count=100, pages=20).write())) == 100
     assert time.process_time() - started < 200
+
+
+def test_a_long_book_is_held_in_little_memory() -> None:
+    """A manual of 1,151 pages took 867 MB, and one of 3,000 would have had more than a reader gets."""
+    pages = [column(*(f"{number} {line} {'an elbow bends, a wrist turns, ' * 2}" for line in range(50))) for number in range(30)]
+    raw = MadePdf(pages).write()
+    tracemalloc.start()
+    characters = sum(len(one.text) for one in read("a.pdf", raw))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert characters > 90_000
+    assert most / characters < 130
 
 
 def test_pages_that_are_pictures_are_named_with_the_remedy() -> None:

@@ -9,18 +9,17 @@ import ctypes
 import re
 import threading
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from statistics import median
 from typing import Any
 
 import pypdfium2
 from pypdfium2 import raw as pdfium
 
+from bythebook.books.formats.pypdfium2.lines import PdfChar, PdfLine
 from bythebook.errors import InvalidBook
 
 LOCK = threading.Lock()
@@ -28,8 +27,6 @@ MOST_PAGES = 5_000
 MOST_ENTRIES = 20_000
 PASSWORD, DAMAGED = 4, "it is damaged or no PDF at all; save or download it again"
 MONOSPACED = re.compile(r"mono|courier|consol|typewriter|cmtt|cmsltt|sftt|inconsolata|menlo|\bcode|tt\d+$|fixed", re.IGNORECASE)
-MATHS = re.compile(r"cmmi|cmsy|cmex|msam|msbm|math|symbol|eufm|euex|rsfs", re.IGNORECASE)
-BOLD = re.compile(r"bold|black|heavy|semibold|cmbx|sfbx|demi|medi\b", re.IGNORECASE)
 FIXED_PITCH = 1
 BEFORE_HYPHEN = re.compile(r"[^\W\d_]{2}-$|\w/-$")
 TEX_SIGNS = {
@@ -53,62 +50,6 @@ LONE_ACCENTS = {"\u0300": "`", "\u0301": "´"}
 """Newer programs of TeX set an accent without a letter over a space. PDFium gives such accents where their line ends."""
 ACCENTED = re.compile(rf"([{''.join(ACCENTS)}])([^\W\d_]?)")
 UNDOTTED = {"ı": "i", "ȷ": "j"}
-
-
-@dataclass(frozen=True, slots=True)
-class PdfChar:
-    """A character of a page: its index for PDFium, its box, its baseline and the font it is set in."""
-
-    text: str
-    index: int
-    left: float
-    right: float
-    bottom: float
-    top: float
-    baseline: float
-    font: str
-    fixed: bool
-
-    @property
-    def height(self) -> float:
-        return self.top - self.bottom
-
-
-class PdfLine:
-    """Characters that stand beside each other, as PDFium orders them. `hyphen`: they end with one, which is not among them.
-    `bulleted`: a bullet is drawn before them."""
-
-    def __init__(self, page: int, chars: list[PdfChar], hyphen: bool = False) -> None:
-        self.page, self.chars, self.hyphen = page, chars, hyphen
-        self.bulleted = False
-        self.solid = [char for char in chars if not char.text.isspace()]
-        tall = max(char.height for char in self.solid)
-        full = [char for char in self.solid if char.height > 0.8 * tall] or self.solid
-        self.size = median(char.height for char in full)
-        self.baseline = median(char.baseline for char in full)
-        self.left, self.right = self.solid[0].left, self.solid[-1].right
-        self.text = "".join(char.text for char in chars)
-
-    @cached_property
-    def style(self) -> tuple[str, float]:
-        """The font and size of most of it."""
-        fonts = Counter(char.font for char in self.solid)
-        return fonts.most_common(1)[0][0], round(self.size * 2) / 2
-
-    @property
-    def bold(self) -> bool:
-        return BOLD.search(self.style[0]) is not None
-
-    def share(self, test: Callable[[PdfChar], bool]) -> float:
-        return sum(1 for char in self.solid if test(char)) / len(self.solid)
-
-    @cached_property
-    def monospaced(self) -> bool:
-        return self.share(lambda char: char.fixed) > 0.8
-
-    @cached_property
-    def formula(self) -> bool:
-        return self.share(lambda char: MATHS.search(char.font) is not None) > 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +199,7 @@ def _readable_chars(text: Any) -> list[PdfChar | None]:
     lone = _lone_accents(chars)
     if not lone:
         return chars
-    shown = [replace(char, text=lone.get(char.index, char.text)) if char else None for char in chars]
+    shown = [char._replace(text=lone.get(char.number, char.text)) if char else None for char in chars]
     return [char for char in shown if char is None or char.text]
 
 
@@ -274,12 +215,12 @@ def _lone_accents(chars: list[PdfChar | None]) -> dict[int, str]:
         middle = (accent.left + accent.right) / 2
         level = [char for char in blanks if abs(char.baseline - accent.baseline) < char.height]
         if under := [char for char in level if char.left - 1 <= middle <= char.right + 1]:
-            shown |= {accent.index: "", under[-1].index: LONE_ACCENTS[accent.text]}
+            shown |= {accent.number: "", under[-1].number: LONE_ACCENTS[accent.text]}
             continue
         near = range(round(accent.baseline - accent.height / 2), round(accent.baseline) + 1)
         first = min((starts[at] for at in near if at in starts), key=lambda char: char.left, default=None)
         if first and middle < first.left < accent.right + first.height:
-            shown |= {accent.index: "", first.index: LONE_ACCENTS[accent.text] + first.text}
+            shown |= {accent.number: "", first.number: LONE_ACCENTS[accent.text] + first.text}
     return shown | dict.fromkeys(_made_up(chars, shown), "")
 
 
@@ -297,11 +238,11 @@ def _made_up(chars: list[PdfChar | None], shown: Mapping[int, str]) -> Iterator[
     """The spaces between an accent in its place and its word. They have no width."""
     after_accent = False
     for char in filter(None, chars):
-        if shown.get(char.index) in LONE_ACCENTS.values():
+        if shown.get(char.number) in LONE_ACCENTS.values():
             after_accent = True
         elif after_accent and char.text.isspace() and char.left == char.right:
-            yield char.index
-        elif shown.get(char.index) != "":
+            yield char.number
+        elif shown.get(char.number) != "":
             after_accent = False
 
 
@@ -313,8 +254,8 @@ def _composed(chars: list[PdfChar | None]) -> list[PdfChar | None]:
         if not accent or not letter or accent.text not in ACCENTS or not letter.text.isalpha():
             continue
         if _stands_over((accent.left, accent.right), (letter.left, letter.right)):
-            found[at] = replace(letter, text=_accented(accent.text, letter.text), index=accent.index)
-            found[at + 1] = replace(letter, text="")
+            found[at] = letter._replace(text=_accented(accent.text, letter.text), number=accent.number)
+            found[at + 1] = letter._replace(text="")
     return found
 
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bythebook.books.formats.pypdfium2.document import PdfLine
+from bythebook.books.formats.pypdfium2.lines import PdfLine
 
 Style = tuple[str, float]
 REPEATED = 3

@@ -15,8 +15,9 @@ from itertools import pairwise, zip_longest
 from statistics import median
 from typing import Literal
 
-from bythebook.books.formats.pypdfium2.document import BULLETS, OutlineEntry, PdfLine
+from bythebook.books.formats.pypdfium2.document import BULLETS, OutlineEntry
 from bythebook.books.formats.pypdfium2.furniture import Style, without_furniture
+from bythebook.books.formats.pypdfium2.lines import PdfLine
 
 BlockKind = Literal["heading", "paragraph", "item", "code", "maths", "note"]
 LONGEST_HEADING = 160
@@ -124,7 +125,7 @@ class Layout:
             return kind == "heading" and id(line) in self.joined
         if block.kind == "code" or kind == "code" or "maths" in (block.kind, kind):
             return block.kind == kind and (not same_page or gap < 3.2 * self.pitch) and line.page - last.page < 2
-        if kind == "item" or _is_row(line) or _is_row(last):
+        if kind == "item" or line.columns or last.columns:
             return same_page and gap < 0.3 * line.size and kind != "item"
         if abs(line.size - last.size) > 0.15 * last.size and gap > 0.3 * line.size:
             return False
@@ -237,7 +238,7 @@ class Layout:
 
     def _may_head(self, line: PdfLine) -> bool:
         text = line.text.strip()
-        if BULLET.match(text) or _is_row(line):
+        if BULLET.match(text) or line.columns:
             return False
         if line.style in self.numbered and not text[0].isdigit():
             return False
@@ -329,12 +330,6 @@ def _key(title: str) -> str:
 
 def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
-
-
-def _is_row(line: PdfLine) -> bool:
-    """Whether a line is a row of a table: wide gaps are its columns."""
-    solid = [char for char in line.chars if not char.text.isspace()]
-    return any(after.left - before.right > 1.8 * line.size for before, after in pairwise(solid))
 
 
 def lesson_level(outline: Sequence[OutlineEntry], pages: int) -> int | None:

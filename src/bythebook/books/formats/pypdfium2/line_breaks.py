@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from bythebook.books.formats.pypdfium2.document import PdfLine
+from bythebook.books.formats.pypdfium2.lines import PdfLine
 
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 LAST_WORD = re.compile(rf"{WORD.pattern}$")

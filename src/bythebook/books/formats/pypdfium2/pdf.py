@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from bythebook.books.formats.pypdfium2.document import DAMAGED, Document, OutlineEntry, PdfChar, PdfLine
+from bythebook.books.formats.pypdfium2.document import DAMAGED, Document, OutlineEntry
 from bythebook.books.formats.pypdfium2.layout import BULLET, NUMBER, Layout, LayoutBlock, lesson_level
 from bythebook.books.formats.pypdfium2.line_breaks import LineBreaks
+from bythebook.books.formats.pypdfium2.lines import PdfChar, PdfLine
 from bythebook.books.formats.writer import SPACE, MarkdownWriter, Piece, Run, inline_text
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
@@ -175,7 +176,7 @@ class _LessonWriter:
     def _heading(self, block: LayoutBlock, *, first: bool) -> None:
         level = 1 if first else max(1, block.level - self.part.level)
         words = "".join(text for text, _, _ in self._pieces(block.lines))
-        place = self._place(block.lines[0], last=block.last.chars[-1].index)
+        place = self._place(block.lines[0], last=block.last.last)
         self.out.heading(level, words, place, place.fragment)
 
     def _item(self, block: LayoutBlock) -> None:
@@ -205,8 +206,8 @@ class _LessonWriter:
             kind="page",
             number=line.page + 1,
             label=self.labels[line.page],
-            first=line.chars[0].index if first is None else first,
-            last=(line.chars[-1].index if last is None else last) + 1,
+            first=line.first if first is None else first,
+            last=(line.last if last is None else last) + 1,
         )
 
 
@@ -225,7 +226,7 @@ def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
     chars = line.chars
     at = 0
     while at < len(chars):
-        end, shift = _shifted(line, at)
+        end, shift = _shifted(line, chars, at)
         said = "".join(char.text for char in chars[at:end])
         before = "".join(text for _, text in made)
         if shift > 0 and NOTE.fullmatch(said.strip()) and _is_note_mark(before, chars[end : end + 1]):
@@ -235,18 +236,18 @@ def runs(line: PdfLine) -> Iterator[tuple[str, int, int]]:
         else:
             words = SPACED_DOTS.sub("…", SPACE.sub(" ", said))
             made.append(("superscript", said.strip()) if shift > 0 else ("subscript" if shift else "words", words))
-            first = chars[at].index if first < 0 else first
-            last = chars[end - 1].index
+            first = chars[at].number if first < 0 else first
+            last = chars[end - 1].number
         at = end
     if any(text.strip() for _, text in made):
         yield inline_text(made, whole=False), first, last
 
 
-def _shifted(line: PdfLine, at: int) -> tuple[int, int]:
+def _shifted(line: PdfLine, chars: Sequence[PdfChar], at: int) -> tuple[int, int]:
     """The end of the stretch that begins here, and whether the stretch is above the line (1) or below it (-1)."""
-    shift = _shift(line, line.chars[at])
+    shift = _shift(line, chars[at])
     end = at + 1
-    while end < len(line.chars) and (_shift(line, line.chars[end]) == shift):
+    while end < len(chars) and _shift(line, chars[end]) == shift:
         end += 1
     return end, shift
 
@@ -265,16 +266,15 @@ def _is_note_mark(before: str, after: Sequence[PdfChar]) -> bool:
 
 def code_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine]]:
     """Each line of code with its indentation, which a page shows only by the positions of its characters."""
+    solid = [line.solid for line in lines]
     widths = [
-        after.left - before.left for line in lines for before, after in pairwise(line.solid) if after.index == before.index + 1
+        after.left - before.left for chars in solid for before, after in pairwise(chars) if after.number == before.number + 1
     ]
     width = median(widths) if widths else lines[0].size * 0.5
     base = min(line.left for line in lines)
-    for line in lines:
+    for line, chars in zip(lines, solid, strict=True):
         text = ""
-        for char in line.chars:
-            if char.text.isspace():
-                continue
+        for char in chars:
             column = round((char.left - base) / width) if width > 0 else len(text)
             text += " " * max(0, column - len(text)) + char.text
         yield text, line
