@@ -124,3 +124,9 @@ def test_a_long_line_that_never_ends_as_it_began_is_read_at_once(begins: str) ->
 @pytest.mark.parametrize(("code", "shown"), [("++a++", "a"), ("+++a+", "+a"), ("+a", "+a"), ("++", "++"), ("+a b+", "a b")])
 def test_plus_signs_around_code_pass_it_through(code: str, shown: str) -> None:
     assert read_one("a.adoc", f"Call `{code}` now.").text == f"Call `{shown}` now.\n\n"
+
+
+def test_attributes_whose_names_have_spaces_are_no_text() -> None:
+    """A manual page has some: they were a paragraph below its title."""
+    source = "= keeper(1)\n:doctype: manpage\n:man source: keeper\n:man manual: Lamps\n:!toc:\n\nA keeper trims the wick."
+    assert read_one("a.adoc", source).text == "# keeper(1)\n\nA keeper trims the wick.\n\n"

@@ -14,7 +14,7 @@ from bythebook.books.lesson import decode
 from bythebook.books.model import Reading, SourcePlace
 
 HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
-ATTRIBUTE = re.compile(r":[\w!-]+:(\s.*)?$")
+ATTRIBUTE = re.compile(r":!?\w[^:]*:(\s.*)?$")
 BLOCK_ATTRIBUTES = re.compile(r"\[([^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)?)\]$")
 ANCHOR = re.compile(r"\[\[([^\],]++)[^\]]*\]\]$|\[#([\w.-]++)[^\]]*\]$")
 TITLE = re.compile(r"\.([^\s.].*)")

@@ -57,10 +57,10 @@ class Format:
 FORMATS = (
     Format(name="notebook", version=1, suffixes=(".ipynb",), module="notebook", largest_times=5),
     Format(name="html", version=10, suffixes=PAGES, module="lxml.html"),
-    Format(name="epub", version=9, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
+    Format(name="epub", version=10, suffixes=(".epub",), module="lxml.epub", largest_times=30, seconds=120.0),
     Format(name="docx", version=8, suffixes=(".docx",), module="lxml.docx", largest_times=30, seconds=120.0),
     Format(name="pptx", version=3, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
-    Format(name="asciidoc", version=2, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
+    Format(name="asciidoc", version=3, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=5, suffixes=(".rst", TEXT), module="docutils.rst"),
     Format(name="pdf", version=13, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )

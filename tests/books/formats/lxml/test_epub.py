@@ -64,6 +64,19 @@ def test_addresses_that_a_program_prints_after_links_are_not_read() -> None:
     assert all(mark.exact for mark in reading.marks)
 
 
+def test_a_table_of_contents_among_the_chapters_is_not_read() -> None:
+    """calibre's own guide has one beside the contents that programs read."""
+    entries = "".join(f"<li><a href='ch{at}.xhtml'>Of arm {at}</a><ul/></li>" for at in range(1, 5))
+    page = f"<h1>Contents</h1><div><ul>{entries}</ul></div>"
+    assert [one.source_file for one in read("a.epub", epub({"text/toc.xhtml": page, **PAGES}))] == [
+        "a.epub/3-ch1",
+        "a.epub/4-ch2",
+    ]
+    assert len(read("a.epub", epub({"text/toc.xhtml": f"{page}<p>Read it in any order.</p>", **PAGES}))) == 3
+    outside = page.replace("href='", "href='https://arms.example/")
+    assert len(read("a.epub", epub({"text/see.xhtml": outside, **PAGES}))) == 3
+
+
 def test_a_page_of_noise_is_named() -> None:
     """As one is whose protection is not declared."""
     with pytest.raises(InvalidBook) as said:

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from bythebook.books.formats.archive import Archive, open_archive
 from bythebook.books.formats.lxml.elements import main_element
-from bythebook.books.formats.lxml.html import PageWalker, page_title
+from bythebook.books.formats.lxml.html import FEWEST_ENTRIES, HEADINGS, PageWalker, page_title, text_length
 from bythebook.books.formats.lxml.xml import entity_warnings, parse_xml
 from bythebook.books.model import Reading, SourcePlace
 from bythebook.errors import InvalidBook
@@ -24,6 +24,8 @@ FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 """Encryption that only hides fonts."""
 AGAIN = "save or download it again"
 MADE_INDEXES = frozenset({"genindex", "py-modindex", "modindex"})
+PAGE_LINK = re.compile(r"(?![\w+.-]+:|//)[^#]")
+"""The address of another file of the book."""
 STEM = re.compile(r"[^\w.-]+")
 
 
@@ -48,9 +50,10 @@ def read(path: str, raw: bytes) -> tuple[Reading, ...]:
             continue
         unknown = set[str]()
         root = _root(archive.read(part), part, unknown)
+        main = main_element(root)
         walker = PageWalker(file=path, part=part)
-        walker.walk(main_element(root))
-        if not walker.writer.marks:
+        walker.walk(main)
+        if not walker.writer.marks or _lists_pages(main):
             continue
         readings.append(
             Reading(
@@ -107,6 +110,15 @@ def _package(archive: Archive) -> Package:
             if "nav" in one.get("properties", "").split() or one.get("media-type") == "application/x-dtbncx+xml"
         ),
     )
+
+
+def _lists_pages(main: Any) -> bool:
+    """Whether a page is a table of contents among the chapters: below its heading it has nothing but links to other pages."""
+    links = [link for link in main.iter("a") if PAGE_LINK.match(link.get("href", ""))]
+    if len(links) < FEWEST_ENTRIES:
+        return False
+    headings = [one for one in main.iter(*HEADINGS) if next(one.iter("a"), None) is None]
+    return sum(map(text_length, [*links, *headings])) == text_length(main)
 
 
 def _inside(folder: str, address: str) -> str:

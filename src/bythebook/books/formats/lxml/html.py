@@ -259,10 +259,10 @@ def _is_contents(element: Element) -> bool:
     links = [link for link in element.iter("a") if "href" in link.attrib]
     if len(links) < FEWEST_ENTRIES or not all(link.get("href").startswith("#") for link in links):
         return False
-    return sum(map(_length, links)) == _length(element)
+    return sum(map(text_length, links)) == text_length(element)
 
 
-def _length(element: Element) -> int:
+def text_length(element: Element) -> int:
     """Characters that are no spaces."""
     return sum(len("".join(text.split())) for text in element.itertext())
 
