@@ -62,7 +62,7 @@ FORMATS = (
     Format(name="pptx", version=3, suffixes=(".pptx",), module="lxml.pptx", largest_times=30, seconds=120.0),
     Format(name="asciidoc", version=3, suffixes=(".adoc", ".asciidoc"), module="asciidoc"),
     Format(name="rst", version=5, suffixes=(".rst", TEXT), module="docutils.rst"),
-    Format(name="pdf", version=13, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
+    Format(name="pdf", version=14, suffixes=(".pdf",), module="pypdfium2.pdf", largest_times=30, seconds=300.0),
 )
 SUFFIXES = (*MARKDOWN, *(suffix for one in FORMATS for suffix in one.suffixes if suffix != TEXT))
 

@@ -250,6 +250,17 @@ def test_of_a_printed_index_only_its_heading_is_read() -> None:
     assert text == "# Index\n\n"
 
 
+def test_a_term_above_its_explanation_is_no_beginning_of_it() -> None:
+    """Manuals by Texinfo and Sphinx list commands so: "exec [ -a name ] The command is run" was a sentence."""
+    full = column(LONG, top=700)
+    terms = [*column("bend [ angle ]", top=670), *column("The elbow turns by the angle that is", "given.", top=658, x=108)]
+    assert read_one("a.pdf", MadePdf([[*full, *terms]]).write()).text == (
+        f"{LONG}\n\nbend [ angle ]\n\nThe elbow turns by the angle that is given.\n\n"
+    )
+    beside = [Word("A keeper trims", 72, 640), Word("the wick every four hours.", 172, 640)]
+    assert "A keeper trims the wick" in " ".join(read_one("a.pdf", MadePdf([[*full, *beside]]).write()).text.split())
+
+
 def test_the_number_of_a_footnote_on_a_line_of_its_own_goes() -> None:
     body = column(*["An elbow bends in one plane and carries the forearm with it."] * 5)
     note = [Word("2", 72, 106, 5), *column("It was proposed by Fenwick.", "He was right.", top=94, size=8)]

@@ -33,6 +33,8 @@ NUMBER_ALONE = re.compile(
 )
 NOTE_MARK = re.compile(r"(?:\d{1,3}|[*†‡§])\s*\D")
 NOTE_MARK_ALONE = re.compile(r"\d{1,3}|[*†‡§]")
+TERM_HANGS = 1.8
+"""How far to the left of its explanation a term stands, in heights of a line: more than a paragraph's first line is moved."""
 ENDS = (".", "!", "?", ":", ";", "…", "”", '"', ")")
 
 
@@ -140,7 +142,8 @@ class Layout:
         return block.last.hyphen or line.text.lstrip()[:1].islower() or (not text.endswith(ENDS) and self._is_full(block.last))
 
     def _begins_anew(self, block: LayoutBlock, line: PdfLine) -> bool:
-        """Whether a paragraph begins here: after a line that ended early with a full stop, or at an indented first line."""
+        """Whether a paragraph begins here: after a line that ended early with a full stop, at an indented first line, or below a
+        short line that hangs out to the left, which is the term that this explains."""
         first, last = block.lines[0], block.last
         if block.kind == "item":
             # what follows a bullet stands further right than it; one that is drawn is no part of the line
@@ -149,7 +152,10 @@ class Layout:
         indented = line.left - last.left > 0.8 * line.size and (
             len(block.lines) > 1 or first.left <= self.margins[line.page][0] + 1
         )
-        return (ended and not self._is_full(last)) or (indented and ended)
+        full = self._is_full(last)
+        below = last.baseline - line.baseline > 0.6 * line.size
+        explains = len(block.lines) == 1 and below and not last.hyphen and line.left - last.left > TERM_HANGS * line.size
+        return (ended and not full) or (indented and ended) or (explains and not full)
 
     def _is_full(self, line: PdfLine) -> bool:
         left, right = self.margins.get(line.page, (line.left, line.right))
