@@ -51,7 +51,7 @@ def test_questions_worth_asking_are_answered_and_have_the_sentence_that_answers_
 
 def test_of_several_lessons_each_gives_its_first_questions(client: httpx.Client) -> None:
     services = TOPICS.replace("02-topics-and-messages.md", "03-services-and-actions.mdx")
-    asked = {"lesson": [TOPICS, services, "no/such.md"], "limit": 4}
+    asked: dict[str, Any] = {"lesson": [TOPICS, services, "no/such.md"], "limit": 4}
     questions = client.get(f"/books/{BOOK}/questions", params=asked).json()["questions"]
     assert [one["source_file"] for one in questions] == [TOPICS, TOPICS, services, services]
 
