@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from bythebook.answering.look import Look, confidence, relevances
-from bythebook.grounding.verdict import chunk_diversity
+from bythebook.answering.look import Assessor, Look, confidence, relevances
+from bythebook.grounding.verdict import POOL, chunk_diversity
+from bythebook.index.manifest import served_books
 from bythebook.retrieval.query import Scope
+from bythebook.settings import read_settings
+from bythebook.wiring.reader import open_library
 from tests.support.lighthouse import FOREIGN, WICK, Lighthouse, tell
+from tests.support.sample_library import sample_library
 
 
 async def look(light: Lighthouse, text: str, *, without: frozenset[str] = frozenset(), layer: str | None = None) -> Look:
@@ -79,3 +84,24 @@ def test_nothing_to_look_at(folder: Path) -> None:
         assert confidence(seen, []).confidence_level == "insufficient"
 
     tell(folder, story)
+
+
+def test_a_passage_in_other_words_that_search_finds_late_comes_forward(folder: Path) -> None:
+    asked = "Where should the big language model run, on the robot or somewhere else?"
+    answer = "A large language model may run elsewhere"
+
+    async def places() -> list[int]:
+        async with open_library(read_settings(data_dir=sample_library(folder)), embeds=True) as library:
+            (book_id,) = served_books(await library.index.collections())
+            state, embedding = await library.search.book(book_id), await library.embedder.embed_question(asked)
+            query = Scope(book_id=book_id, limit=POOL).search(asked)
+            assessor = Assessor(search=library.search, index=library.index, reader=library.sentence_reader)
+            found = await library.search.retrieve(query, state, embedding)
+            seen = await assessor.look(query, state, embedding)
+            scores = [hit.score for hit in seen.found.hits]
+            assert scores == sorted(scores, reverse=True)
+            hits = (found.hits, seen.found.hits)
+            return [[answer in one.chunk.text for one in each].index(True) for each in hits]
+
+    by_search, by_reader = asyncio.run(places())
+    assert by_search >= POOL > by_reader

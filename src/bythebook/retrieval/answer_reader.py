@@ -40,7 +40,7 @@ from bythebook.errors import StorageFailure
 from bythebook.retrieval.answer_shapes import asks
 
 WEIGHTS = Path(__file__).with_name("reader.pack")
-WEIGHTS_SHA256 = "d1bf812179f0bce0380ca924d35c96e7b8d7f652cbb5c7c2b0131a5ffca14bd8"
+WEIGHTS_SHA256 = "2e1666deb5110ae0682fac3c762ab8e82c04d07eab9795e4bb01897efef29203"
 GRAPH = Path(__file__).with_name("reader.onnx")
 REINSTALL = "run: pip install --force-reinstall bythebook"
 LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT, LONGEST_BEFORE = 288, 64, 40, 96, 64

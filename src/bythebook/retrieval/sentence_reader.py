@@ -8,6 +8,7 @@ author would quote.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -161,6 +162,13 @@ class SentenceReader:
         there = zip(statements(chunk.preface, chunk.text), scores, strict=True)
         read = ((place, one, score) for place, (one, score) in enumerate(there) if score is not None)
         return [(one, _read_as(question, chunk, place, score)) for place, one, score in read]
+
+    async def best_answers(self, question: str, chunks: Sequence[Chunk], language: str) -> list[float]:
+        """For each chunk the reader's highest score of one of its statements; nothing where nothing is ranked."""
+        if not self.ranks(language):
+            return []
+        read = await asyncio.gather(*(self.answers(question, chunk, language) for chunk in chunks))
+        return [max((score for _, score in one), default=UNREAD) for one in read]
 
     def ranks(self, language: str) -> bool:
         """Whether the ranking decides in this language, with the embedder at hand."""
