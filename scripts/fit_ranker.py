@@ -47,7 +47,7 @@ PENALTY, STEPS, RATE = 3e-3, 250, 0.02
 RIDGE = 4.0
 ANSWERED = 0.945
 """Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
-HIGH, MEDIUM = (0.95, 100), (0.80, 40)
+HIGH, MEDIUM = (0.95, 100), (0.85, 40)
 """More than is promised (nine in ten, three in four), over so many answers: a line found on some books must hold on others."""
 NEAR_OF, FOREIGN_EVERY, MOST_FOREIGN = (9, 16), 8, 12
 """Of the near misses among lines so many are asked; and every so manieth question about another book, at most so many."""

@@ -95,12 +95,14 @@ def test_a_turn_whose_book_is_renamed_while_it_runs_is_not_stored(tale: Tell) ->
     """Its citations name chunks that no longer exist."""
 
     async def story(room: Room) -> None:
-        library, drafter, begun = room.lighthouse.library, Pausing(room.drafter), await room.begun(WICK)
-        turns = [asyncio.create_task(_told(room.conversation(drafter), thread_id)) for thread_id in (begun, str(uuid4()))]
-        await drafter.asked.wait()
+        library, begun = room.lighthouse.library, await room.begun(WICK)
+        drafters = {begun: Pausing(room.drafter), str(uuid4()): Pausing(room.drafter)}
+        turns = [asyncio.create_task(_told(room.conversation(one), thread_id)) for thread_id, one in drafters.items()]
+        for drafter in drafters.values():
+            await drafter.asked.wait()
         await library.database.run(lambda connection: rename_rows(connection, "light", "lamp", {}))
-        drafter.may_go_on.set()
-        for turn in turns:
+        for drafter, turn in zip(drafters.values(), turns, strict=True):
+            drafter.may_go_on.set()
             with pytest.raises(Busy, match="renamed to 'lamp'"):
                 await turn
         (thread,) = await room.rows()
