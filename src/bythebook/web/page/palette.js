@@ -26,12 +26,9 @@ export async function openPalette({ api, books, book, ask }) {
     oninput: () => draw(),
     onkeydown: (event) => key(event),
   });
-  const dialog = element(
-    "dialog",
-    { class: "palette", "aria-label": "Go to" },
-    element("div", { class: "palette-box" }, icon("search"), input, iconButton("Close", "close", () => dialog.close())),
-    list,
-  );
+  const box = element("div", { class: "palette-box" }, icon("search"), input);
+  const dialog = element("dialog", { class: "palette", "aria-label": "Go to" }, box, list);
+  box.append(iconButton("Close", "close", () => dialog.close()));
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   let places = placesOf(books, book, []);
