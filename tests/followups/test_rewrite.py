@@ -88,7 +88,8 @@ def test_a_first_question_and_one_that_stands_alone_cost_no_call(server: ChatSer
 
 
 def test_without_a_model_the_rules_stand() -> None:
-    assert asyncio.run(make_standalone(ASKED, TIDES, "en", None)) == Rewrite(text=BY_RULES, by="rules", before=TIDES[-1].question)
+    before = f"{TIDES[-1].question} {TIDES[-1].answer}"
+    assert asyncio.run(make_standalone(ASKED, TIDES, "en", None)) == Rewrite(text=BY_RULES, by="rules", before=before)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from bythebook.cli.demo import sample_book
 from bythebook.drafting.draft import Exchange
-from bythebook.followups.rules import LONGEST, may_lean, standalone
+from bythebook.followups.rules import LONGEST, OPENING_CHARACTERS, may_lean, said_before, standalone
 from bythebook.index.lexical import words
 
 TIDES = (
@@ -244,3 +245,13 @@ def test_a_small_word_with_an_article_is_a_subject_of_its_own() -> None:
     assert standalone("What is a list?", [before], "en") == "What is a list?"
     after = Exchange(question="What is a list?", answer="A list is an ordered collection of objects.")
     assert standalone("Can it be empty?", [before, after], "en").startswith("Can list be empty")
+
+
+def test_a_follow_up_is_searched_for_with_the_question_before_it_and_how_its_answer_begins() -> None:
+    asked, answer = "How do I empty the reservoir?", "It has a tap [1] at its foot. [2]"
+    before = Exchange(question=asked, answer=f"{answer} {'Oil is heavy. ' * 100}")
+    searched = said_before("And where is that?", [before], "en")
+    assert searched.startswith(f"{asked} It has a tap at its foot. Oil is heavy.")
+    assert len(searched) <= len(asked) + 1 + OPENING_CHARACTERS
+    assert said_before("And where is that?", [replace(before, refused=True)], "en") == asked
+    assert said_before("Who may climb the tower at night without a lamp?", [before], "en") == ""

@@ -12,7 +12,7 @@ from bythebook.drafting.completion import WriteLine
 from bythebook.drafting.draft import Exchange, Usage
 from bythebook.drafting.prompts import recent
 from bythebook.errors import Unavailable
-from bythebook.followups.rules import LONGEST, SOURCE, asked_before, is_english, may_lean, open_pronoun, standalone
+from bythebook.followups.rules import LONGEST, SOURCE, is_english, may_lean, open_pronoun, said_before, standalone
 from bythebook.followups.topics import LANGUAGE, stems
 
 HISTORY_TOKENS = 1_500
@@ -47,7 +47,7 @@ Rewriter = Literal["rules", "model"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
     """A standalone question, and who rewrote it: nobody where it stood alone already. `note` says why the model's rewrite was not
-    used, where a model was asked. `before`: the question asked before it, which is searched for too."""
+    used, where a model was asked. `before`: the question before it and how its answer begins, which are searched for too."""
 
     text: str
     by: Rewriter | None = None
@@ -75,7 +75,7 @@ def _by_rules(
     question: str, history: Sequence[Exchange], language: str, *, note: str = "", usage: Usage | None = None
 ) -> Rewrite:
     text = standalone(question, history, language)
-    before = asked_before(question, history, language)
+    before = said_before(question, history, language)
     return Rewrite(text=text, by="rules" if text != question else None, before=before, note=note, usage=usage)
 
 

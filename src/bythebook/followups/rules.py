@@ -98,9 +98,12 @@ REFERRING = re.compile(
     r"\b(?:it|its|that|this|these|those|they|them|their|both|then|there|ones?|such|same|else|others?|instead|again|either|neither)\b",
     re.IGNORECASE,
 )
+MARKER = re.compile(r"\[\d{1,3}\]")
 WHO_DID = re.compile(rf"who\s+(?!{AUXILIARY}\b)\w+", re.IGNORECASE)
 
 LONGEST = 300
+OPENING_CHARACTERS = 200
+"""How much of an answer is searched for with the follow-up to it."""
 SHORT = 9
 """A question of at most this many words may refer to the one before it, if it has a word such as "it". A longer question says
 itself what it is about."""
@@ -192,14 +195,18 @@ def may_lean(question: str, history: Sequence[Exchange], language: str) -> bool:
     return not is_english(language) or leans(asked) or bool(SOURCE.search(asked))
 
 
-def asked_before(question: str, history: Sequence[Exchange], language: str) -> str:
-    """The standalone question before this one, where this one may continue it; else nothing. What answers a follow-up is near
-    what answered the question before it more often than rules can tell what it refers to."""
+def said_before(question: str, history: Sequence[Exchange], language: str) -> str:
+    """The standalone question before this one and the beginning of its answer, where this one may continue it; else nothing. What
+    answers a follow-up is near what answered the question before it more often than rules can tell what it refers to."""
     asked = " ".join(question.split())
     if not history or not asked or not is_english(language) or is_small_talk(asked):
         return ""
     refers = len(asked.split()) <= SHORT and REFERRING.search(asked) is not None
-    return _resolved(tuple(history[-REMEMBERED:]))[-1].question if refers or leans(asked) else ""
+    if not (refers or leans(asked)):
+        return ""
+    last = _resolved(tuple(history[-REMEMBERED:]))[-1]
+    answer = "" if last.refused else " ".join(MARKER.sub(" ", last.answer).split())
+    return f"{last.question} {answer[:OPENING_CHARACTERS]}".strip()
 
 
 def is_english(language: str) -> bool:
