@@ -45,7 +45,7 @@ from scripts.reader.labels import LabelledQuestion, quoted_questions, written_qu
 POOL = 5
 PENALTY, STEPS, RATE = 3e-3, 250, 0.02
 RIDGE = 4.0
-ANSWERED = 0.945
+ANSWERED = 0.935
 """Of the answerable questions, so many are to be answered: a passage shown with a warning helps more than a refusal."""
 HIGH, MEDIUM = (0.95, 100), (0.85, 40)
 """More than is promised (nine in ten, three in four), over so many answers: a line found on some books must hold on others."""

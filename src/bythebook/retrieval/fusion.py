@@ -17,7 +17,7 @@ from bythebook.index.lexical import words
 from bythebook.index.vectors import Candidate, ChunkText
 from bythebook.retrieval.ranker import asks_meaning, defines, ranks
 
-DENSE_WEIGHT = 0.5
+DENSE_WEIGHT = 0.45
 CLOSENESS_WEIGHT = 0.5
 DEFINITION_WEIGHT = 0.6
 """The bonus for a text that defines what the question asks the meaning of. In some books "What is WAL?" has its words in every
