@@ -51,6 +51,18 @@ def test_the_pages_words_are_in_the_books_language_and_the_books_are_the_books(p
     expect(page.get_by_role("button", name=words["Save for Anki"])).to_be_visible()
 
 
+@pytest.mark.parametrize(("language", "width"), [("fr", 390), ("de", 360)])
+def test_the_buttons_at_the_top_are_there_whatever_the_length_of_the_words(page: Page, language: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    speak(page, language)
+    for button in page.locator(".top nav button").all():
+        box = button.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+        seen = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('button')?.id", [box["x"] + 8, box["y"] + 12])
+        assert seen == button.get_attribute("id")
+
+
 def test_the_widget_speaks_the_books_language_on_a_site_that_says_another(
     open_page: Callable[..., Page], foreign_site: ForeignSite
 ) -> None:
