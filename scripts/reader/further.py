@@ -37,6 +37,7 @@ from scripts.reader.train import (
     Row,
     batch,
     by_question,
+    extents,
     on_device,
     read_embedder,
 )
@@ -217,28 +218,6 @@ def figures(model: Reader, rows: Sequence[Row]) -> str:
     return f"AUC {above:.3f}, gold first {np.mean(first):.3f}, of {len(yes) + len(no)} questions"
 
 
-def extents(model: Reader, rows: Sequence[Row]) -> dict[str, NDArray[np.float32]]:
-    """The largest values, by column, that go into each product of the layers: `export` needs them to multiply in eight bits."""
-    found: dict[str, Tensor] = {}
-
-    def watch(name: str) -> Any:
-        def see(_: Any, given: tuple[Tensor]) -> None:
-            most = given[0].detach().abs().flatten(0, -2).amax(0).float()
-            found[name] = torch.maximum(found.get(name, most), most)
-
-        return see
-
-    names = [f"layers.{number}.{name}" for number in range(LAYERS) for name in ("qkv", "ao", "f1", "f2")]
-    watched = [model.get_submodule(name).register_forward_pre_hook(watch(f"{name}.extent")) for name in names]
-    for row in random.Random(1).sample([*rows], min(len(rows), 80)):
-        if parts := [(part, 0) for one in row["found"][:2] for part in parts_of(row["q"], one)]:
-            with torch.no_grad():
-                told(model, parts)
-    for one in watched:
-        one.remove()
-    return {name: value.cpu().numpy() for name, value in found.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("start", "embedder", "out"):
@@ -262,10 +241,16 @@ def main() -> None:
     if left_out:
         print("left out, after:", figures(model, left_out), flush=True)
     model.eval()
+
+    def read(row: Row) -> None:
+        if parts := [(part, 0) for one in row["found"][:2] for part in parts_of(row["q"], one)]:
+            with torch.no_grad():
+                told(model, parts)
+
     kept: dict[str, Any] = {
         key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))
     }
-    np.savez(given.out, **kept | extents(model, mixture.new))
+    np.savez(given.out, **kept | extents(model, read, mixture.new))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import math
 import random
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -439,8 +439,9 @@ def scores(model: Reader, held: Rows, row: Row, chunks: int = 5) -> tuple[float,
     return float(found.max()), [mark for part in parts for mark in part.marks][int(found.argmax())] == 1
 
 
-def extents(model: Reader, held: Rows, rows: list[Row]) -> dict[str, NDArray[np.float32]]:
-    """The largest values, by column, that go into each product of the layers: `export` needs them to multiply in eight bits."""
+def extents(model: Reader, read: Callable[[Row], object], rows: Sequence[Row]) -> dict[str, NDArray[np.float32]]:
+    """The largest values, by column, that go into each product of the layers while `read` has the model read some of the rows:
+    `export` needs them to multiply in eight bits."""
     found: dict[str, Tensor] = {}
 
     def watch(name: str) -> Any:
@@ -452,8 +453,8 @@ def extents(model: Reader, held: Rows, rows: list[Row]) -> dict[str, NDArray[np.
 
     names = [f"layers.{number}.{name}" for number in range(LAYERS) for name in ("qkv", "ao", "f1", "f2")]
     watched = [model.get_submodule(name).register_forward_pre_hook(watch(f"{name}.extent")) for name in names]
-    for row in random.Random(1).sample(rows, min(len(rows), 80)):
-        scores(model, held, row, 2)
+    for row in random.Random(1).sample([*rows], min(len(rows), 80)):
+        read(row)
     for one in watched:
         one.remove()
     return {name: value.cpu().numpy() for name, value in found.items()}
@@ -500,7 +501,7 @@ def main() -> None:
     kept: dict[str, Any] = {
         key: value.half().cpu().numpy() for key, value in model.state_dict().items() if not key.startswith(("words", "pos"))
     }
-    np.savez(given.out, **kept | extents(model, held, asked))
+    np.savez(given.out, **kept | extents(model, lambda row: scores(model, held, row, 2), asked))
     left_out = [row for row in held.rows if row["book"] in given.leave_out and row["kind"] not in ("pair", "made")]
     for book in sorted({row["book"] for row in left_out}):
         print(f"{book}: {figures(model, held, [row for row in left_out if row['book'] == book])}", flush=True)
