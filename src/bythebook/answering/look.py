@@ -29,7 +29,7 @@ EVERYWHERE = 1.5
 READ_THROUGH = 10
 """How many of the hits the reader reads before five of them are taken. Of questions in quite other words than the book's, a
 seventh have their answer in none of the first five, and a third of these in one of the next five."""
-READ_WEIGHT = 0.1
+READER_WEIGHT = 0.1
 """The weight of a passage's best statement, as the reader scores it, beside the search's score."""
 NEXT, BEST, CLOSEST = 2, 3, 6
 """How many of the best sentences are embedded again with the question before them, are checked for a negation, and have the
@@ -155,7 +155,7 @@ class Assessor:
         answers = await self._reader.best_answers(question, [hit.chunk for hit in hits], language)
         if not answers:
             return found
-        both = [hit.score + READ_WEIGHT * answer for hit, answer in zip(hits, answers, strict=True)]
+        both = [hit.score + READER_WEIGHT * answer for hit, answer in zip(hits, answers, strict=True)]
         order = sorted(range(len(hits)), key=lambda place: -both[place])
         ordered = (replace(hits[place], score=hit.score) for place, hit in zip(order, hits, strict=True))
         return replace(found, hits=(*ordered, *found.hits[READ_THROUGH:]))
