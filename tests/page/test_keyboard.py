@@ -140,6 +140,7 @@ def test_a_thread_is_deleted_and_taken_back_by_keyboard(page: Page) -> None:
 
 def test_a_sheet_has_the_focus_until_it_is_closed(open_page: Callable[..., Page]) -> None:
     page = open_page(LESSON, viewport=PHONE)
+    expect(page.locator("article h1")).to_be_focused()  # the lesson is there, and takes the focus from no button any more
     opener = page.locator(".lesson-bar").get_by_role("button", name="Contents")
     opener.press("Enter")
     expect(page.locator(".beside")).to_be_focused()
