@@ -14,7 +14,6 @@ import argparse
 import json
 import math
 import random
-import struct
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +39,7 @@ from scripts.reader.train import (
     extents,
     on_device,
     read_embedder,
+    read_packed,
 )
 
 SIZE, TOGETHER, BUCKETS = 24, 6, 4
@@ -52,24 +52,6 @@ CHUNKS, NEAREST, CHOSEN_FROM, MOST_WINDOWS = 4, 2, 8, 2
 TYPED, REMOVED, GONE = 0.2, 0.15, 0.08
 """How often a question is as one types it, what answers it is taken away, and so are all passages that hold it."""
 SCORED_CHUNKS = 5
-
-
-def read_packed(path: Path) -> dict[str, NDArray[np.float32]]:
-    """What `export` wrote, as the numbers that its whole numbers stand for."""
-    content = path.read_bytes()
-    _, length = struct.unpack_from("<8sQ", content)
-    header, at = json.loads(content[16 : 16 + length]), 16 + length
-    found = {}
-    for entry in header["tensors"]:
-        shape, count = entry["shape"], int(np.prod(entry["shape"]))
-        if entry["dtype"] == "i8":
-            values = np.frombuffer(content, np.int8, count, at).reshape(shape[0], -1, 64).astype(np.float32)
-            scales = np.frombuffer(content, np.float32, count // 64, at + count).reshape(shape[0], -1, 1)
-            found[entry["name"]] = (values * scales).reshape(shape)
-        else:
-            found[entry["name"]] = np.frombuffer(content, np.float32, count, at).reshape(shape).copy()
-        at += entry["len"]
-    return found
 
 
 def opened(start: Path, embedder: Path) -> Reader:

@@ -72,19 +72,25 @@ class Variety:
 
 
 def read_embedder(path: Path) -> dict[str, Tensor]:
+    return {name: torch.tensor(value) for name, value in read_packed(path).items()}
+
+
+def read_packed(path: Path) -> dict[str, NDArray[np.float32]]:
+    """What a file of packed weights holds, the embedder's or one that `export` wrote, as the numbers that its whole numbers stand
+    for."""
     content = path.read_bytes()
     _, length = struct.unpack_from("<8sQ", content)
     header = json.loads(content[16 : 16 + length])
-    at = 16 + length + header["tokenizer_len"]
+    at = 16 + length + header.get("tokenizer_len", 0)
     found = {}
     for entry in header["tensors"]:
         shape, count = entry["shape"], int(np.prod(entry["shape"]))
         if entry["dtype"] == "i8":
             values = np.frombuffer(content, np.int8, count, at).reshape(shape[0], -1, 64).astype(np.float32)
             scales = np.frombuffer(content, np.float32, count // 64, at + count).reshape(shape[0], -1, 1)
-            found[entry["name"]] = torch.tensor((values * scales).reshape(shape))
+            found[entry["name"]] = (values * scales).reshape(shape)
         else:
-            found[entry["name"]] = torch.tensor(np.frombuffer(content, np.float32, count, at).reshape(shape).copy())
+            found[entry["name"]] = np.frombuffer(content, np.float32, count, at).reshape(shape).copy()
         at += entry["len"]
     return found
 

@@ -77,7 +77,7 @@ class Assessor:
         by_ranking: bool = False,
         without: Collection[str] = (),
     ) -> Look:
-        """Assesses a question with its `embedding`. `before`: the question before it, which the search includes and the reading
+        """Assesses a question with its `embedding`. `before`: what was said before it, which the search includes and the reading
         does not. `by_ranking`: the ranking's fit decides, which does not need `said_already`. `without`: chunks to leave out."""
         searched, near = query, embedding
         if before:
