@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from bythebook.answering.look import Assessor, Look
 from bythebook.books.statements import statements
-from bythebook.drafting.extractive import LONGEST_TOGETHER, MOST_GROUPS, margin
+from bythebook.drafting.extractive import LONGEST_TOGETHER, margin
 from bythebook.embedding.granite import GraniteEmbedder
 from bythebook.evaluation.cases import Case
 from bythebook.followups.rewrite import make_standalone
@@ -172,7 +172,7 @@ def chosen(row: Row, scores: Array) -> list[Row]:
         one = row["statements"][place]
         together = sum(each["length"] for each in found) + one["length"]
         near = RANK_UNIT * (scores.max() - scores[place]) <= margin(one["length"])
-        if not found or (len(found) < MOST_GROUPS and near and together <= LONGEST_TOGETHER):
+        if not found or (near and together <= LONGEST_TOGETHER):
             found.append(one)
     return found
 

@@ -64,6 +64,48 @@ def test_a_paragraph_that_begins_with_a_name_in_small_letters_stands_alone() -> 
     assert texts("What is gripd?", text) == ["gripd is a program that closes the hand."]
 
 
+REFERENCE = """## 7.2. enforce-blocks
+
+If it is enabled, the proxy hides the link that leads past a blocked page.
+
+**Default value:**
+
+0
+"""
+
+
+def reference() -> Chunk:
+    return replace(chunk(REFERENCE), heading_path=("The configuration", "7.2. enforce-blocks"))
+
+
+def test_an_option_that_only_the_heading_names_is_named() -> None:
+    (said,) = draft("Which setting hides the link past a blocked page?", reference())
+    assert said.text == ("7.2. enforce-blocks: If it is enabled, the proxy hides the link that leads past a blocked page.")
+    assert [REFERENCE[one.start : one.end] for one in said.quotes] == [
+        "## 7.2. enforce-blocks",
+        "If it is enabled, the proxy hides the link that leads past a blocked page.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "heading"),
+    [
+        ("Does enforce-blocks hide the link past a blocked page?", "7.2. enforce-blocks"),
+        ("Which setting hides the link?", "Links"),
+    ],
+)
+def test_a_heading_that_is_known_or_names_nothing_is_not_repeated(question: str, heading: str) -> None:
+    text = REFERENCE.replace("7.2. enforce-blocks", heading)
+    (said, *_) = texts(question, replace(chunk(text), heading_path=("The configuration", heading)))
+    assert said.startswith("If it is enabled, the proxy hides the link")
+
+
+def test_a_bare_value_has_its_label() -> None:
+    text = "## Blocked pages\n\n**Default value:**\n\nno block\n\n**Effect if unset:**\n\nNothing happens.\n"
+    held = replace(chunk(text), heading_path=("The configuration", "Blocked pages"))
+    assert texts("What is the default value for a block?", held)[0] == "Default value: no block"
+
+
 def test_a_definition_comes_first() -> None:
     text = "Bolts rust.\n\nA **gripper** is a hand of metal. Two fingers close around the thing and feel it. Wheels turn round."
     assert texts("What is a gripper?", text)[0] == "A gripper is a hand of metal."

@@ -18,6 +18,7 @@ from bythebook.books.model import Chunk
 from bythebook.books.statements import Statement, statements
 from bythebook.drafting.draft import DraftEvent, DraftRequest, DraftSentence, Quote, SentenceKind
 from bythebook.retrieval.answer_shapes import STEP, Shape, asked_for
+from bythebook.retrieval.ranker import IDENTIFIER
 from bythebook.retrieval.sentence_reader import ReadStatement, SentenceReader
 from bythebook.texts import LANGUAGES, page_words
 
@@ -35,7 +36,6 @@ SHORT_LIST, HALF_TOLD = 300, 400
 """How many characters a list may have to be shown whole: with one of its items that cannot stand alone, and with any two of its
 items."""
 MOST_BEFORE = 1
-MOST_GROUPS = 4
 WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
     "code": ("code", "steps"),
     "row": ("comparison", "listing"),
@@ -44,7 +44,7 @@ WANTED_BY: Mapping[str, tuple[Shape, ...]] = {
 }
 """Which questions ask for a whole block."""
 LISTED = 0.2
-MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.5, 0.2, 0.75
+MARGIN, MARGIN_OF_SIGNS, ELSEWHERE = 0.36, 0.2, 0.75
 """How much lower than the best statement a further one may score: where statements are ranked, and where only signs tell; and
 the share of that for a statement of another lesson."""
 USUAL, BY_LENGTH, WIDEST = 120, 0.7, 2.0
@@ -67,6 +67,9 @@ REMEDY = re.compile(
     re.IGNORECASE,
 )
 REMEDY_WITHIN = 3
+NAME_ALONE = re.compile(r"(?:\d[\d.]*\s+)?((?=\S*[A-Za-z])(?=\S*(?:\w[-_./(]\w|\(\)|^[-@./]))[^\s:]+):?\Z")
+"""A heading that is nothing but the name of an option, a function or a file, perhaps after a number."""
+LONGEST_NAME, LONGEST_VALUE = 60, 60
 CAPTION = re.compile(r"(?:listing|figure|fig\.|table|example|algorithm)\s+[\dA-Z][\dA-Z.-]*(?:\s*[:.|]|\Z)", re.IGNORECASE)
 """A sentence that names the picture, table or code beside it and says nothing by itself."""
 STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
@@ -93,7 +96,7 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
     """The statements of an answer: the best, then those that add to it, each with what it needs. Statements that are side by
     side are shown together, the others in the order of the book, lesson by lesson."""
     taken: dict[str, Group] = {}
-    length, groups = 0, 0
+    length = 0
     found = [_for_listing(one, passages[one.chunk.id]) if shape == "listing" else one for one in read if one.cosine > 0]
     found = [one for one in found if not CAPTION.match(one.statement.readable)] or found
     best: ReadStatement | None = None
@@ -110,9 +113,7 @@ def compose(shape: Shape, read: Sequence[ReadStatement], passages: Mapping[str, 
         if _said(passage, new, taken, passages):
             continue
         taken[one.chunk.id] = taken.get(one.chunk.id, frozenset()) | group
-        length, groups, best = length + size, groups + 1, best or one
-        if groups == MOST_GROUPS:
-            break
+        length, best = length + size, best or one
     taken = {id: group | _half_told(passages[id].statements, group) for id, group in taken.items()}
     lessons = list(dict.fromkeys(passages[id].chunk.parent_doc_id for id in taken))
     order = sorted(taken, key=lambda id: (lessons.index(passages[id].chunk.parent_doc_id), passages[id].chunk.chunk_index))
@@ -251,7 +252,7 @@ def _with_introduction(found: Sequence[Statement], place: int) -> set[int]:
 def _after(found: Sequence[Statement], place: int, group: set[int]) -> set[int] | None:
     """What a sentence without a full stop leads to; None where nothing that can be shown follows it."""
     one = found[place]
-    if one.kind != "sentence" or STOPPED.search(one.readable) or group & {place + 1}:
+    if one.kind != "sentence" or STOPPED.search(one.readable) or group & {place + 1} or _is_value(found, place):
         return set()
     following = found[place + 1] if place + 1 < len(found) else None
     if following is None or following.kind == "heading":
@@ -267,6 +268,14 @@ def _after(found: Sequence[Statement], place: int, group: set[int]) -> set[int] 
     if following.kind == "table":
         return same if len(following.readable) <= LONGEST_TABLE else None
     return {place + 1} if one.readable.endswith(":") else set()
+
+
+def _is_value(found: Sequence[Statement], place: int) -> bool:
+    """Whether the statement is all that stands under a label: "0" under "Default value:"."""
+    label = found[place - 1] if place else None
+    return (
+        bool(label and label.kind == "heading" and label.readable.endswith(":")) and len(found[place].readable) <= LONGEST_VALUE
+    )
 
 
 def _list(found: Sequence[Statement], place: int, shape: Shape) -> set[int]:
@@ -353,8 +362,10 @@ class ExtractiveDrafter:
             read = _new_to_the_reader(read, request.selection)
         if not any(one.coverage for one in read):
             return
-        for passage, group in compose(shape, read, passages):
-            for sentence in _sentences(passage, group):
+        told = compose(shape, read, passages)
+        said = " ".join((request.question, *(passage.statements[place].readable for passage, group in told for place in group)))
+        for passage, group in told:
+            for sentence in _sentences(said.casefold(), passage, group):
                 yield sentence
 
     async def close(self) -> None:
@@ -384,8 +395,10 @@ def _repeats(said: str, known: str) -> bool:
     return said in known or sum(piece in known for piece in pieces if len(piece) == PIECE) > len(pieces) / 2
 
 
-def _sentences(passage: Passage, group: Group) -> Iterator[DraftSentence]:
+def _sentences(said: str, passage: Passage, group: Group) -> Iterator[DraftSentence]:
     found = passage.statements
+    first = min(group)
+    over = _headings_for(said, passage, first)
     tables = {found[place].block for place in group if found[place].kind == "table"}
     rows: list[Statement] = []
     for place in sorted(group):
@@ -397,7 +410,34 @@ def _sentences(passage: Passage, group: Group) -> Iterator[DraftSentence]:
                 yield _table_of(passage, rows)
                 rows = []
         elif one.kind != "heading":
-            yield _sentence(passage, one)
+            told = _sentence(passage, one)
+            yield _under(over, told, passage) if over and place == first else told
+
+
+def _headings_for(said: str, passage: Passage, place: int) -> list[Statement]:
+    """The headings without which a statement says too little. That of its section, if it names an option, a function or a file
+    that neither the question nor the answer names, `said` being both: "If it is enabled, the link is hidden." And the label over
+    a value: "Default value:" over "0"."""
+    one = passage.statements[place]
+    if one.kind not in ("sentence", "item"):
+        return []
+    above = [each for each in passage.statements[:place] if each.kind == "heading"]
+    title = passage.chunk.section_at(one.start).title
+    over = next((each for each in reversed(above) if each.readable == title and _names_more(each, said)), None)
+    label = passage.statements[place - 1] if _is_value(passage.statements, place) else None
+    return [each for each in (over, label) if each]
+
+
+def _names_more(heading: Statement, said: str) -> bool:
+    alone = NAME_ALONE.match(heading.readable)
+    names = [alone[1]] if alone else IDENTIFIER.findall(heading.readable)
+    return bool(names) and len(heading.readable) <= LONGEST_NAME and not any(one.casefold() in said for one in names)
+
+
+def _under(over: Sequence[Statement], told: DraftSentence, passage: Passage) -> DraftSentence:
+    """The sentence after its headings, and all of them quoted."""
+    text = ": ".join([*(one.readable.rstrip(": ") for one in over), told.text])
+    return replace(told, text=text, quotes=(*(_quote(passage, one) for one in over), *told.quotes))
 
 
 def _sentence(passage: Passage, one: Statement) -> DraftSentence:

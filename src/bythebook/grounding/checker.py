@@ -183,7 +183,8 @@ class Checker:
 
 def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -> bool:
     """Whether the sentence is the quoted words, character for character: as the author wrote them, or as they read. It may
-    begin with a capital, leave out words before or after, and end with a full stop; a row may name its columns."""
+    begin with a capital, leave out words before or after, and end with a full stop; a row may name its columns, and headings may
+    stand before it, each with a colon."""
     slices = [chunk.text[start:end] for chunk, start, end in quoted]
     said = single_spaced(text)
     shown = single_spaced(" ".join(readable(words) for words in slices))
@@ -196,7 +197,9 @@ def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -
     for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
         if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
             return len(read(said, "en").denials) == len(read(plain, "en").denials)
-    return said == single_spaced(" ".join(map(_as_it_reads, quoted)))
+    read_as = [*map(_as_it_reads, quoted)]
+    headed = ": ".join([*(words.rstrip(": ") for words in read_as[:-1]), *read_as[-1:]])
+    return said in (single_spaced(" ".join(read_as)), single_spaced(headed))
 
 
 def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
