@@ -40,7 +40,7 @@ from bythebook.errors import StorageFailure
 from bythebook.retrieval.answer_shapes import asks
 
 WEIGHTS = Path(__file__).with_name("reader.pack")
-WEIGHTS_SHA256 = "2e1666deb5110ae0682fac3c762ab8e82c04d07eab9795e4bb01897efef29203"
+WEIGHTS_SHA256 = "b91fe79b3f077341e6b5a0ceec72c514e5ebc9d523c2d92bd7acdc30aa6fbed8"
 GRAPH = Path(__file__).with_name("reader.onnx")
 REINSTALL = "run: pip install --force-reinstall bythebook"
 LONGEST_INPUT, LONGEST_QUESTION, LONGEST_ABOVE, LONGEST_STATEMENT, LONGEST_BEFORE = 288, 64, 40, 96, 64
