@@ -130,7 +130,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     """On a processor, spelled out: a third faster there than the one that is built for accelerators."""
     if q.is_cuda:
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    scores = torch.matmul(q, k.transpose(-1, -2)) * q.shape[-1] ** -0.5 + torch.where(mask, 0.0, -1e4).to(q.dtype)
+    scores = torch.matmul(q * q.shape[-1] ** -0.5, k.transpose(-1, -2)).add_(torch.where(mask, 0.0, -1e4).to(q.dtype))
     return torch.matmul(torch.softmax(scores, -1, dtype=v.dtype), v)
 
 
