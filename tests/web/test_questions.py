@@ -98,7 +98,7 @@ def test_a_sentence_that_answers_by_itself_is_worth_asking_and_no_card_to_learn(
         client.get(f"/books/{BOOK}/questions", params={"lesson": lesson, "limit": 30, "purpose": purpose}).json()["questions"]
         for purpose in ("ask", "learn")
     )
-    question = "What happens if I override on_activate or on_deactivate?"
+    question = "What happens if the detector starts before the camera has been opened?"
     (found,) = [one for one in asked if one["question"] == question]
     assert (found["by"], found["source_file"]) == ("draft", lesson)
     assert ask(client, question, similarity_threshold=0)["confidence_level"] in ("high", "medium")

@@ -40,8 +40,8 @@ STORED = 4
 OF_EACH = 2
 """How many of them are proposed of each of several lessons."""
 REST_TIMES = 2
-DRAFTED_BY = 6
-"""Raise it when other questions are drafted, or tried by other rules: stored questions are then found again."""
+DRAFTED_BY = 7
+"""Raise it when other questions are drafted, or tried by other rules or weights: stored questions are then found again."""
 
 _Key = tuple[str, str, datetime, str, int]
 """The purpose, the book, when it was ingested, the lessons, and how many."""
