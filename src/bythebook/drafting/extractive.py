@@ -70,6 +70,7 @@ REMEDY_WITHIN = 3
 NAME_ALONE = re.compile(r"(?:\d[\d.]*\s+)?((?=\S*[A-Za-z])(?=\S*(?:\w[-_./(]\w|\(\)|^[-@./]))[^\s:]+):?\Z")
 """A heading that is nothing but the name of an option, a function or a file, perhaps after a number."""
 LONGEST_NAME, LONGEST_VALUE = 60, 60
+"""How many characters a heading that is repeated may have, and a value that stands alone under a label."""
 CAPTION = re.compile(r"(?:listing|figure|fig\.|table|example|algorithm)\s+[\dA-Z][\dA-Z.-]*(?:\s*[:.|]|\Z)", re.IGNORECASE)
 """A sentence that names the picture, table or code beside it and says nothing by itself."""
 STOPPED = re.compile(r"[.!?\u2026\u3002\uff01\uff1f;][\"'\u201d\u2019)\]]*$")
