@@ -49,7 +49,7 @@ AVERAGED_FROM, AVERAGED_EVERY = 0.7, 3
 FROZEN = 2
 """Layers, the first ones, that stay as they are: a fifth of the time goes into more questions instead."""
 DROPOUT = 0.0
-"""The layers' own. No question is seen three times, and on a processor dropout takes a fifth of the time."""
+"""The layers' own. A question is seen two or three times in all, and on a processor dropout takes a fifth of the time."""
 CHUNKS, NEAREST, CHOSEN_FROM, MOST_WINDOWS = 3, 1, 8, 2
 """Passages read with a question: those that answer, the nearest other, and some of the first eight."""
 TYPED, REMOVED, GONE = 0.2, 0.15, 0.08

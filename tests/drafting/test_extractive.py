@@ -100,6 +100,20 @@ def test_a_heading_that_is_known_or_names_nothing_is_not_repeated(question: str,
     assert said.startswith("If it is enabled, the proxy hides the link")
 
 
+def test_a_heading_is_repeated_once() -> None:
+    text = "## enforce-blocks\n\n**Effect:**\n\nIt hides the link past a page.\n\n**Notes:**\n\nIt hides the page past a link.\n"
+    assert texts("What hides the link past a page?", replace(chunk(text), heading_path=("enforce-blocks",))) == [
+        "enforce-blocks: Effect: It hides the link past a page.",
+        "Notes: It hides the page past a link.",
+    ]
+
+
+def test_a_heading_that_is_the_label_of_its_value_is_said_once() -> None:
+    text = "## max-blocks:\n\nforty blocks\n\n## Others\n\nWheels turn.\n"
+    held = replace(chunk(text), heading_path=("max-blocks:",))
+    assert texts("How many blocks are there?", held)[0] == "max-blocks: forty blocks"
+
+
 def test_a_bare_value_has_its_label() -> None:
     text = "## Blocked pages\n\n**Default value:**\n\nno block\n\n**Effect if unset:**\n\nNothing happens.\n"
     held = replace(chunk(text), heading_path=("The configuration", "Blocked pages"))

@@ -196,6 +196,21 @@ def test_a_quote_may_be_shortened_but_keeps_its_negations() -> None:
     assert isinstance(quoted(4, start, start + len(text), "Triggered by software alone."), Unsupported)
 
 
+def test_only_a_heading_may_stand_before_a_sentence_with_a_colon() -> None:
+    text = "## enforce-blocks\n\nIt hides the link. Wheels turn."
+    one = chunk(text)
+    checker = Checker((Evidence(label=1, passages=(one,), score=0.8, relevance=0.8),), "en")
+
+    def says(*stretches: str) -> bool:
+        places = [(text.index(words), text.index(words) + len(words)) for words in stretches]
+        quotes = tuple(DraftQuote(label=1, chunk_id=one.id, start=start, end=end) for start, end in places)
+        said = ": ".join(words.lstrip("# ") for words in stretches)
+        return isinstance(checker.check(Draft(text=said, labels=(1,), quotes=quotes)), Supported)
+
+    assert says("## enforce-blocks", "It hides the link.")
+    assert not says("It hides the link.", "Wheels turn.")
+
+
 def test_a_quoted_row_may_name_its_columns() -> None:
     row = next(one for one in statements("", TEXTS[3]) if one.kind == "row" and "DART" in one.readable)
     assert isinstance(quoted(3, row.start, row.end, row.readable), Supported)

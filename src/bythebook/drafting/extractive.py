@@ -366,7 +366,9 @@ class ExtractiveDrafter:
         told = compose(shape, read, passages)
         said = " ".join((request.question, *(passage.statements[place].readable for passage, group in told for place in group)))
         for passage, group in told:
-            for sentence in _sentences(said.casefold(), passage, group):
+            over = _headings_for(said.casefold(), passage, min(group))
+            said = " ".join((said, *(heading.readable for heading in over)))
+            for sentence in _sentences(passage, group, over):
                 yield sentence
 
     async def close(self) -> None:
@@ -396,10 +398,9 @@ def _repeats(said: str, known: str) -> bool:
     return said in known or sum(piece in known for piece in pieces if len(piece) == PIECE) > len(pieces) / 2
 
 
-def _sentences(said: str, passage: Passage, group: Group) -> Iterator[DraftSentence]:
+def _sentences(passage: Passage, group: Group, over: Sequence[Statement]) -> Iterator[DraftSentence]:
+    """The statements of a group as sentences, the first after the headings `over` it."""
     found = passage.statements
-    first = min(group)
-    over = _headings_for(said, passage, first)
     tables = {found[place].block for place in group if found[place].kind == "table"}
     rows: list[Statement] = []
     for place in sorted(group):
@@ -412,7 +413,7 @@ def _sentences(said: str, passage: Passage, group: Group) -> Iterator[DraftSente
                 rows = []
         elif one.kind != "heading":
             told = _sentence(passage, one)
-            yield _under(over, told, passage) if over and place == first else told
+            yield _under(over, told, passage) if over and place == min(group) else told
 
 
 def _headings_for(said: str, passage: Passage, place: int) -> list[Statement]:
@@ -422,11 +423,11 @@ def _headings_for(said: str, passage: Passage, place: int) -> list[Statement]:
     one = passage.statements[place]
     if one.kind not in ("sentence", "item"):
         return []
-    above = [each for each in passage.statements[:place] if each.kind == "heading"]
-    title = passage.chunk.section_at(one.start).title
-    over = next((each for each in reversed(above) if each.readable == title and _names_more(each, said)), None)
+    title, above = passage.chunk.section_at(one.start).title, reversed(passage.statements[:place])
+    over = next((each for each in above if each.kind == "heading" and each.readable == title), None)
     label = passage.statements[place - 1] if _is_value(passage.statements, place) else None
-    return [each for each in (over, label) if each]
+    named = over if over and _names_more(over, said) else None
+    return [each for each in dict.fromkeys((named, label)) if each]
 
 
 def _names_more(heading: Statement, said: str) -> bool:

@@ -11,7 +11,7 @@ from bythebook.books.inline import with_plain_formulas
 from bythebook.books.links import UNRESERVED
 from bythebook.books.markdown import letters, readable, single_spaced
 from bythebook.books.model import LINE_END, Chunk, Span, where
-from bythebook.books.statements import statements
+from bythebook.books.statements import Statement, statements
 from bythebook.grounding.blocks import find_block
 from bythebook.grounding.citations import CheckedSentence, Citation, Doubtful, Supported, Unsupported
 from bythebook.grounding.facts import ReadText, read
@@ -197,15 +197,16 @@ def _says_only(text: str, kind: str, quoted: Sequence[tuple[Chunk, int, int]]) -
     for form in {said, said[0].lower() + said[1:], said[0].upper() + said[1:]}:
         if re.search(rf"(?<!\w){re.escape(form.removesuffix('.'))}(?!\w)", f"{shown} {plain}"):
             return len(read(said, "en").denials) == len(read(plain, "en").denials)
-    read_as = [*map(_as_it_reads, quoted)]
-    headed = ": ".join([*(words.rstrip(": ") for words in read_as[:-1]), *read_as[-1:]])
-    return said in (single_spaced(" ".join(read_as)), single_spaced(headed))
+    whole = [_statement_of(*one) for one in quoted]
+    read_as = [one.readable if one else "" for one in whole]
+    headed = all(one and one.kind == "heading" for one in whole[:-1])
+    under = ": ".join([*(words.rstrip(": ") for words in read_as[:-1]), *read_as[-1:]]) if headed else ""
+    return said in (single_spaced(" ".join(read_as)), single_spaced(under))
 
 
-def _as_it_reads(quoted: tuple[Chunk, int, int]) -> str:
-    chunk, start, end = quoted
-    same = (one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end))
-    return next((one.readable for one in same), "")
+def _statement_of(chunk: Chunk, start: int, end: int) -> Statement | None:
+    """The statement that is exactly this stretch of the chunk."""
+    return next((one for one in statements(chunk.preface, chunk.text) if (one.start, one.end) == (start, end)), None)
 
 
 def _as_in_book(text: str, kind: str, same: Citation) -> str:
