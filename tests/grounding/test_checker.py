@@ -203,7 +203,7 @@ def test_only_a_heading_may_stand_before_a_sentence_with_a_colon() -> None:
 
     def says(*stretches: str) -> bool:
         places = [(text.index(words), text.index(words) + len(words)) for words in stretches]
-        quotes = tuple(DraftQuote(label=1, chunk_id=one.id, start=start, end=end) for start, end in places)
+        quotes = tuple(Quote(1, one.id, start, end) for start, end in places)
         said = ": ".join(words.lstrip("# ") for words in stretches)
         return isinstance(checker.check(Draft(text=said, labels=(1,), quotes=quotes)), Supported)
 
